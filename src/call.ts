@@ -1,0 +1,126 @@
+// The nouns that travel through the gateway: a Call becomes a Route, a Route becomes attempts,
+// attempts become an Outcome. Knows nobody; holds no behaviour beyond making these values.
+
+/** A provider and one of its models, as the routing table names them. */
+export interface Target {
+  readonly provider: string
+  readonly model: string
+  /** Price class, `cheap`, `balanced`, `premium` or the operator's own. */
+  readonly tier: string | null
+  /** Share among the targets of a `weighted` route; at least 0. */
+  readonly weight: number
+}
+
+/** `provider/model`, the way a target is written in configuration and output. */
+export const targetId = (target: Pick<Target, 'provider' | 'model'>): string =>
+  `${target.provider}/${target.model}`
+
+export const CALL_STATES = ['routed', 'streaming', 'completed', 'failed', 'aborted', 'interrupted'] as const
+export type CallState = (typeof CALL_STATES)[number]
+
+/** How an attempt ended. `unknown`: its bytes may have left, and nobody can say whether they arrived. */
+export type AttemptOutcome = 'open' | 'answered' | 'failed' | 'timed_out' | 'aborted' | 'not_sent' | 'unknown'
+
+/** Token counts as the provider reported them; null is "not reported", 0 is a reported zero. */
+export interface Tokens {
+  /** All input tokens, cached ones included. */
+  readonly input: number | null
+  /** All output tokens, reasoning included. */
+  readonly output: number | null
+  readonly cached_input: number | null
+  readonly cache_write: number | null
+  readonly reasoning: number | null
+}
+
+/** One client request for inference, once it is known who asks for what. */
+export interface Call {
+  /** UUIDv7: sorts by time, is the record's key and the `X-Gateway-Request-Id`. */
+  readonly id: string
+  /** Milliseconds since the epoch, UTC. */
+  readonly createdAt: number
+  readonly endpoint: string
+  /** Byte for byte as sent. */
+  readonly requestedModel: string
+  readonly sessionId: string | null
+  readonly agentId: string | null
+  /** Name of the gateway key; null where none is configured. */
+  readonly keyName: string | null
+  readonly stream: boolean
+}
+
+/** A candidate that was passed over, and why. */
+export interface Skipped {
+  readonly target: string
+  readonly reason: string
+}
+
+/** Where a call may go: candidates in the order in which they are tried, never empty. */
+export interface Route {
+  /** Name of the route, null for a direct `provider/model` id. */
+  readonly name: string | null
+  readonly strategy: string
+  readonly candidates: readonly [Target, ...Target[]]
+  readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
+}
+
+/** How one attempt ended, as it is written to `call_attempts`. */
+export interface AttemptEnd {
+  readonly outcome: Exclude<AttemptOutcome, 'open'>
+  /** The provider's HTTP status, null when none came. */
+  readonly status: number | null
+  readonly errorCode: string | null
+  readonly tokens: Tokens | null
+}
+
+/** How a call ended, as it is written to `call_logs`. */
+export interface Outcome {
+  readonly state: Exclude<CallState, 'routed' | 'streaming' | 'interrupted'>
+  /** The HTTP status that the client got; null when it got none. */
+  readonly status: number | null
+  readonly errorCode: string | null
+  /** What the provider wrote as `model` in its answer. */
+  readonly responseModel: string | null
+  /** Milliseconds from the arrival of the call to its last byte. */
+  readonly latencyMs: number
+  /** Milliseconds to the commit, null when there was none. */
+  readonly ttftMs: number | null
+  /** Sum over the attempts; null when a part of it is unknown. */
+  readonly tokens: Tokens | null
+}
+
+/** What one event of a provider's stream, or one whole answer, says; the same for every dialect. */
+export interface Reading {
+  /** The dialect's end mark, for example `[DONE]`. */
+  readonly done: boolean
+  /** A reason for finishing was given: a stream that ends after this is complete. */
+  readonly finished: boolean
+  readonly model: string | null
+  readonly tokens: Tokens | null
+  /** The event carries usage and nothing else, so it may be withheld. */
+  readonly usageOnly: boolean
+  readonly error: ProviderError | null
+}
+
+/** An error that a provider reported, in a status or inside a 200. */
+export interface ProviderError {
+  readonly message: string
+  /** `error.code`, else `error.type`, as text. */
+  readonly code: string | null
+  /** The HTTP status that the error stands for, where the provider says one. */
+  readonly status: number | null
+}
+
+/** How a stream that had begun came to its end. */
+export type StreamEnd = 'ended' | 'cut' | 'timed_out' | 'aborted'
+
+/** Receives a stream event by event; `event` returns false to ask for a pause, which `resume` ends. */
+export interface StreamSink {
+  event(bytes: Buffer, reading: Reading): boolean
+  end(how: StreamEnd): void
+}
+
+/** A provider's stream after the commit. */
+export interface EventStream {
+  flow(sink: StreamSink): void
+  resume(): void
+}

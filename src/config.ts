@@ -1,0 +1,266 @@
+// File + environment -> a frozen Config, and the secrets, which are held apart from what may be printed.
+// The only file that reads waybill.yaml or looks at environment variables. Errors name line, path and remedy.
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import { LineCounter, parseDocument } from 'yaml'
+import { z } from 'zod'
+import type { OwnPrice } from './pricing.ts'
+
+const UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+}
+
+/** A number with a unit, such as `5s` or `20MiB`, as the base unit (ms, bytes). */
+const quantity = (units: string[], example: string) =>
+  z
+    .string()
+    .regex(
+      new RegExp(`^\\d+(\\.\\d+)?(${units.join('|')})$`),
+      `expected a number and a unit, such as ${example}`,
+    )
+    .transform((text) => Number.parseFloat(text) * UNITS[text.replace(/^[\d.]+/, '')]!)
+
+const duration = quantity(['ms', 's', 'm', 'h'], '5s')
+const bytes = quantity(['B', 'KiB', 'MiB', 'GiB'], '20MiB')
+const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
+const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'expected sha256: and 64 hex digits')
+
+const provider = z.strictObject({
+  api: z.enum(['openai']).describe('The dialect that it speaks.'),
+  base_url: z.url({ protocol: /^https?$/ }).describe('Up to and without /chat/completions.'),
+  key: z
+    .string()
+    .regex(
+      /^\$[A-Za-z_]\w*$/,
+      'write $NAME and put the key into that environment variable; keys do not belong in this file',
+    )
+    .optional()
+    .describe('$NAME of the environment variable that holds the key; absent for a provider that needs none.'),
+})
+
+const price = z.strictObject({
+  input: z.number().nonnegative(),
+  output: z.number().nonnegative(),
+  cached_input: z.number().nonnegative().optional(),
+  cache_write: z.number().nonnegative().optional(),
+})
+
+const model = z.strictObject({
+  type: z.enum(['chat', 'embedding', 'image']).default('chat'),
+  price: price.optional().describe('US dollars per million tokens, instead of the built-in table.'),
+})
+
+/** The strategies that a route may name; `routing/router.ts` holds one implementation for each. */
+export const STRATEGIES = ['priority', 'weighted', 'round-robin'] as const
+
+const route = z.strictObject({
+  strategy: z.enum(STRATEGIES).default('priority'),
+  description: z.string().default(''),
+  targets: z
+    .array(
+      z.strictObject({
+        model: z.string().describe('provider/model'),
+        tier: z.string().optional(),
+        weight: z.number().nonnegative().default(1),
+      }),
+    )
+    .min(1),
+})
+
+const resilience = z.strictObject({
+  connect: duration.prefault('5s').describe('To open a connection to a provider.'),
+  stream_first_event: duration.prefault('60s').describe('From the request to the first event of a stream.'),
+  answer: duration
+    .prefault('600s')
+    .describe('From the request to the end of an answer that is not streamed.'),
+  idle: duration.prefault('120s').describe('Between two events of a stream.'),
+  retries: z
+    .int()
+    .min(0)
+    .max(5)
+    .default(1)
+    .describe('Further tries of a target that could not be connected to.'),
+  cooldown: duration
+    .prefault('30s')
+    .describe('How long a target that failed is passed over; Retry-After goes first.'),
+})
+
+const key = z.strictObject({ name, role: z.enum(['client', 'admin']).default('client'), digest })
+
+const shape = z.strictObject({
+  server: z
+    .strictObject({
+      host: z.string().default('127.0.0.1'),
+      port: z.int().min(0).max(65535).default(4949),
+      body_limit: bytes.prefault('20MiB'),
+      allowed_hosts: z.array(z.string()).default([]),
+    })
+    .prefault({}),
+  data: z.string().default('./data').describe('Directory of the database; relative to this file.'),
+  durability: z
+    .enum(['process', 'full'])
+    .default('process')
+    .describe('process: survives a killed gateway; full: survives a power cut too.'),
+  providers: z.record(name, provider).default({}),
+  models: z.record(z.string(), model).default({}),
+  routes: z.record(z.string().min(1), route).default({}),
+  resilience: resilience.prefault({}),
+  keys: z.array(key).default([]),
+})
+
+/** What the routing table and the names in it must add up to. */
+const schema = shape.superRefine((config, context) => {
+  const complain = (path: PropertyKey[], message: string) =>
+    context.addIssue({ code: 'custom', path, message })
+  const known = (id: string) =>
+    Object.keys(config.providers).some((p) => id.startsWith(`${p}/`) && id.length > p.length + 1)
+  const providers = `known providers: ${Object.keys(config.providers).join(', ') || 'none'}`
+
+  for (const id of Object.keys(config.models))
+    if (!known(id)) complain(['models', id], `must be provider/model; ${providers}`)
+  for (const [id, { targets }] of Object.entries(config.routes)) {
+    if (id.split('/')[0]! in config.providers)
+      complain(['routes', id], 'a route may not begin with the name of a provider')
+    for (const [index, target] of targets.entries())
+      if (!known(target.model))
+        complain(
+          ['routes', id, 'targets', index, 'model'],
+          `"${target.model}" must be provider/model; ${providers}`,
+        )
+    if (targets.every((target) => target.weight === 0))
+      complain(['routes', id, 'targets'], 'all weights are 0')
+  }
+  const names = config.keys.map((key) => key.name)
+  for (const [index, each] of names.entries())
+    if (names.indexOf(each) !== index) complain(['keys', index, 'name'], `"${each}" is used twice`)
+})
+
+/** The configuration; safe to print, secrets are not in it. Durations in ms, sizes in bytes. */
+export type Config = Readonly<z.output<typeof schema>>
+export type ProviderConfig = Config['providers'][string]
+export type KeyConfig = Config['keys'][number]
+export type RouteConfig = Config['routes'][string]
+
+/** The configuration and, apart from it, each provider's key. */
+export interface Loaded {
+  readonly config: Config
+  /** Provider name -> key. */
+  readonly secrets: ReadonlyMap<string, string>
+}
+
+/** A configuration that cannot be used. `problems` are complete lines for a person. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+export interface LoadOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** In replay no provider is reached, so a key that is not in the environment is no error. */
+  readonly replay?: boolean
+}
+
+/** Reads, checks and freezes the configuration in `file`. Throws ConfigError with every problem found. */
+export function loadConfig(file: string, options: LoadOptions): Loaded {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    const reason =
+      (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (cause as Error).message
+    throw new ConfigError([`${file}: ${reason}; name another with --config FILE`])
+  }
+  const loaded = parseConfig(text, file, options)
+  return {
+    ...loaded,
+    config: Object.freeze({ ...loaded.config, data: resolve(dirname(file), loaded.config.data) }),
+  }
+}
+
+/** The same for a text; `file` is only named in errors. */
+export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
+  const lines = new LineCounter()
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const at = (offset: number) => {
+    const { line, col } = lines.linePos(offset)
+    return `${file}:${line}:${col}`
+  }
+  if (document.errors.length > 0)
+    throw new ConfigError(document.errors.map((error) => `${at(error.pos[0])} ${error.message}`))
+
+  /** Position of a path, or of the nearest thing around it that exists. */
+  const locate = (path: readonly PropertyKey[]): string => {
+    for (let length = path.length; length > 0; length--) {
+      const node = document.getIn(path.slice(0, length), true) as
+        | { range?: [number, number, number] }
+        | undefined
+      if (node?.range) return at(node.range[0])
+    }
+    return at(0)
+  }
+  const said = (path: readonly PropertyKey[], message: string) =>
+    `${locate(path)} ${path.join('.') || 'file'}: ${message}`
+
+  const parsed = schema.safeParse(override(document.toJS() ?? {}, env))
+  if (!parsed.success)
+    throw new ConfigError(
+      parsed.error.issues.map((issue) => {
+        const unknown = issue.code === 'unrecognized_keys' ? issue.keys[0] : undefined
+        const path = unknown === undefined ? issue.path : [...issue.path, unknown]
+        return said(path, unknown === undefined ? issue.message : 'no such setting')
+      }),
+    )
+
+  const secrets = new Map<string, string>()
+  const missing: string[] = []
+  for (const [id, { key }] of Object.entries(parsed.data.providers)) {
+    const value = key && env[key.slice(1)]
+    if (value) secrets.set(id, value)
+    else if (key && !replay)
+      missing.push(
+        said(
+          ['providers', id, 'key'],
+          `environment variable ${key.slice(1)} is not set; export it, or take the provider out`,
+        ),
+      )
+  }
+  if (missing.length > 0) throw new ConfigError(missing)
+  return { config: Object.freeze(parsed.data), secrets }
+}
+
+/** Environment variables that go before the file: WAYBILL_HOST, _PORT, _DATA, _ALLOWED_HOSTS, _KEY_DIGESTS. */
+function override(raw: unknown, env: LoadOptions['env']): unknown {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
+  const config: Record<string, unknown> = { ...raw }
+  const server: Record<string, unknown> = { ...(config.server as object | undefined) }
+  if (env.WAYBILL_HOST) server.host = env.WAYBILL_HOST
+  if (env.WAYBILL_PORT) server.port = Number(env.WAYBILL_PORT)
+  if (env.WAYBILL_ALLOWED_HOSTS) server.allowed_hosts = env.WAYBILL_ALLOWED_HOSTS.split(',')
+  if (Object.keys(server).length > 0) config.server = server
+  if (env.WAYBILL_DATA) config.data = resolve(env.WAYBILL_DATA)
+  if (env.WAYBILL_KEY_DIGESTS)
+    config.keys = env.WAYBILL_KEY_DIGESTS.split(',').map((entry) => {
+      const [who = '', digest] = entry.split('=')
+      const [name, role = 'client'] = who.split(':')
+      return { name, role, digest }
+    })
+  return config
+}
+
+/** JSON Schema of waybill.yaml, for editors; written to docs/waybill.schema.json. */
+export const configJsonSchema = (): object => z.toJSONSchema(shape, { io: 'input' })
+
+/** The operator's own price of a target, where the configuration has one. */
+export const ownPrice = (config: Config, target: string): OwnPrice | null =>
+  config.models[target]?.price ?? null

@@ -1,0 +1,32 @@
+// The models and routes that the configuration names, as values. Pure: the same configuration gives the same
+// bytes, whoever asks and whatever was called before (CAT-03).
+import type { Config } from '../config.ts'
+
+/** An entry of OpenAI's model list, with its type. */
+export interface CatalogEntry {
+  readonly id: string
+  readonly object: 'model'
+  /** OpenAI's clients require a number; a configuration has no birthday, so it is always 0. */
+  readonly created: 0
+  /** The provider; `waybill` for a route. */
+  readonly owned_by: string
+  readonly type: 'chat' | 'embedding' | 'image' | 'route'
+}
+
+/** Routes first, then every model that a route or `models` names. */
+export function catalog({ routes, models }: Config): CatalogEntry[] {
+  const targets = Object.values(routes).flatMap((route) => route.targets.map((target) => target.model))
+  const ids = new Set([...Object.keys(models), ...targets])
+  return [
+    ...Object.keys(routes).map((id) => entry(id, 'waybill', 'route')),
+    ...[...ids].sort().map((id) => entry(id, id.slice(0, id.indexOf('/')), models[id]?.type ?? 'chat')),
+  ]
+}
+
+const entry = (id: string, owned_by: string, type: CatalogEntry['type']): CatalogEntry => ({
+  id,
+  object: 'model',
+  created: 0,
+  owned_by,
+  type,
+})

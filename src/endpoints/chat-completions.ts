@@ -1,0 +1,123 @@
+// POST /v1/chat/completions: the one endpoint that spends. From top to bottom: read, route, record, send, answer,
+// close the record. Once the record is open, whatever happens closes it.
+import { z } from 'zod'
+import type { Call, Target } from '../call.ts'
+import { ownPrice } from '../config.ts'
+import { GatewayError } from '../errors.ts'
+import { type JsonBody, readJson } from '../http/body.ts'
+import type { CallEndpoint } from '../http/endpoint.ts'
+import { agentOf, sessionOf } from '../http/session.ts'
+import { type SendOptions, send } from '../providers/send.ts'
+import { answerClient } from './answer-client.ts'
+import type { CallHouse } from './house.ts'
+
+/** What the gateway itself needs of the request; everything else is the provider's to judge. */
+const schema = z.looseObject({
+  model: z.string().min(1).max(256),
+  messages: z.array(z.unknown()),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+})
+
+export const chatCompletions = {
+  path: '/v1/chat/completions',
+  async handle({ request, caller, requestId }, response, house) {
+    const start = performance.now()
+    const elapsed = () => Math.round((performance.now() - start) * 100) / 100
+    const { config, router, store, now } = house
+    const gone = new AbortController()
+    response.on('close', () => {
+      if (!response.writableFinished) gone.abort()
+    })
+
+    const body = await readJson(request, config.server.body_limit)
+    const { model, stream, stream_options: streamOptions = null } = validate(body)
+    const route = router.route(model)
+    if (!route) throw unknownModel(model)
+
+    const call: Call = {
+      id: requestId,
+      createdAt: now(),
+      endpoint: chatCompletions.path,
+      requestedModel: model,
+      sessionId: sessionOf(request.headers, body.json),
+      agentId: agentOf(request.headers),
+      keyName: caller.name,
+      stream: stream === true,
+    }
+    try {
+      await store.write({ kind: 'open', call, route })
+    } catch (cause) {
+      throw new GatewayError('log_unavailable', 'The call was not made, because it could not be recorded.', {
+        cause,
+      })
+    }
+
+    const asked = { text: body.text, stream: call.stream, streamOptions }
+    const sent = await send(asked, route, sendOptions(call, house, gone.signal))
+    const answered = await answerClient(sent, {
+      call,
+      route,
+      response,
+      house,
+      caller,
+      streamOptions,
+      elapsed,
+    })
+    store.write({
+      kind: 'close',
+      id: call.id,
+      at: now(),
+      sent: sent.sent,
+      ended: { ...(sent.failed ?? answered.attempt), n: sent.n, priced: priceKey(sent.target, house) },
+      outcome: {
+        ...answered.outcome,
+        latencyMs: elapsed(),
+        tokens: sent.unknownSpend ? null : answered.attempt.tokens,
+      },
+    })
+  },
+} satisfies CallEndpoint<CallHouse>
+
+function validate({ json }: JsonBody): z.output<typeof schema> {
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  const param = path.join('.')
+  throw new GatewayError('invalid_request', `${param}: ${message}`, { param })
+}
+
+function unknownModel(model: string): GatewayError {
+  const message = `No route and no provider/model is called ${JSON.stringify(model)}; GET /v1/models lists what there is.`
+  return new GatewayError('model_not_found', message, { param: 'model' })
+}
+
+/** How this call is sent: its limits, and what is recorded and remembered on the way. */
+function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptions {
+  const { config, router, store, providers, now } = house
+  const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
+  return {
+    providers,
+    limits: { commit: call.stream ? stream_first_event : answer, idle },
+    retries,
+    cooldown,
+    gone,
+    onFailure: router.cool,
+    async onAttempt({ n, target, fallbacks, before }) {
+      const ended = { ...before.end, n: n - 1, priced: priceKey(before.target, house) }
+      try {
+        await store.write({ kind: 'next', id: call.id, at: now(), ended, target, fallbacks })
+        return true
+      } catch {
+        return false // not recorded, so not made; the client gets what the attempts so far gave
+      }
+    },
+  }
+}
+
+const priceKey = ({ provider, model }: Target, { config }: CallHouse) => ({
+  provider,
+  model,
+  baseUrl: config.providers[provider]!.base_url,
+  price: ownPrice(config, `${provider}/${model}`),
+})

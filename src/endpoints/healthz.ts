@@ -1,0 +1,11 @@
+// The process is alive: no key, no Host guard, no database.
+import { z } from 'zod'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadHouse } from './house.ts'
+
+export const healthz = {
+  path: '/healthz',
+  open: true,
+  query: z.strictObject({}),
+  answer: () => ({ status: 'ok' }),
+} satisfies ReadEndpoint<ReadHouse>

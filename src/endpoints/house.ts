@@ -1,0 +1,23 @@
+// What endpoints work with. The two houses differ in one thing: only a call endpoint can reach a provider.
+import type { Config } from '../config.ts'
+import type { Provider } from '../providers/send.ts'
+import type { Router } from '../routing/router.ts'
+import type { CallLogs } from '../store/call-logs.ts'
+import type { Store } from '../store/store.ts'
+
+export interface ReadHouse {
+  readonly config: Config
+  readonly router: Pick<Router, 'resolve'>
+  readonly calls: CallLogs
+  /** Why calls cannot be recorded right now; null when they can. */
+  readonly storeFailure: () => string | null
+}
+
+export interface CallHouse {
+  readonly config: Config
+  readonly router: Router
+  readonly store: Store
+  readonly providers: ReadonlyMap<string, Provider>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}

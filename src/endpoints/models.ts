@@ -1,0 +1,12 @@
+// GET /v1/models: the catalog in OpenAI's list format.
+import { z } from 'zod'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import { catalog } from './catalog.ts'
+import type { ReadHouse } from './house.ts'
+
+export const models = {
+  path: '/v1/models',
+  // Clients send paging parameters along (`limit`); the list is short, so it is always whole.
+  query: z.looseObject({}),
+  answer: (_query, _admitted, { config }) => ({ object: 'list', data: catalog(config) }),
+} satisfies ReadEndpoint<ReadHouse>

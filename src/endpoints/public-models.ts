@@ -1,0 +1,22 @@
+// GET /v1beta/models: what may be known outside, and nothing else (KEEP-05): no weights, tiers or prices.
+import { z } from 'zod'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import { catalog } from './catalog.ts'
+import type { ReadHouse } from './house.ts'
+
+export const publicModels = {
+  path: '/v1beta/models',
+  query: z.strictObject({}),
+  answer: (_query, _admitted, { config }) => ({
+    models: catalog(config).map(({ id, type, owned_by }) => {
+      const route = type === 'route' ? config.routes[id] : undefined
+      return {
+        name: id,
+        strategy: route?.strategy ?? null,
+        model_ids: route ? route.targets.map((target) => target.model) : [id],
+        providerId: route ? null : owned_by,
+        description: route?.description ?? '',
+      }
+    }),
+  }),
+} satisfies ReadEndpoint<ReadHouse>

@@ -1,0 +1,22 @@
+// GET /api/cloud/model/resolve?model=: where a call would go now, without going there (PURE-04).
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadHouse } from './house.ts'
+
+const query = z.strictObject({ model: z.string('a logical model id or provider/model is required').min(1) })
+
+export const resolve = {
+  path: '/api/cloud/model/resolve',
+  query,
+  answer({ model }, _admitted, { router }) {
+    const resolution = router.resolve(model)
+    if (!resolution)
+      throw new GatewayError(
+        'model_not_found',
+        `No route and no provider/model is called ${JSON.stringify(model)}.`,
+        { param: 'model' },
+      )
+    return resolution
+  },
+} satisfies ReadEndpoint<ReadHouse, typeof query>

@@ -1,0 +1,66 @@
+// Every error that the gateway itself utters: one class, one wire body, one table of codes.
+// Knows nothing of HTTP servers, providers or storage.
+
+/** Status and OpenAI error type of each code, contract "Errors". */
+const CODES = {
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_request: [400, 'invalid_request_error'],
+  invalid_api_key: [401, 'invalid_request_error'],
+  forbidden: [403, 'permission_error'],
+  host_not_allowed: [403, 'permission_error'],
+  model_not_found: [404, 'invalid_request_error'],
+  not_found: [404, 'invalid_request_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  request_timeout: [408, 'invalid_request_error'],
+  body_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  client_closed: [499, 'invalid_request_error'],
+  internal: [500, 'server_error'],
+  upstream_unreachable: [502, 'upstream_error'],
+  upstream_invalid: [502, 'upstream_error'],
+  upstream_refused: [502, 'upstream_error'],
+  upstream_error: [502, 'upstream_error'],
+  log_unavailable: [503, 'server_error'],
+  upstream_timeout: [504, 'upstream_error'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof CODES
+
+/**
+ * A failure with a code of the contract. The message is for the client: it says what happened and what
+ * to do, and never holds a secret or a body.
+ */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly status: number
+  readonly type: string
+  /** The request field that is to blame, as in OpenAI's `error.param`. */
+  readonly param: string | null
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: { param?: string; status?: number; cause?: unknown } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.status = options.status ?? CODES[code][0]
+    this.type = CODES[code][1]
+    this.param = options.param ?? null
+  }
+
+  /** The one body that every route answers with. */
+  body(requestId: string): string {
+    const { message, type, param, code } = this
+    return JSON.stringify({ error: { message, type, param, code }, request_id: requestId })
+  }
+}
+
+/** Turns anything thrown into a GatewayError; what is not ours becomes an opaque `internal`. */
+export function asGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown
+  return new GatewayError('internal', 'The gateway failed; its own log says why under this request id.', {
+    cause: thrown,
+  })
+}

@@ -1,0 +1,107 @@
+// Joins the rooms into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
+import type { AddressInfo } from 'node:net'
+import { Agent, type Dispatcher, interceptors } from 'undici'
+import type { Config, Loaded } from './config.ts'
+import { chatCompletions } from './endpoints/chat-completions.ts'
+import { healthz } from './endpoints/healthz.ts'
+import type { CallHouse, ReadHouse } from './endpoints/house.ts'
+import { model } from './endpoints/model.ts'
+import { models } from './endpoints/models.ts'
+import { publicModels } from './endpoints/public-models.ts'
+import { readyz } from './endpoints/readyz.ts'
+import { requestLog } from './endpoints/request-log.ts'
+import { requestLogs } from './endpoints/request-logs.ts'
+import { resolve } from './endpoints/resolve.ts'
+import { createAuth } from './http/auth.ts'
+import { createHostGuard } from './http/host-guard.ts'
+import { createHttpServer } from './http/server.ts'
+import { openai } from './providers/openai.ts'
+import type { Provider } from './providers/send.ts'
+import { createRouter } from './routing/router.ts'
+import { openStore } from './store/store.ts'
+
+export interface GatewayOptions extends Loaded {
+  /** How providers are reached; a pool of connections by default. */
+  readonly dispatcher?: Dispatcher
+  /** Milliseconds since the epoch; Date.now by default. */
+  readonly now?: () => number
+  /** Uniform in [0, 1); Math.random by default. */
+  readonly random?: () => number
+  /** A failure of the gateway itself, with the request id that the client was told. */
+  readonly onInternalError?: (error: unknown, requestId: string) => void
+}
+
+export interface Gateway {
+  /** Where it listens, for example `http://127.0.0.1:4949`. */
+  readonly url: string
+  /** Takes no new calls, waits up to `graceMs` for open ones, commits the record, gives the data directory free. */
+  close(graceMs?: number): Promise<void>
+}
+
+const READS = [healthz, readyz, models, model, publicModels, resolve, requestLogs, requestLog]
+const CALLS = [chatCompletions]
+const DIALECTS = { openai }
+
+/** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { config, secrets, now = Date.now, random = Math.random } = options
+  const { onInternalError = () => {} } = options
+  const { host, port, allowed_hosts } = config.server
+  if (config.keys.length === 0 && !isLoopback(host))
+    throw new Error(
+      `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
+    )
+
+  const store = openStore(config.data, config.durability, now)
+  const router = createRouter(config, { now, random })
+  const dispatcher = options.dispatcher ?? createDispatcher(config)
+  const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }
+  const callHouse: CallHouse = { config, router, store, providers: connect(config, secrets, dispatcher), now }
+  const server = createHttpServer({
+    reads: READS,
+    calls: CALLS,
+    readHouse,
+    callHouse,
+    authenticate: createAuth(config.keys),
+    guard: createHostGuard([host, ...allowed_hosts]),
+    onInternalError,
+  })
+  try {
+    await new Promise<void>((done, fail) => server.once('error', fail).listen(port, host, done))
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+  const address = server.address() as AddressInfo
+
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    async close(graceMs = 5_000) {
+      const closed = new Promise((done) => server.close(done))
+      server.closeIdleConnections()
+      const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
+      await closed
+      clearTimeout(cutOff)
+      await store.close()
+      await dispatcher.destroy()
+    },
+  }
+}
+
+/** Keep-alive connections to every provider; compressed answers are taken apart, because they have to be read. */
+function createDispatcher({ resilience }: Config): Dispatcher {
+  const agent = new Agent({ connect: { timeout: resilience.connect }, keepAliveTimeout: 30_000 })
+  return agent.compose(interceptors.decompress({ skipErrorResponses: false }))
+}
+
+function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatcher): Map<string, Provider> {
+  const entries = Object.entries(config.providers).map(([name, { api, base_url }]): [string, Provider] => {
+    const { origin, pathname } = new URL(base_url)
+    const key = secrets.get(name) ?? null
+    return [name, { dialect: DIALECTS[api], dispatcher, origin, basePath: pathname.replace(/\/+$/, ''), key }]
+  })
+  return new Map(entries)
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)

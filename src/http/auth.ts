@@ -1,0 +1,49 @@
+// Who is calling: keys are known by their digests only, and compared in constant time.
+import { hash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { KeyConfig } from '../config.ts'
+import { GatewayError } from '../errors.ts'
+
+/** Whose call it is. Without configured keys everybody is the operator: `{ name: null, role: 'admin' }`. */
+export interface Caller {
+  readonly name: string | null
+  readonly role: 'client' | 'admin'
+  /** What the caller showed, so that it can be masked where a provider echoes it; null without keys. */
+  readonly key: string | null
+}
+
+/** Returns the check for the configured keys. It throws `invalid_api_key`. */
+export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessage) => Caller {
+  const digests = keys.map(({ name, role, digest }) => ({
+    name,
+    role,
+    digest: Buffer.from(digest.slice('sha256:'.length), 'hex'),
+  }))
+
+  return (request) => {
+    if (digests.length === 0) return { name: null, role: 'admin', key: null }
+    const key = presented(request)
+    if (!key) {
+      throw new GatewayError(
+        'invalid_api_key',
+        'No API key was sent. Send one as `Authorization: Bearer KEY`.',
+      )
+    }
+    const digest = hash('sha256', key, 'buffer')
+    let caller: Caller | null = null
+    for (const known of digests) {
+      // No early exit: how long this takes must not tell which key was nearly right.
+      if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role, key }
+    }
+    if (!caller) throw new GatewayError('invalid_api_key', 'That API key is not known here.')
+    return caller
+  }
+}
+
+/** `Authorization: Bearer KEY` or `x-api-key: KEY`; never a query parameter. */
+function presented({ headers }: IncomingMessage): string | null {
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  if (bearer) return bearer
+  const plain = headers['x-api-key']
+  return typeof plain === 'string' && plain ? plain : null
+}

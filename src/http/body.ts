@@ -1,0 +1,66 @@
+// Reads a JSON request body within its limit, and says early what is wrong with it.
+import { isUtf8 } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../errors.ts'
+
+export interface JsonBody {
+  readonly text: string
+  readonly json: Record<string, unknown>
+}
+
+/** Throws `unsupported_media_type`, `body_too_large` (before the body is read whole), `invalid_json`, `client_closed`. */
+export async function readJson(request: IncomingMessage, limit: number): Promise<JsonBody> {
+  const { headers } = request
+  const type = headers['content-type']
+  if (type !== undefined && !/^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(type))
+    throw new GatewayError(
+      'unsupported_media_type',
+      `Content-Type must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`,
+    )
+  if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
+    throw new GatewayError(
+      'unsupported_media_type',
+      'Compressed request bodies are not taken; send the body as it is.',
+    )
+  if (Number(headers['content-length']) > limit) throw tooLarge(limit)
+
+  const bytes = await collect(request, limit)
+  if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not UTF-8.')
+  const text = bytes.toString('utf8')
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {
+    // The parser's own message quotes the body, so it is not passed on.
+    throw new GatewayError(
+      'invalid_json',
+      text === '' ? 'The body is empty; send a JSON object.' : 'The body is not valid JSON.',
+    )
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json))
+    throw new GatewayError('invalid_request', 'The body must be a JSON object.')
+  return { text, json: json as Record<string, unknown> }
+}
+
+const tooLarge = (limit: number) =>
+  new GatewayError(
+    'body_too_large',
+    `The body is larger than ${limit} bytes; the operator can raise server.body_limit.`,
+  )
+
+function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
+      if (size > limit) {
+        request.pause()
+        reject(tooLarge(limit))
+      } else chunks.push(chunk)
+    })
+    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    request.on('close', () => reject(new GatewayError('client_closed', 'The client went away.')))
+    request.on('error', () => reject(new GatewayError('client_closed', 'The client went away.')))
+  })
+}

@@ -1,0 +1,30 @@
+// What an endpoint is. A read endpoint is given the routing table and what is stored, and no way to reach a
+// provider: that reading never spends holds by construction.
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { z } from 'zod'
+import type { Caller } from './auth.ts'
+
+/** A request that was let in. */
+export interface Admitted {
+  readonly request: IncomingMessage
+  readonly caller: Caller
+  /** Made when the request arrived; the record's id, should it become a call. */
+  readonly requestId: string
+  /** The decoded rest of the path where it ends in `*`. */
+  readonly rest: string
+}
+
+export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
+  readonly path: string
+  /** Answers without a key and under any Host; for probes only. */
+  readonly open?: boolean
+  /** Strict: a parameter that is not named here is an error. */
+  readonly query: Query
+  /** Returns what is sent as JSON, or throws a GatewayError. */
+  answer(query: z.output<Query>, admitted: Admitted, house: House): unknown
+}
+
+export interface CallEndpoint<House> {
+  readonly path: string
+  handle(admitted: Admitted, response: ServerResponse, house: House): Promise<void>
+}

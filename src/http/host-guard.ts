@@ -1,0 +1,34 @@
+// Refuses requests that a web page made: a foreign Host (DNS rebinding) or a foreign Origin (cross-site).
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../errors.ts'
+
+/** `allowed` are the host names, beside `localhost` and the loopback addresses, under which the gateway may be called. */
+export function createHostGuard(allowed: readonly string[]): (request: IncomingMessage) => void {
+  const names = new Set(['localhost', '127.0.0.1', '::1', ...allowed.map((name) => name.toLowerCase())])
+
+  return ({ headers }) => {
+    if (!names.has(hostName(headers.host ?? '')))
+      throw new GatewayError(
+        'host_not_allowed',
+        'This Host is not served here; the operator can add it to server.allowed_hosts.',
+      )
+    const { origin } = headers
+    if (origin !== undefined && !names.has(originHost(origin)))
+      throw new GatewayError(
+        'host_not_allowed',
+        'Requests from this Origin are not served here; the operator can add it to server.allowed_hosts.',
+      )
+  }
+}
+
+/** The name in a Host header: without port, without the brackets of IPv6. */
+const hostName = (host: string): string =>
+  (/^\[(.+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '')).toLowerCase()
+
+function originHost(origin: string): string {
+  try {
+    return hostName(new URL(origin).host)
+  } catch {
+    return '' // "null", a sandboxed page or a file
+  }
+}

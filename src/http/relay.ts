@@ -1,0 +1,96 @@
+// Passes a provider's stream on to the client, event by event and byte for byte, and notes on the way what it
+// says. Withholds the usage event that only the gateway asked for; makes a cut stream visible as an error.
+import type { ServerResponse } from 'node:http'
+import type { EventStream, ProviderError, Reading, StreamEnd, Tokens } from '../call.ts'
+import { type ErrorCode, GatewayError } from '../errors.ts'
+import { maskSecrets } from '../redact.ts'
+
+export interface RelayOptions {
+  /** The client did not ask for usage, so an event that holds nothing else is not passed on. */
+  readonly withholdUsage: boolean
+  /** What must not reach the client, should the provider repeat it in an error. */
+  readonly secrets: readonly string[]
+  /** A client that takes nothing for this long is given up, ms. */
+  readonly idle: number
+  readonly requestId: string
+}
+
+/** What the stream said, and how it ended. */
+export interface Relayed {
+  readonly state: 'completed' | 'failed' | 'aborted'
+  readonly errorCode: string | null
+  readonly model: string | null
+  readonly tokens: Tokens | null
+}
+
+const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
+  ended: ['upstream_invalid', 'The provider ended its stream before the answer was finished.'],
+  cut: ['upstream_unreachable', 'The connection to the provider broke before the answer was finished.'],
+  timed_out: ['upstream_timeout', 'The provider fell silent before the answer was finished.'],
+}
+
+/** The head must have been written. Resolves when the client has everything, or has gone; never rejects. */
+export function relayStream(
+  response: ServerResponse,
+  stream: EventStream,
+  options: RelayOptions,
+): Promise<Relayed> {
+  const { promise, resolve } = Promise.withResolvers<Relayed>()
+  let model: string | null = null
+  let tokens: Tokens | null = null
+  let error: ProviderError | null = null
+  let finished = false
+  let over = false
+  let stuck: NodeJS.Timeout | undefined
+
+  const settle = (state: Relayed['state'], errorCode: string | null) => {
+    over = true
+    clearTimeout(stuck)
+    resolve({ state, errorCode, model, tokens })
+  }
+  const note = (reading: Reading) => {
+    model ??= reading.model
+    tokens = reading.tokens ?? tokens
+    error ??= reading.error
+    finished ||= reading.finished
+  }
+
+  response.on('drain', () => {
+    clearTimeout(stuck)
+    stream.resume()
+  })
+
+  stream.flow({
+    event(bytes, reading) {
+      if (over) return true // nothing follows the end mark
+      note(reading)
+      if (reading.usageOnly && options.withholdUsage) return true
+      const safe = reading.error ? Buffer.from(maskSecrets(bytes.toString('utf8'), options.secrets)) : bytes
+      const room = response.write(safe)
+      if (reading.done) {
+        response.end()
+        settle(error ? 'failed' : 'completed', error && codeOf(error))
+        return true
+      }
+      if (!room) stuck = setTimeout(() => response.destroy(), options.idle)
+      return room
+    },
+    end(how) {
+      if (over) return
+      if (how === 'aborted') return settle('aborted', 'client_closed')
+      if (error || (how === 'ended' && finished)) {
+        response.end()
+        return settle(error ? 'failed' : 'completed', error && codeOf(error))
+      }
+      const [code, message] = BROKEN[how]
+      // The event tells clients that read errors, the missing end of the body tells all others.
+      response.write(`data: ${new GatewayError(code, message).body(options.requestId)}\n\n`, () =>
+        response.destroy(),
+      )
+      settle('failed', code)
+    },
+  })
+  return promise
+}
+
+const codeOf = (error: ProviderError): string => error.code ?? 'upstream_error'

@@ -1,0 +1,76 @@
+// Writes what the gateway says itself: JSON answers, errors, and the headers of a live answer.
+import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { Call, Route, Target } from '../call.ts'
+import type { GatewayError } from '../errors.ts'
+
+/** Sends JSON; without a body where the method is HEAD. */
+export function replyJson(
+  response: ServerResponse,
+  status: number,
+  json: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(json),
+    'cache-control': 'no-store',
+    ...headers,
+  })
+  response.end(response.req.method === 'HEAD' ? undefined : json)
+}
+
+/** Sends a provider's whole answer, its bytes untouched. */
+export function replyRelayed(
+  response: ServerResponse,
+  status: number,
+  body: Buffer,
+  headers: OutgoingHttpHeaders,
+): void {
+  headers['content-length'] = body.length
+  headers['cache-control'] = 'no-store'
+  response.writeHead(status, headers)
+  response.end(body)
+}
+
+/** Sends an error in the one shape of the contract, or ends the connection when an answer has already begun. */
+export function replyError(
+  response: ServerResponse,
+  error: GatewayError,
+  requestId: string,
+  headers: OutgoingHttpHeaders = {},
+): void {
+  if (response.headersSent) {
+    response.destroy()
+    return
+  }
+  // A body that was not read to its end would be taken for the next request.
+  if (!response.req.complete) response.shouldKeepAlive = false
+  replyJson(response, error.status, error.body(requestId), headers)
+}
+
+/** Headers of a provider's answer that mean something to its client. */
+const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
+
+/** The head of a live answer, contract "Headers": what the provider said, and where the call went. */
+export function liveHeaders(
+  call: Call,
+  route: Route,
+  target: Target,
+  attempts: number,
+  provider: IncomingHttpHeaders,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {}
+  for (const name in provider) if (RELAYED.test(name)) headers[name] = provider[name]
+  headers['x-gateway-request-id'] = call.id
+  headers['x-gateway-provider'] = encodeHeader(target.provider)
+  headers['x-gateway-model'] = encodeHeader(target.model)
+  headers['x-gateway-strategy'] = route.strategy
+  headers['x-gateway-attempts'] = attempts
+  headers['x-gateway-cache'] = 'BYPASS'
+  if (call.sessionId !== null) headers['x-gateway-session-id'] = encodeHeader(call.sessionId)
+  return headers
+}
+
+/** Printable ASCII as it is; `%`, controls and everything else percent-encoded UTF-8. */
+const encodeHeader = (value: string): string =>
+  value.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))

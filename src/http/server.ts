@@ -1,0 +1,140 @@
+// The only file that knows polka: mounts endpoints, lets requests in, turns whatever goes wrong into one shape.
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http'
+import type { Duplex } from 'node:stream'
+import polka, { type Request } from 'polka'
+import { v7 as uuid } from 'uuid'
+import type { z } from 'zod'
+import { asGatewayError, GatewayError } from '../errors.ts'
+import type { Caller } from './auth.ts'
+import type { Admitted, CallEndpoint, ReadEndpoint } from './endpoint.ts'
+import { replyError, replyJson } from './reply.ts'
+
+export interface ServerOptions<Read, Live> {
+  readonly reads: readonly ReadEndpoint<Read>[]
+  readonly calls: readonly CallEndpoint<Live>[]
+  /** What read endpoints may use. */
+  readonly readHouse: Read
+  /** What call endpoints may use. */
+  readonly callHouse: Live
+  /** Says who is calling; throws when that is nobody we know. */
+  readonly authenticate: (request: IncomingMessage) => Caller
+  /** Throws for a foreign Host or Origin. */
+  readonly guard: (request: IncomingMessage) => void
+  /** A failure that is not the client's: for the gateway's own log. */
+  readonly onInternalError: (error: unknown, requestId: string) => void
+}
+
+type Handler = (admitted: Admitted, response: ServerResponse) => void | Promise<void>
+
+const ANYBODY: Caller = { name: null, role: 'client', key: null }
+
+/** Builds the server; it does not listen yet. */
+export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
+  const { reads, calls, readHouse, callHouse, authenticate, guard, onInternalError } = options
+
+  /** Wraps a handler: let the request in, run it, answer for what it throws. */
+  const admit = (open: boolean, handler: Handler) => async (request: Request, response: ServerResponse) => {
+    const requestId = uuid()
+    try {
+      if (!open) {
+        guard(request)
+        refuseKeyInUrl(request.search)
+      }
+      const caller = open ? ANYBODY : authenticate(request)
+      const rest = request.params['*'] ?? ''
+      await handler({ request, caller, requestId, rest }, response)
+    } catch (thrown) {
+      const error = asGatewayError(thrown)
+      if (error.code === 'internal') onInternalError(thrown, requestId)
+      replyError(response, error, requestId)
+    }
+  }
+  const notAllowed = (open: boolean, allow: string) =>
+    admit(open, ({ request, requestId }, response) => {
+      if (request.method === 'OPTIONS') {
+        response.writeHead(204, { allow }).end()
+        return
+      }
+      const error = new GatewayError(
+        'method_not_allowed',
+        `${request.method} is not served here, only ${allow}.`,
+      )
+      replyError(response, error, requestId, { allow })
+    })
+
+  const app = polka({
+    onNoMatch: admit(false, () => {
+      throw new GatewayError('not_found', 'There is nothing at this path.')
+    }),
+  })
+  for (const { path, open = false, query, answer } of reads) {
+    app.get(
+      path,
+      admit(open, async (admitted, response) => {
+        const parsed = parseQuery(query, (admitted.request as Request).query)
+        replyJson(response, 200, JSON.stringify(await answer(parsed, admitted, readHouse)))
+      }),
+    )
+    app.all(path, notAllowed(open, 'GET, HEAD, OPTIONS'))
+  }
+  for (const { path, handle } of calls) {
+    app.post(
+      path,
+      admit(false, (admitted, response) => handle(admitted, response, callHouse)),
+    )
+    app.all(path, notAllowed(false, 'POST, OPTIONS'))
+  }
+
+  // Without the third argument polka handles the request to its end; its types do not know.
+  const server = createServer(app.handler as unknown as RequestListener)
+  server.keepAliveTimeout = 75_000
+  server.on('clientError', answerBrokenRequest)
+  return server
+}
+
+function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.output<Query> {
+  const parsed = schema.safeParse(query)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]!
+  const param = issue.code === 'unrecognized_keys' ? issue.keys[0]! : String(issue.path[0] ?? '')
+  const message = issue.code === 'unrecognized_keys' ? 'no such query parameter' : issue.message
+  throw new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
+}
+
+/** A key in a URL ends in histories and logs, so it is not even looked at. */
+function refuseKeyInUrl(search: string | null): void {
+  if (search && /[?&](api[-_]?key|key|(access[-_]?)?token)=/i.test(search))
+    throw new GatewayError(
+      'invalid_request',
+      'A key in the URL is refused; send it as `Authorization: Bearer KEY`, and replace it, for it may have been logged.',
+    )
+}
+
+const BROKEN: Record<string, [number, string]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout'],
+  HPE_HEADER_OVERFLOW: [431, 'invalid_request'],
+}
+
+/** A request that is not even HTTP never reaches a handler; Node hands over the bare socket. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const [status, code] = BROKEN[error.code ?? ''] ?? [400, 'invalid_request']
+  const message = `The request is not usable: ${STATUS_CODES[status]}.`
+  const body = JSON.stringify({
+    error: { message, type: 'invalid_request_error', param: null, code },
+    request_id: uuid(),
+  })
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

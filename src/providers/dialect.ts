@@ -1,0 +1,34 @@
+// What a dialect is: how a provider wants to be asked, and what its answers say. One file each beside this one.
+import type { EventSourceMessage } from 'eventsource-parser'
+import type { ProviderError, Reading } from '../call.ts'
+
+/** A client's request, read once. */
+export interface Asked {
+  /** The body as it came, valid JSON. */
+  readonly text: string
+  readonly stream: boolean
+  /** `stream_options` as the client sent them. */
+  readonly streamOptions: Readonly<Record<string, unknown>> | null
+}
+
+/** What goes to the provider. */
+export interface ProviderRequest {
+  readonly path: string
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body: string
+}
+
+export interface Dialect {
+  request(
+    asked: Asked,
+    model: string,
+    provider: { readonly basePath: string; readonly key: string | null },
+  ): ProviderRequest
+  /** Reads a complete answer that is not streamed. Throws when it is not of this dialect. */
+  readAnswer(text: string): Reading
+  /** Reads one event of a stream. */
+  readEvent(event: EventSourceMessage): Reading
+  /** Reads the body of an error status; null when it is not of this dialect. */
+  readError(text: string): ProviderError | null
+}

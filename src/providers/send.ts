@@ -1,0 +1,162 @@
+// Walks the candidates of a route until one answers: which failure moves on, which is final, what cools a
+// target down. Knows no client and no store; what has to be recorded is told through `onAttempt`.
+import type { Dispatcher } from 'undici'
+import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
+import type { Asked, Dialect } from './dialect.ts'
+import { Exchange, type Failure, type Limits, type Streaming, type Whole } from './exchange.ts'
+
+/** A provider, ready to be asked. */
+export interface Provider {
+  readonly dialect: Dialect
+  readonly dispatcher: Dispatcher
+  readonly origin: string
+  /** Path of the base URL, without a slash at the end. */
+  readonly basePath: string
+  readonly key: string | null
+}
+
+export interface SendOptions {
+  readonly providers: ReadonlyMap<string, Provider>
+  /** As they apply to this call. */
+  readonly limits: Limits
+  /** Further tries of a target that could not be connected to. */
+  readonly retries: number
+  /** How long a target that failed is passed over, ms, where it does not say so itself. */
+  readonly cooldown: number
+  /** Aborts when the client goes away. */
+  readonly gone: AbortSignal
+  /** Called before each attempt but the first leaves. False forbids it: nothing more is tried. */
+  onAttempt(next: NextAttempt): Promise<boolean>
+  /** A target failed and is to be passed over for `ms`. */
+  onFailure(target: Target, ms: number): void
+}
+
+/** An attempt that is about to leave, after the one before it failed. */
+export interface NextAttempt {
+  readonly n: number
+  readonly target: Target
+  /** Changes of target so far, this one included. */
+  readonly fallbacks: number
+  readonly before: { readonly target: Target; readonly end: AttemptEnd }
+}
+
+/** What came of a call. */
+export interface Sent {
+  /** The last attempt, and its target. */
+  readonly n: number
+  readonly target: Target
+  /** Attempts whose request left, as far as is known. */
+  readonly sent: number
+  /** An earlier attempt may have used tokens that nobody reported. */
+  readonly unknownSpend: boolean
+  /** The answer; or, when every target failed, the last thing that a provider answered. */
+  readonly answer: Whole | (Streaming & { readonly exchange: Exchange }) | Failure
+  /** How the last attempt failed; null when it did not. */
+  readonly failed: AttemptEnd | null
+}
+
+/** Tries the candidates in order. Never rejects. */
+export async function send(asked: Asked, route: Route, options: SendOptions): Promise<Sent> {
+  let n = 0
+  let sent = 0
+  let fallbacks = 0
+  let unknownSpend = false
+  let tried = route.candidates[0]
+  let last: Failure | null = null
+  let best: Failure | null = null
+
+  walk: for (const target of route.candidates) {
+    for (let tries = 1 + options.retries; tries > 0; tries--) {
+      if (last) {
+        if (target !== tried) fallbacks++
+        const before = { target: tried, end: endOf(last) }
+        if (!(await options.onAttempt({ n: n + 1, target, fallbacks, before }))) break walk
+        unknownSpend ||= mayHaveSpent(last)
+      }
+      n++
+      tried = target
+      const { exchange, verdict } = await attempt(asked, target, options)
+      const answer = judge(verdict, target, options)
+      if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') sent++
+      const done = { n, target, sent, unknownSpend, failed: null }
+      if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
+      if (answer.kind === 'whole') return { ...done, answer }
+
+      last = answer
+      // What a provider said tells a client more than what we can say about a lost connection.
+      if (answer.status !== null || best?.status == null) best = answer
+      if (answer.code === 'client_closed') break walk
+      options.onFailure(target, retryAfterMs(answer) ?? options.cooldown)
+      if (answer.outcome !== 'not_sent') break
+    }
+  }
+  const answer = last!.code === 'client_closed' ? last! : best!
+  return { n, target: tried, sent, unknownSpend, answer, failed: endOf(last!) }
+}
+
+async function attempt(asked: Asked, target: Target, options: SendOptions) {
+  const { dialect, dispatcher, origin, basePath, key } = options.providers.get(target.provider)!
+  const { gone, limits } = options
+  const exchange = new Exchange(dialect, limits, asked.stream)
+  const abort = () => exchange.abort()
+  gone.addEventListener('abort', abort)
+  if (gone.aborted) abort()
+  else {
+    const { path, headers, body } = dialect.request(asked, target.model, { basePath, key })
+    dispatcher.dispatch(
+      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+      exchange,
+    )
+  }
+  const verdict = await exchange.verdict
+  if (verdict.kind !== 'stream') gone.removeEventListener('abort', abort)
+  return { exchange, verdict }
+}
+
+/** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
+const OPERATORS_FAULT = [401, 402, 403]
+const MOVES_ON = [408, 409, 425, 429]
+
+/** Turns an error status that another target may not have into a failure; any other answer is final. */
+function judge(
+  verdict: Streaming | Whole | Failure,
+  target: Target,
+  options: SendOptions,
+): Streaming | Whole | Failure {
+  if (verdict.kind === 'failure') return { ...verdict, message: `${targetId(target)}: ${verdict.message}` }
+  if (verdict.kind === 'stream') return verdict
+  const { status, headers, body } = verdict
+  const refused = OPERATORS_FAULT.includes(status)
+  if (!refused && status < 500 && !MOVES_ON.includes(status)) return verdict
+  const { dialect } = options.providers.get(target.provider)!
+  return {
+    kind: 'failure',
+    outcome: 'failed',
+    code: refused ? 'upstream_refused' : 'upstream_error',
+    message: `${targetId(target)}: ${refused ? "refused the gateway's own access" : 'failed'} with status ${status}`,
+    status,
+    headers,
+    body: refused ? null : body,
+    error: dialect.readError(body.toString('utf8')),
+  }
+}
+
+/** How a failed attempt is written down. */
+const endOf = ({ outcome, status, code, error }: Failure): AttemptEnd => ({
+  outcome,
+  status,
+  errorCode: error?.code ?? code,
+  tokens: null,
+})
+
+/** An attempt that was refused by an error status, or never left, used nothing; of any other nobody knows. */
+const mayHaveSpent = ({ outcome, status }: Failure): boolean =>
+  outcome !== 'not_sent' && (status === null || status < 300)
+
+/** `Retry-After` in ms, from seconds or a date; null where there is none that makes sense. */
+function retryAfterMs({ headers }: Failure): number | null {
+  const value = headers['retry-after']
+  if (!value) return null
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now()
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 3_600_000) : null
+}

@@ -1,0 +1,177 @@
+// Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
+import type { Database } from 'better-sqlite3'
+import type { CallState } from '../call.ts'
+
+/** What a list may be narrowed to; every field that is set must hold. */
+export interface CallFilter {
+  readonly session_id?: string | undefined
+  /** `none`: only calls without an agent id. */
+  readonly agent_id?: string | undefined
+  readonly requested_model?: string | undefined
+  readonly provider?: string | undefined
+  readonly model?: string | undefined
+  readonly route?: string | undefined
+  readonly strategy?: string | undefined
+  readonly tier?: string | undefined
+  readonly state?: CallState | undefined
+  /** An HTTP status, `ok` (completed) or `error` (failed, aborted or interrupted). */
+  readonly status?: number | 'ok' | 'error' | undefined
+  /** Milliseconds since the epoch; since is inclusive, until is not. */
+  readonly since?: number | undefined
+  readonly until?: number | undefined
+  /** Only rows of this gateway key. */
+  readonly key_name?: string | undefined
+}
+
+export interface Page {
+  readonly limit: number
+  /** The id of the last row of the page before. */
+  readonly cursor?: string | undefined
+}
+
+/** A record as it goes over the wire, contract "Record". */
+export type CallRecord = Record<string, unknown> & { readonly id: string }
+
+export interface CallLogs {
+  /** Newest first; one row more than the page tells whether there are more. */
+  list(filter: CallFilter, page: Page): { data: CallRecord[]; has_more: boolean; next_cursor: string | null }
+  /** One record with its attempts; null when there is none, or none for this key. */
+  find(id: string, keyName?: string): CallRecord | null
+}
+
+type Row = Record<string, string | number | null>
+
+const COLUMN = {
+  session_id: 'session_id',
+  requested_model: 'requested_model',
+  provider: 'resolved_provider',
+  model: 'resolved_model',
+  route: 'route',
+  strategy: 'strategy',
+  tier: 'tier',
+  state: 'state',
+  key_name: 'key_name',
+} as const satisfies Partial<Record<keyof CallFilter, string>>
+
+export function openCallLogs(db: Database): CallLogs {
+  const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
+  const byId = db.prepare<[string], Row>('SELECT * FROM call_logs WHERE id = ?')
+
+  return {
+    list(filter, { limit, cursor }) {
+      const { where, values } = conditions(filter)
+      if (cursor !== undefined) {
+        where.push('id < ?')
+        values.push(cursor)
+      }
+      const clause = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
+      const rows = db
+        .prepare<unknown[], Row>(`SELECT * FROM call_logs ${clause} ORDER BY id DESC LIMIT ?`)
+        .all(...values, limit + 1)
+      const data = rows.slice(0, limit).map(toRecord)
+      const has_more = rows.length > limit
+      return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
+    },
+    find(id, keyName) {
+      const row = byId.get(id)
+      if (!row || (keyName !== undefined && row.key_name !== keyName)) return null
+      // No artifact is written yet; the field is there so that a reader can rely on it.
+      const artifact = { available: false, bytes: 0 }
+      return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
+    },
+  }
+}
+
+function conditions(filter: CallFilter): { where: string[]; values: unknown[] } {
+  const where: string[] = []
+  const values: unknown[] = []
+  const add = (sql: string, value: unknown) => {
+    where.push(sql)
+    values.push(value)
+  }
+  for (const [field, column] of Object.entries(COLUMN)) {
+    const value = filter[field as keyof typeof COLUMN]
+    if (value !== undefined) add(`${column} = ?`, value)
+  }
+  if (filter.agent_id === 'none') where.push('agent_id IS NULL')
+  else if (filter.agent_id !== undefined) add('agent_id = ?', filter.agent_id)
+  if (filter.status === 'ok') where.push(`state = 'completed'`)
+  else if (filter.status === 'error') where.push(`state IN ('failed', 'aborted', 'interrupted')`)
+  else if (filter.status !== undefined) add('status = ?', filter.status)
+  // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
+  if (filter.since !== undefined) {
+    add('id >= ?', idAt(filter.since))
+    add('created_at >= ?', filter.since)
+  }
+  if (filter.until !== undefined) {
+    add('id < ?', idAt(filter.until))
+    add('created_at < ?', filter.until)
+  }
+  return { where, values }
+}
+
+/** The smallest UUIDv7 of a millisecond. */
+const idAt = (ms: number): string => {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-`
+}
+
+const time = (ms: string | number | null | undefined): string | null =>
+  typeof ms === 'number' ? new Date(ms).toISOString() : null
+
+const json = (text: string | number | null | undefined): unknown =>
+  typeof text === 'string' ? JSON.parse(text) : null
+
+const tokensOf = (row: Row) => ({
+  input: row.tokens_input,
+  output: row.tokens_output,
+  cached_input: row.tokens_cached_input,
+  cache_write: row.tokens_cache_write,
+  reasoning: row.tokens_reasoning,
+})
+
+const toRecord = (row: Row): CallRecord => ({
+  id: row.id as string,
+  created_at: time(row.created_at),
+  completed_at: time(row.completed_at),
+  state: row.state,
+  endpoint: row.endpoint,
+  requested_model: row.requested_model,
+  resolved_provider: row.resolved_provider,
+  resolved_model: row.resolved_model,
+  picked_provider: row.picked_provider,
+  picked_model: row.picked_model,
+  response_model: row.response_model,
+  route: row.route,
+  strategy: row.strategy,
+  tier: row.tier,
+  decision: json(row.decision),
+  session_id: row.session_id,
+  agent_id: row.agent_id,
+  key_name: row.key_name,
+  stream: row.stream === 1,
+  status: row.status,
+  error_code: row.error_code,
+  attempts: row.attempts,
+  fallbacks: row.fallbacks,
+  latency_ms: row.latency_ms,
+  ttft_ms: row.ttft_ms,
+  tokens: { ...tokensOf(row), source: row.tokens_source },
+  cost_usd: row.cost_usd,
+  price: json(row.price),
+  cache: row.cache,
+  saved_usd: row.saved_usd,
+})
+
+const toAttempt = (row: Row) => ({
+  n: row.n,
+  provider: row.provider,
+  model: row.model,
+  started_at: time(row.started_at),
+  ended_at: time(row.ended_at),
+  status: row.status,
+  outcome: row.outcome,
+  error_code: row.error_code,
+  tokens: tokensOf(row),
+  cost_usd: row.cost_usd,
+})

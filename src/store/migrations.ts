@@ -1,0 +1,82 @@
+// The schema of the database as the list of steps that lead to it. Append only: a step that was released
+// is never edited. `PRAGMA user_version` counts the steps that a database has seen.
+import type { Database } from 'better-sqlite3'
+
+const STEPS: readonly string[] = [
+  // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
+  // time, so both tables grow at their end; the partial index holds only the calls that are open now.
+  `
+  CREATE TABLE call_logs (
+    id TEXT PRIMARY KEY,
+    created_at INTEGER NOT NULL,
+    completed_at INTEGER,
+    state TEXT NOT NULL,
+    endpoint TEXT NOT NULL,
+    requested_model TEXT NOT NULL,
+    resolved_provider TEXT NOT NULL,
+    resolved_model TEXT NOT NULL,
+    picked_provider TEXT NOT NULL,
+    picked_model TEXT NOT NULL,
+    response_model TEXT,
+    route TEXT,
+    strategy TEXT,
+    tier TEXT,
+    decision TEXT NOT NULL,
+    session_id TEXT,
+    agent_id TEXT,
+    key_name TEXT,
+    stream INTEGER NOT NULL,
+    status INTEGER,
+    error_code TEXT,
+    attempts INTEGER NOT NULL,
+    fallbacks INTEGER NOT NULL,
+    latency_ms REAL,
+    ttft_ms REAL,
+    tokens_input INTEGER,
+    tokens_output INTEGER,
+    tokens_cached_input INTEGER,
+    tokens_cache_write INTEGER,
+    tokens_reasoning INTEGER,
+    tokens_source TEXT,
+    cost_usd REAL,
+    price TEXT,
+    cache TEXT NOT NULL,
+    saved_usd REAL
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX call_logs_session ON call_logs (session_id, id) WHERE session_id IS NOT NULL;
+  CREATE INDEX call_logs_open ON call_logs (id) WHERE completed_at IS NULL;
+
+  CREATE TABLE call_attempts (
+    call_id TEXT NOT NULL,
+    n INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    model TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ended_at INTEGER,
+    status INTEGER,
+    outcome TEXT NOT NULL,
+    error_code TEXT,
+    tokens_input INTEGER,
+    tokens_output INTEGER,
+    tokens_cached_input INTEGER,
+    tokens_cache_write INTEGER,
+    tokens_reasoning INTEGER,
+    cost_usd REAL,
+    PRIMARY KEY (call_id, n)
+  ) WITHOUT ROWID, STRICT;
+  `,
+]
+
+/** Brings a database to the newest schema, one transaction a step. Throws when a newer Waybill wrote it. */
+export function migrate(db: Database): void {
+  const version = db.pragma('user_version', { simple: true }) as number
+  if (version > STEPS.length)
+    throw new Error(
+      `the database was written by a newer Waybill (schema ${version}, this one knows ${STEPS.length})`,
+    )
+  for (let step = version; step < STEPS.length; step++)
+    db.transaction(() => {
+      db.exec(STEPS[step]!)
+      db.pragma(`user_version = ${step + 1}`)
+    })()
+}

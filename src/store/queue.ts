@@ -1,0 +1,72 @@
+// Joins the writes of many calls into transactions: one batch in flight, everything that arrives meanwhile
+// makes up the next. Knows nothing of SQL; `commit` is given.
+import type { Write } from './writes.ts'
+
+/** Commits a batch as one transaction; rejects when nothing of it was written. */
+export type Commit = (batch: Write[]) => Promise<void>
+
+interface Waiting {
+  readonly write: Write
+  readonly resolve: () => void
+  readonly reject: (error: Error) => void
+}
+
+/** How long a failed closing write waits before it is tried again, ms. */
+const RETRY_MS = 250
+
+/**
+ * `add` resolves when the write is committed. An opening write that fails is rejected, so that its call can
+ * be refused; a closing write is kept and tried again until it succeeds, because its call has happened.
+ */
+export class WriteQueue {
+  readonly #commit: Commit
+  #waiting: Waiting[] = []
+  #running: Promise<void> | null = null
+  #failure: string | null = null
+
+  constructor(commit: Commit) {
+    this.#commit = commit
+  }
+
+  /** Why the last batch failed; null when it did not. */
+  get failure(): string | null {
+    return this.#failure
+  }
+
+  add(write: Write): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ write, resolve, reject })
+      // Not at once: the other calls of this turn of the event loop belong to the same batch.
+      this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
+    })
+  }
+
+  /** Resolves when everything that was added is committed or given up after `graceMs`. */
+  async drain(graceMs: number): Promise<void> {
+    const deadline = Date.now() + graceMs
+    while (this.#running && Date.now() < deadline) await Promise.race([this.#running, sleep(RETRY_MS)])
+  }
+
+  async #run(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting
+      this.#waiting = []
+      try {
+        await this.#commit(batch.map(({ write }) => write))
+        this.#failure = null
+        for (const { resolve } of batch) resolve()
+      } catch (error) {
+        this.#failure = (error as Error).message
+        for (const { write, reject } of batch) if (isOpening(write)) reject(error as Error)
+        this.#waiting = [...batch.filter(({ write }) => !isOpening(write)), ...this.#waiting]
+        await sleep(RETRY_MS)
+      }
+    }
+    this.#running = null
+  }
+}
+
+/** Writes that must be on disk before bytes leave for a provider. */
+const isOpening = (write: Write): boolean => write.kind === 'open' || write.kind === 'next'
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

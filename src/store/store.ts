@@ -1,0 +1,80 @@
+// The store as the gateway sees it: write what happens to a call, read what happened to calls.
+// Writes go to a thread of their own; reads use a connection that cannot write.
+import { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { type CallLogs, openCallLogs } from './call-logs.ts'
+import { claim, type Durability, databaseFile } from './open.ts'
+import { type Commit, WriteQueue } from './queue.ts'
+import type { Write } from './writes.ts'
+
+export interface Store {
+  /**
+   * Resolves when the write is committed. `open` and `next` reject when it cannot be: then nothing may be
+   * sent. `streaming` and `close` never reject, they are tried until they succeed.
+   */
+  write(write: Write): Promise<void>
+  /** What was written. */
+  readonly calls: CallLogs
+  /** Why the store cannot be written to right now; null when it can. */
+  readonly failure: string | null
+  /** Commits what is waiting (for at most `graceMs`), then gives the directory free. */
+  close(graceMs?: number): Promise<void>
+}
+
+/** Opens the data directory. Throws StoreError with one line that says what to do. */
+export function openStore(directory: string, durability: Durability, now: () => number): Store {
+  const release = claim(directory, now())
+  const file = databaseFile(directory)
+  const worker = startWriter(file, durability)
+  const queue = new WriteQueue(worker.commit)
+  const reader = new Database(file, { readonly: true, fileMustExist: true })
+
+  return {
+    write: (write) => queue.add(write),
+    calls: openCallLogs(reader),
+    get failure() {
+      return queue.failure
+    },
+    async close(graceMs = 5_000) {
+      await queue.drain(graceMs)
+      await worker.stop()
+      reader.close()
+      release()
+    },
+  }
+}
+
+/** Starts the writer thread. A thread that died fails every later commit. */
+function startWriter(file: string, durability: Durability): { commit: Commit; stop(): Promise<void> } {
+  const source = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js'
+  const worker = new Worker(new URL(source, import.meta.url), { workerData: { file, durability } })
+  worker.unref()
+  let settle: ((failure: string | null) => void) | null = null
+  let dead: string | null = null
+  const die = (reason: string) => {
+    dead ??= reason
+    settle?.(dead)
+  }
+  worker.on('message', (failure: string | null) => settle?.(failure))
+  worker.on('error', (error) => die(`the writer thread failed: ${error.message}`))
+  worker.on('exit', () => die('the writer thread ended'))
+
+  return {
+    commit: (batch) =>
+      new Promise((resolve, reject) => {
+        settle = (failure) => {
+          settle = null
+          if (failure === null) resolve()
+          else reject(new Error(failure))
+        }
+        if (dead) settle(dead)
+        else worker.postMessage(batch)
+      }),
+    stop: () =>
+      new Promise((resolve) => {
+        if (dead) return resolve()
+        worker.once('exit', () => resolve())
+        worker.postMessage(null)
+      }),
+  }
+}

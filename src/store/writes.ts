@@ -1,0 +1,144 @@
+// The four things that are ever written about a call, as values, and the statements that write them.
+// Runs in the writer thread; the main thread only knows the values.
+import type { Database } from 'better-sqlite3'
+import type { AttemptEnd, Call, Outcome, Route, Target, Tokens } from '../call.ts'
+import { createPricer, type PriceKey } from '../pricing.ts'
+
+/** An attempt's end, with who is to be paid for it. */
+export interface EndedAttempt extends AttemptEnd {
+  readonly n: number
+  readonly priced: PriceKey
+}
+
+/**
+ * - `open`: the call is routed and its first attempt is about to leave.
+ * - `next`: an attempt failed and another is about to leave.
+ * - `streaming`: the answer's head went to the client.
+ * - `close`: the call is over.
+ */
+export type Write =
+  | { readonly kind: 'open'; readonly call: Call; readonly route: Route }
+  | {
+      readonly kind: 'next'
+      readonly id: string
+      readonly at: number
+      readonly ended: EndedAttempt
+      readonly target: Target
+      readonly fallbacks: number
+    }
+  | { readonly kind: 'streaming'; readonly id: string; readonly ttftMs: number }
+  | {
+      readonly kind: 'close'
+      readonly id: string
+      readonly at: number
+      readonly ended: EndedAttempt
+      readonly outcome: Outcome
+      readonly sent: number
+    }
+
+const NO_TOKENS: Tokens = {
+  input: null,
+  output: null,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+}
+
+/** Prepares the statements on a connection and returns the function that runs one write, outside any transaction. */
+export function prepareWrites(db: Database): (write: Write) => void {
+  const price = createPricer()
+
+  const openCall = db.prepare(`
+    INSERT INTO call_logs (id, created_at, state, endpoint, requested_model, resolved_provider, resolved_model,
+      picked_provider, picked_model, route, strategy, tier, decision, session_id, agent_id, key_name, stream,
+      attempts, fallbacks, cache)
+    VALUES (@id, @createdAt, 'routed', @endpoint, @requestedModel, @provider, @model,
+      @provider, @model, @route, @strategy, @tier, @decision, @sessionId, @agentId, @keyName, @stream,
+      1, 0, 'BYPASS')`)
+  const openAttempt = db.prepare(`
+    INSERT INTO call_attempts (call_id, n, provider, model, started_at, outcome)
+    VALUES (?, ?, ?, ?, ?, 'open')`)
+  const closeAttempt = db.prepare(`
+    UPDATE call_attempts SET ended_at = ?, status = ?, outcome = ?, error_code = ?, tokens_input = ?, tokens_output = ?,
+      tokens_cached_input = ?, tokens_cache_write = ?, tokens_reasoning = ?, cost_usd = ?
+    WHERE call_id = ? AND n = ?`)
+  const resolveAgain = db.prepare(`
+    UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
+  const streaming = db.prepare(`UPDATE call_logs SET state = 'streaming', ttft_ms = ? WHERE id = ?`)
+  const closeCall = db.prepare(`
+    UPDATE call_logs SET completed_at = @at, state = @state, status = @status, error_code = @errorCode,
+      response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @sent,
+      tokens_input = @input, tokens_output = @output, tokens_cached_input = @cached_input,
+      tokens_cache_write = @cache_write, tokens_reasoning = @reasoning, tokens_source = @source,
+      cost_usd = @cost, price = @price
+    WHERE id = @id`)
+
+  /** Writes an attempt's end and returns what it cost. */
+  const end = (id: string, at: number, { n, priced, status, outcome, errorCode, tokens }: EndedAttempt) => {
+    const cost = price(priced, tokens, at)
+    const t = tokens ?? NO_TOKENS
+    closeAttempt.run(
+      at,
+      status,
+      outcome,
+      errorCode,
+      t.input,
+      t.output,
+      t.cached_input,
+      t.cache_write,
+      t.reasoning,
+      cost.usd,
+      id,
+      n,
+    )
+    return cost
+  }
+
+  return (write) => {
+    switch (write.kind) {
+      case 'open': {
+        const { call, route } = write
+        const [{ provider, model, tier }] = route.candidates
+        const decision = JSON.stringify(route.decision)
+        openCall.run({
+          ...call,
+          stream: call.stream ? 1 : 0,
+          provider,
+          model,
+          tier,
+          route: route.name,
+          strategy: route.strategy,
+          decision,
+        })
+        openAttempt.run(call.id, 1, provider, model, call.createdAt)
+        return
+      }
+      case 'next': {
+        const { id, at, ended, target, fallbacks } = write
+        end(id, at, ended)
+        openAttempt.run(id, ended.n + 1, target.provider, target.model, at)
+        resolveAgain.run(target.provider, target.model, target.tier, ended.n + 1, fallbacks, id)
+        return
+      }
+      case 'streaming':
+        streaming.run(write.ttftMs, write.id)
+        return
+      case 'close': {
+        const { id, at, ended, outcome, sent } = write
+        const cost = end(id, at, ended)
+        // Earlier attempts that were refused cost nothing; where one may have cost something, outcome.tokens is null.
+        const summed = outcome.tokens !== null
+        closeCall.run({
+          id,
+          at,
+          sent,
+          ...outcome,
+          ...(outcome.tokens ?? NO_TOKENS),
+          source: summed ? 'reported' : null,
+          cost: summed ? cost.usd : null,
+          price: cost.price && JSON.stringify(cost.price),
+        })
+      }
+    }
+  }
+}
