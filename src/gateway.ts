@@ -52,7 +52,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
     )
 
-  const store = openStore(config.data, config.durability, now)
+  const store = await openStore(config.data, config.durability, now)
   const router = createRouter(config, { now, random })
   const dispatcher = options.dispatcher ?? createDispatcher(config)
   const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }
@@ -91,7 +91,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 /** Keep-alive connections to every provider; compressed answers are taken apart, because they have to be read. */
 function createDispatcher({ resilience }: Config): Dispatcher {
   const agent = new Agent({ connect: { timeout: resilience.connect }, keepAliveTimeout: 30_000 })
-  return agent.compose(interceptors.decompress({ skipErrorResponses: false }))
+  const { emitWarning } = process
+  process.emitWarning = () => {} // undici calls its decompression experimental on every start; we test what we use of it
+  const decompress = interceptors.decompress({ skipErrorResponses: false })
+  process.emitWarning = emitWarning
+  return agent.compose(decompress)
 }
 
 function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatcher): Map<string, Provider> {

@@ -80,78 +80,52 @@ function answerWhole(
   }
 }
 
-/** A final error status of the provider: its own words where they have OpenAI's shape, wrapped where not. */
-function answerRefusal(answer: Whole, sent: Sent, answering: Answering): Answered {
-  const { status } = answer
-  const { dialect } = answering.house.providers.get(sent.target.provider)!
-  const error = dialect.readError(answer.body.toString('utf8'))
-  const errorCode =
-    relayError(status, answer.body, error !== null, answer.headers, sent, answering) ?? error!.code
+/** A final error status of the provider. */
+function answerRefusal({ status, headers, body }: Whole, sent: Sent, answering: Answering): Answered {
+  const errorCode = relayError(status, body, headers, sent, answering)
   return {
     outcome: { state: 'failed', status, errorCode, responseModel: null, ttftMs: null },
     attempt: { outcome: 'failed', status, errorCode, tokens: null },
   }
 }
 
+/** No target answered: the last thing that a provider said, or what happened in our own words. */
 function answerFailure(failure: Failure, sent: Sent, answering: Answering): Answered {
   const { response, call, route } = answering
   const attempt = sent.failed!
+  const ended = (status: number, errorCode: string, state: 'failed' | 'aborted' = 'failed'): Answered => ({
+    outcome: { state, status, errorCode, responseModel: null, ttftMs: null },
+    attempt,
+  })
   if (failure.code === 'client_closed') {
     response.destroy()
-    const outcome = {
-      state: 'aborted',
-      status: 499,
-      errorCode: 'client_closed',
-      responseModel: null,
-      ttftMs: null,
-    } as const
-    return { outcome, attempt }
+    return ended(499, 'client_closed', 'aborted')
   }
-  // An error that came with a 200 has no status of its own; the provider may have said which one it stands for.
-  const said =
-    failure.status !== null && failure.status >= 400 ? failure.status : (failure.error?.status ?? 502)
-  if (failure.body && failure.code === 'upstream_error') {
-    const code = relayError(said, failure.body, failure.error !== null, failure.headers, sent, answering)
-    const errorCode = code ?? failure.error!.code ?? 'upstream_error'
-    return {
-      outcome: { state: 'failed', status: said, errorCode, responseModel: null, ttftMs: null },
-      attempt,
-    }
+  if (failure.body) {
+    // An error that came with a 200 has no status of its own; the provider may say which one it stands for.
+    const { status, error, headers, body } = failure
+    const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
+    return ended(stands, relayError(stands, body, headers, sent, answering))
   }
   const error = new GatewayError(failure.code, maskSecrets(`${failure.message}.`, secretsOf(answering)))
   replyError(response, error, call.id, liveHeaders(call, route, sent.target, sent.n, {}))
-  return {
-    outcome: {
-      state: 'failed',
-      status: error.status,
-      errorCode: error.code,
-      responseModel: null,
-      ttftMs: null,
-    },
-    attempt,
-  }
+  return ended(error.status, error.code)
 }
 
-/** Relays an error body that has OpenAI's shape and returns null, or wraps its text and returns our code for it. */
-function relayError(
-  status: number,
-  body: Buffer,
-  shaped: boolean,
-  provider: Failure['headers'],
-  { target, n }: Sent,
-  answering: Answering,
-): string | null {
-  const { call, route, response } = answering
-  const headers = liveHeaders(call, route, target, n, provider)
+/** Relays an error body that has OpenAI's shape, wraps the text of any other; returns the code that the client sees. */
+function relayError(status: number, body: Buffer, provider: Failure['headers'], { target, n }: Sent, answering: Answering): string {
+  const { call, route, response, house } = answering
+  const headers = { ...liveHeaders(call, route, target, n, provider), 'content-type': 'application/json' }
   const text = maskSecrets(body.toString('utf8'), secretsOf(answering))
-  if (shaped) {
-    replyRelayed(response, status, Buffer.from(text), { ...headers, 'content-type': 'application/json' })
-    return null
+  const error = house.providers.get(target.provider)!.dialect.readError(text)
+  if (error) {
+    replyRelayed(response, status, Buffer.from(text), headers)
+    return error.code ?? 'upstream_error'
   }
   const message = `${target.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
-  const error = new GatewayError('upstream_error', message, { status })
-  replyError(response, error, call.id, { ...headers, 'content-type': 'application/json' })
-  return error.code
+  const wrapped = new GatewayError('upstream_error', message, { status })
+  replyError(response, wrapped, call.id, headers)
+  return wrapped.code
 }
 
 /** Every provider's key and the caller's own: what must not be repeated to the client. */

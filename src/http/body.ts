@@ -8,6 +8,9 @@ export interface JsonBody {
   readonly json: Record<string, unknown>
 }
 
+/** How much of a body that is too large is taken before the connection is cut, bytes. */
+const DISCARD = 64 * 2 ** 20
+
 /** Throws `unsupported_media_type`, `body_too_large` (before the body is read whole), `invalid_json`, `client_closed`. */
 export async function readJson(request: IncomingMessage, limit: number): Promise<JsonBody> {
   const { headers } = request
@@ -54,10 +57,14 @@ function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
-      if (size > limit) {
-        request.pause()
-        reject(tooLarge(limit))
-      } else chunks.push(chunk)
+      if (size <= limit) {
+        chunks.push(chunk)
+        return
+      }
+      // The rest is read and dropped: a client that is still sending would not see the answer otherwise.
+      chunks.length = 0
+      reject(tooLarge(limit))
+      if (size > limit + DISCARD) request.destroy()
     })
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
     request.on('close', () => reject(new GatewayError('client_closed', 'The client went away.')))

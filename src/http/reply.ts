@@ -43,8 +43,6 @@ export function replyError(
     response.destroy()
     return
   }
-  // A body that was not read to its end would be taken for the next request.
-  if (!response.req.complete) response.shouldKeepAlive = false
   replyJson(response, error.status, error.body(requestId), headers)
 }
 

@@ -300,4 +300,4 @@ const COMMENT: Reading = {
 const reasonOf = (error: Error): string => (error as NodeJS.ErrnoException).code ?? error.message
 
 /** The connection ended, in contrast to bytes that are not HTTP. */
-const isBroken = (error: Error): boolean => !/^HPE_/.test(reasonOf(error))
+const isBroken = (error: Error): boolean => error.name !== 'HTTPParserError'

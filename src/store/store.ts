@@ -3,7 +3,7 @@
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { type CallLogs, openCallLogs } from './call-logs.ts'
-import { claim, type Durability, databaseFile } from './open.ts'
+import { claim, type Durability, databaseFile, StoreError } from './open.ts'
 import { type Commit, WriteQueue } from './queue.ts'
 import type { Write } from './writes.ts'
 
@@ -21,11 +21,21 @@ export interface Store {
   close(graceMs?: number): Promise<void>
 }
 
-/** Opens the data directory. Throws StoreError with one line that says what to do. */
-export function openStore(directory: string, durability: Durability, now: () => number): Store {
+/** Opens the data directory. Rejects with StoreError: one line that says what to do. */
+export async function openStore(
+  directory: string,
+  durability: Durability,
+  now: () => number,
+): Promise<Store> {
   const release = claim(directory, now())
   const file = databaseFile(directory)
   const worker = startWriter(file, durability)
+  try {
+    await worker.commit([]) // an empty batch is answered when the thread is up
+  } catch (cause) {
+    release()
+    throw new StoreError(`cannot write to ${file}: ${(cause as Error).message}`, { cause })
+  }
   const queue = new WriteQueue(worker.commit)
   const reader = new Database(file, { readonly: true, fileMustExist: true })
 

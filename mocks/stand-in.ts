@@ -1,0 +1,151 @@
+// A provider for tests: a real HTTP server on loopback that answers as it is told, also with bytes that are no
+// HTTP, and writes down what it receives. Knows no recording, validates nothing; the witness does that.
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+/** An inference request as it arrived, whole. */
+export interface Received {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+  readonly json: Record<string, unknown>
+}
+
+/** Answers one request. */
+export type Script = (response: ServerResponse, received: Received) => void
+
+export interface StandIn {
+  /** To be used as `base_url` of an OpenAI-dialect provider. */
+  readonly baseUrl: string
+  readonly ledger: Received[]
+  /** How further requests are answered. */
+  script: Script
+  /** Requests whose connection was closed by the other side before the answer was complete. */
+  readonly abandoned: number
+  close(): Promise<void>
+}
+
+/** Starts on a free port of 127.0.0.1. */
+export async function startStandIn(script: Script = answer()): Promise<StandIn> {
+  const ledger: Received[] = []
+  let abandoned = 0
+  const server = createServer(async (request, response) => {
+    response.on('close', () => {
+      if (!response.writableEnded) abandoned++
+    })
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString('utf8')
+    const received = { path: request.url!, headers: request.headers, text, json: JSON.parse(text) }
+    ledger.push(received)
+    standIn.script(response, received)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+
+  const standIn = {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    ledger,
+    script,
+    get abandoned() {
+      return abandoned
+    },
+    close() {
+      server.closeAllConnections()
+      return new Promise<void>((done) => server.close(() => done()))
+    },
+  }
+  return standIn
+}
+
+export const USAGE = { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 }
+
+/** A whole answer with this text. */
+export const answer =
+  (content = 'plain answer', usage: object | null = USAGE): Script =>
+  (response, { json }) =>
+    sendJson(response, 200, {
+      id: 'chatcmpl-stand-in',
+      object: 'chat.completion',
+      created: 0,
+      model: `${json.model}-2026-01-01`,
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      ...(usage && { usage }),
+    })
+
+/** An error in OpenAI's shape. */
+export const fail =
+  (status: number, headers: Record<string, string> = {}, error: object = {}): Script =>
+  (response) =>
+    sendJson(
+      response,
+      status,
+      {
+        error: {
+          message: `stand-in ${status}`,
+          type: 'test_error',
+          param: null,
+          code: `e${status}`,
+          ...error,
+        },
+      },
+      headers,
+    )
+
+/** Sends bytes with their own pace: a number waits that many ms, a function is called with the response. */
+export const stream =
+  (...parts: (string | Buffer | number | ((response: ServerResponse) => void))[]): Script =>
+  async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.flushHeaders()
+    for (const part of parts) {
+      if (typeof part === 'number') await sleep(part, undefined, { ref: false })
+      else if (typeof part === 'function') part(response)
+      else if (!response.write(part))
+        await new Promise((done) => response.once('drain', done).once('close', done))
+      if (response.destroyed) return
+    }
+    response.end()
+  }
+
+/** A streamed answer in OpenAI's chunks; `usage` is the last one, where the request asked for it. */
+export const streamed =
+  (...texts: string[]): Script =>
+  (response, received) => {
+    const wanted =
+      (received.json.stream_options as { include_usage?: boolean } | undefined)?.include_usage === true
+    const model = `${received.json.model}-2026-01-01`
+    const events = [
+      chunk({ role: 'assistant', content: '' }, { model }),
+      ...texts.map((content) => chunk({ content }, { model })),
+      chunk({}, { model, finish_reason: 'stop' }),
+    ]
+    if (wanted) events.push(usageChunk({ model }))
+    stream(...events, DONE)(response, received)
+  }
+
+/** One event of an OpenAI chat stream. */
+export function chunk(delta: object, { model = 'm', finish_reason = null as string | null } = {}): string {
+  return event({
+    id: 'chatcmpl-stand-in',
+    object: 'chat.completion.chunk',
+    created: 0,
+    model,
+    choices: [{ index: 0, delta, finish_reason }],
+  })
+}
+
+export const usageChunk = ({ model = 'm', usage = USAGE as object } = {}): string =>
+  event({ id: 'chatcmpl-stand-in', object: 'chat.completion.chunk', created: 0, model, choices: [], usage })
+
+export const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
+export const DONE = 'data: [DONE]\n\n'
+
+function sendJson(
+  response: ServerResponse,
+  status: number,
+  body: object,
+  headers: Record<string, string> = {},
+): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+}

@@ -1,0 +1,451 @@
+// Every way in which a request or a provider can be broken, a row each: the status, the one error shape, how many
+// requests reached the provider, and that the next call still works.
+import assert from 'node:assert/strict'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { answer, chunk, DONE, event, type Script, stream, streamed, USAGE } from '../../mocks/stand-in.ts'
+import { ask, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+interface Refused {
+  readonly name: string
+  readonly body: string | Buffer<ArrayBuffer>
+  readonly headers?: Record<string, string>
+  readonly path?: string
+  readonly status: number
+  readonly code: string
+}
+
+const REFUSED: readonly Refused[] = [
+  { name: 'no body', body: '', status: 400, code: 'invalid_json' },
+  { name: 'half a body', body: '{"model": "auto", "mess', status: 400, code: 'invalid_json' },
+  { name: 'not UTF-8', body: Buffer.from([0x22, 0xff, 0xfe, 0x22]), status: 400, code: 'invalid_json' },
+  { name: 'an array', body: '[]', status: 400, code: 'invalid_request' },
+  { name: 'null', body: 'null', status: 400, code: 'invalid_request' },
+  { name: 'no model', body: JSON.stringify({ messages: [] }), status: 400, code: 'invalid_request' },
+  { name: 'a number as model', body: JSON.stringify(ask(7 as never)), status: 400, code: 'invalid_request' },
+  { name: 'an empty model', body: JSON.stringify(ask('')), status: 400, code: 'invalid_request' },
+  {
+    name: 'a model of 10,000 characters',
+    body: JSON.stringify(ask('x'.repeat(10_000))),
+    status: 400,
+    code: 'invalid_request',
+  },
+  { name: 'no messages', body: JSON.stringify({ model: 'auto' }), status: 400, code: 'invalid_request' },
+  {
+    name: 'messages as text',
+    body: JSON.stringify({ model: 'auto', messages: 'hi' }),
+    status: 400,
+    code: 'invalid_request',
+  },
+  {
+    name: 'stream as text',
+    body: JSON.stringify(ask('auto', { stream: 'yes' })),
+    status: 400,
+    code: 'invalid_request',
+  },
+  {
+    name: 'stream_options as text',
+    body: JSON.stringify(ask('auto', { stream_options: 'all' })),
+    status: 400,
+    code: 'invalid_request',
+  },
+  { name: 'an unknown model', body: JSON.stringify(ask('nowhere')), status: 404, code: 'model_not_found' },
+  {
+    name: 'an unknown provider',
+    body: JSON.stringify(ask('nobody/model')),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    name: 'a provider without a model',
+    body: JSON.stringify(ask('alpha/')),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    name: 'a name every object has',
+    body: JSON.stringify(ask('constructor/x')),
+    status: 404,
+    code: 'model_not_found',
+  },
+  {
+    name: 'another content type',
+    body: 'model=auto',
+    headers: { 'content-type': 'text/plain' },
+    status: 415,
+    code: 'unsupported_media_type',
+  },
+  {
+    name: 'a compressed body',
+    body: gzipSync('{}'),
+    headers: { 'content-encoding': 'gzip' },
+    status: 415,
+    code: 'unsupported_media_type',
+  },
+  { name: '30 MB, announced', body: Buffer.alloc(30_000_000, 0x20), status: 413, code: 'body_too_large' },
+  {
+    name: 'a key in the URL',
+    body: JSON.stringify(ask('auto')),
+    path: '/v1/chat/completions?api_key=sk-x',
+    status: 400,
+    code: 'invalid_request',
+  },
+  {
+    name: 'a foreign Origin',
+    body: JSON.stringify(ask('auto')),
+    headers: { origin: 'https://evil.example' },
+    status: 403,
+    code: 'host_not_allowed',
+  },
+]
+
+test('a request that is refused reaches no provider, leaves no record, and is told in the one shape (PURE-07, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
+  const house = await underTest(t)
+  for (const { name, body, headers, path = '/v1/chat/completions', status, code } of REFUSED)
+    await t.test(name, async () => {
+      const response = await fetch(house.url + path, {
+        method: 'POST',
+        body,
+        headers: { ...JSON_TYPE, ...headers },
+      })
+      const json: any = await response.json()
+      assert.equal(response.status, status)
+      assertShape(json, code)
+    })
+  assert.equal(house.received(), 0)
+  assert.deepEqual((await house.get('/api/usage/request-logs')).json.data, [])
+  await stillServes(house)
+})
+
+test('30 MB in chunks, their size not announced, is 413 before they are all there (FAIL-03)', async (t) => {
+  const house = await underTest(t)
+  let pulled = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      pulled++
+      if (pulled > 30) controller.close()
+      else controller.enqueue(Buffer.alloc(1_000_000, 0x20))
+    },
+  })
+  const response = await fetch(`${house.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: JSON_TYPE,
+    body,
+    duplex: 'half',
+  })
+  assert.equal(response.status, 413)
+  assertShape(await response.json(), 'body_too_large')
+  assert.equal(house.received(), 0)
+  await stillServes(house)
+})
+
+for (const [name, bytes, status] of [
+  ['no HTTP at all', 'hello\r\n\r\n', 400],
+  ['a method that nobody knows', 'BREW /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
+  ['20 kB of headers', `GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
+  [
+    'two lengths',
+    'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}',
+    400,
+  ],
+] as const)
+  test(`${name} is answered in the one shape too (FAIL-01)`, async (t) => {
+    const house = await underTest(t)
+    const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+    socket.end(bytes)
+    let text = ''
+    for await (const part of socket) text += part
+    assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
+    assertShape(JSON.parse(text.slice(text.indexOf('\r\n\r\n'))), 'invalid_request')
+    await stillServes(house)
+  })
+
+test('a foreign Host is refused, also for reads (KEEP-06)', async (t) => {
+  const house = await underTest(t)
+  const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+  socket.end('GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n')
+  let text = ''
+  for await (const part of socket) text += part
+  assert.match(text, /^HTTP\/1.1 403 /)
+  assert.match(text, /host_not_allowed/)
+})
+
+test('a hostile model or session name cannot break a header or the record (TELL-06)', async (t) => {
+  const house = await underTest(t)
+  for (const model of [
+    'a\r\nx-injected: 1',
+    'ünï 100% \u{1f600}',
+    'esc\u001b[31m',
+    'lone \ud800',
+    '"quotes"; x=1',
+  ]) {
+    const { status, headers } = await house.chat(ask(`alpha/${model}`), { 'x-session-id': 's;"1"%' })
+    assert.equal(status, 200)
+    assert.equal(headers.get('x-injected'), null)
+    assert.equal(decodeURIComponent(headers.get('x-gateway-model')!), model.toWellFormed())
+    assert.equal(decodeURIComponent(headers.get('x-gateway-session-id')!), 's;"1"%')
+    assert.equal(house.upstream.alpha!.ledger.at(-1)!.json.model, model)
+    const record = await house.record(headers.get('x-gateway-request-id'))
+    assert.equal(record.requested_model, `alpha/${model.toWellFormed()}`)
+  }
+})
+
+interface Broken {
+  readonly name: string
+  readonly script: Script
+  readonly stream?: boolean
+  readonly status: number
+  readonly code?: string
+  /** The outcome of the attempt on record. */
+  readonly outcome: string
+}
+
+const raw =
+  (bytes: string): Script =>
+  (response) => {
+    response.socket!.end(bytes)
+  }
+const plain =
+  (status: number, type: string, body: string | Buffer, headers = {}): Script =>
+  (response) => {
+    response.writeHead(status, { 'content-type': type, ...headers }).end(body)
+  }
+
+const whole = JSON.stringify({
+  id: 'x',
+  object: 'chat.completion',
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'unpacked' }, finish_reason: 'stop' }],
+  usage: USAGE,
+})
+
+const BROKEN: readonly Broken[] = [
+  { name: 'is silent', script: () => {}, status: 504, code: 'upstream_timeout', outcome: 'timed_out' },
+  {
+    name: 'is silent in a stream',
+    script: () => {},
+    stream: true,
+    status: 504,
+    code: 'upstream_timeout',
+    outcome: 'timed_out',
+  },
+  {
+    name: 'sends only comments',
+    script: stream(': a\n\n', 100, ': b\n\n', 60_000),
+    stream: true,
+    status: 504,
+    code: 'upstream_timeout',
+    outcome: 'timed_out',
+  },
+  {
+    name: 'hangs up',
+    script: (response) => response.destroy(),
+    status: 502,
+    code: 'upstream_unreachable',
+    outcome: 'unknown',
+  },
+  {
+    name: 'hangs up in its answer',
+    script: raw('HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{'),
+    status: 502,
+    code: 'upstream_unreachable',
+    outcome: 'failed',
+  },
+  {
+    name: 'speaks no HTTP',
+    script: raw('220 smtp ready\r\n'),
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'answers in HTML',
+    script: plain(200, 'text/html', '<h1>Login</h1>'),
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'answers a stream in HTML',
+    script: plain(200, 'text/html', '<h1>Login</h1>'),
+    stream: true,
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'redirects',
+    script: plain(302, 'text/html', '', { location: 'http://127.0.0.1:1/' }),
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'sends an empty 200',
+    script: plain(200, 'application/json', ''),
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'sends an empty stream',
+    script: stream(),
+    stream: true,
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'sends an event that is not JSON',
+    script: stream('data: hello\n\n', DONE),
+    stream: true,
+    status: 502,
+    code: 'upstream_error',
+    outcome: 'failed',
+  },
+  {
+    name: 'sends an error with a 200',
+    script: plain(200, 'application/json', '{"error":{"message":"slow down","code":429}}'),
+    status: 429,
+    code: '429',
+    outcome: 'failed',
+  },
+  {
+    name: 'fails in HTML',
+    script: plain(500, 'text/html', '<h1>oops</h1>'),
+    status: 500,
+    code: 'upstream_error',
+    outcome: 'failed',
+  },
+  {
+    name: 'refuses in plain text',
+    script: plain(404, 'text/plain', 'no such thing'),
+    status: 404,
+    code: 'upstream_error',
+    outcome: 'failed',
+  },
+  {
+    name: 'compresses its error',
+    script: plain(
+      400,
+      'application/json',
+      gzipSync('{"error":{"message":"packed","type":"t","param":null,"code":"c"}}'),
+      { 'content-encoding': 'gzip' },
+    ),
+    status: 400,
+    code: 'c',
+    outcome: 'failed',
+  },
+  {
+    name: 'compresses its answer',
+    script: plain(200, 'application/json', gzipSync(whole), { 'content-encoding': 'gzip' }),
+    status: 200,
+    outcome: 'answered',
+  },
+  {
+    name: 'compresses its stream',
+    script: plain(
+      200,
+      'text/event-stream',
+      gzipSync(chunk({ content: 'unpacked' }, { finish_reason: 'stop' }) + DONE),
+      { 'content-encoding': 'gzip' },
+    ),
+    stream: true,
+    status: 200,
+    outcome: 'answered',
+  },
+  {
+    name: 'sends an event of 1 MB',
+    script: streamed('m'.repeat(2 ** 20)),
+    stream: true,
+    status: 200,
+    outcome: 'answered',
+  },
+  {
+    name: 'answers a stream with a whole answer',
+    script: answer(),
+    stream: true,
+    status: 200,
+    outcome: 'answered',
+  },
+]
+
+const LIMITS =
+  'resilience: { stream_first_event: 300ms, answer: 300ms, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+
+for (const { name, script, stream = false, status, code, outcome } of BROKEN)
+  test(`a provider that ${name} gives ${status}${code ? ` ${code}` : ''}, one request, and a closed record (FAIL-05)`, async (t) => {
+    const house = await underTest(t, { providers: { alpha: script }, config: LIMITS })
+    const got = await house.chat(ask('auto', { stream }))
+    assert.equal(got.status, status, got.text)
+    if (code && !/^\d+$/.test(code)) assertShape(got.json, code, { relayed: code === 'c' })
+    if (name.startsWith('compresses its') && status === 200) assert.match(got.text, /unpacked/)
+    assert.equal(house.received(), 1)
+    const record = await house.record(got.headers.get('x-gateway-request-id'))
+    assert.equal(record.state, status === 200 ? 'completed' : 'failed')
+    assert.equal(record.error_code, code ?? null)
+    assert.equal(record.attempt_log[0].outcome, outcome)
+    await stillServes(house)
+  })
+
+test('a provider that speaks garbage is left for the next target', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: plain(200, 'text/html', '<h1>Login</h1>'), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  const { headers } = await house.chat(ask('auto'))
+  assert.equal(headers.get('x-gateway-provider'), 'beta')
+})
+
+test('a stream that falls silent after its first event ends in a time-out that the client can see', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
+    config: LIMITS.replace('answer', 'idle: 200ms, answer'),
+  })
+  const response = await fetch(`${house.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: JSON_TYPE,
+    body: JSON.stringify(ask('auto', { stream: true })),
+  })
+  let text = ''
+  await assert.rejects(async () => {
+    for await (const part of response.body!) text += Buffer.from(part).toString()
+  })
+  assert.match(text, /upstream_timeout/)
+  const record = await house.record(response.headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    [record.state, record.error_code, record.attempt_log[0].outcome],
+    ['failed', 'upstream_timeout', 'timed_out'],
+  )
+})
+
+test('an event cut off without its blank line still counts when it is whole', async (t) => {
+  const house = await underTest(t, {
+    providers: {
+      alpha: stream(
+        chunk({ content: 'a' }),
+        event({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }).trimEnd(),
+      ),
+    },
+  })
+  const { headers, text } = await house.chat(ask('auto', { stream: true }))
+  assert.match(text, /finish_reason":"stop"/)
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+})
+
+function assertShape(json: any, code: string, { relayed = false } = {}): void {
+  assert.deepEqual(Object.keys(json.error).sort(), ['code', 'message', 'param', 'type'])
+  assert.equal(json.error.code, code)
+  assert.ok(json.error.message.length > 0)
+  if (!relayed) assert.match(json.request_id, /^[0-9a-f-]{36}$/)
+}
+
+async function stillServes(house: UnderTest): Promise<void> {
+  house.upstream.alpha!.script = answer('still here')
+  const { status, text } = await house.chat(ask('alpha/model-a'))
+  assert.equal(status, 200)
+  assert.match(text, /still here/)
+}

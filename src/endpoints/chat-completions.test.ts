@@ -1,0 +1,446 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  answer,
+  chunk,
+  DONE,
+  event,
+  fail,
+  stream,
+  streamed,
+  USAGE,
+  usageChunk,
+} from '../../mocks/stand-in.ts'
+import { ask, providerKey, TWO_TARGETS, underTest } from '../under-test.ts'
+
+const TOKENS = {
+  input: 20,
+  output: 7,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+  source: 'reported',
+}
+
+test('a logical id reaches its target, the answer is relayed untouched, and the record names it all (ROUTE-01, TELL-01, TELL-03, LOG-01, LOG-02, USE-02)', async (t) => {
+  const house = await underTest(t)
+  const { status, headers, json } = await house.chat(ask('auto'), { 'x-session-id': ' s-1 ' })
+  assert.equal(status, 200)
+  assert.equal(json.model, 'model-a-2026-01-01')
+  assert.deepEqual(json.usage, USAGE)
+  assert.equal(headers.get('x-gateway-provider'), 'alpha')
+  assert.equal(headers.get('x-gateway-model'), 'model-a')
+  assert.equal(headers.get('x-gateway-strategy'), 'priority')
+  assert.equal(headers.get('x-gateway-attempts'), '1')
+  assert.equal(headers.get('x-gateway-cache'), 'BYPASS')
+  assert.equal(headers.get('x-gateway-session-id'), 's-1')
+
+  const [received] = house.upstream.alpha!.ledger
+  assert.equal(received!.json.model, 'model-a')
+  assert.equal(received!.headers.authorization, `Bearer ${providerKey('alpha')}`)
+
+  const { created_at, completed_at, latency_ms, ttft_ms, attempt_log, ...record } = await house.record(
+    headers.get('x-gateway-request-id'),
+  )
+  assert.ok(Date.parse(created_at) <= Date.parse(completed_at))
+  assert.ok(0 < ttft_ms && ttft_ms <= latency_ms)
+  assert.deepEqual(record, {
+    id: headers.get('x-gateway-request-id'),
+    state: 'completed',
+    endpoint: '/v1/chat/completions',
+    requested_model: 'auto',
+    resolved_provider: 'alpha',
+    resolved_model: 'model-a',
+    picked_provider: 'alpha',
+    picked_model: 'model-a',
+    response_model: 'model-a-2026-01-01',
+    route: 'auto',
+    strategy: 'priority',
+    tier: 'balanced',
+    decision: { cause: 'priority', skipped: [] },
+    session_id: 's-1',
+    agent_id: null,
+    key_name: null,
+    stream: false,
+    status: 200,
+    error_code: null,
+    attempts: 1,
+    fallbacks: 0,
+    tokens: TOKENS,
+    cost_usd: null,
+    price: null,
+    cache: 'BYPASS',
+    saved_usd: null,
+    artifact: { available: false, bytes: 0 },
+  })
+  const [{ started_at, ended_at, ...attempt }] = attempt_log
+  assert.ok(Date.parse(started_at) <= Date.parse(ended_at))
+  const { source, ...tokens } = TOKENS
+  assert.deepEqual(attempt, {
+    n: 1,
+    provider: 'alpha',
+    model: 'model-a',
+    status: 200,
+    outcome: 'answered',
+    error_code: null,
+    tokens,
+    cost_usd: null,
+  })
+  assert.equal(attempt_log.length, 1)
+})
+
+test('the bytes of a stream are the provider’s, but for the usage event that nobody asked for (FLOW-01, USE-03, FLOW-07)', async (t) => {
+  const sent = [
+    ': hold on\n\n',
+    chunk({ role: 'assistant' }),
+    chunk({ content: 'Grüße 👋' }),
+    chunk({}, { finish_reason: 'stop' }),
+  ]
+  const house = await underTest(t, {
+    providers: { alpha: stream(...sent, usageChunk(), DONE, ': after the end\n\n') },
+  })
+  const without = await house.chat(ask('auto', { stream: true }))
+  assert.equal(without.headers.get('content-type'), 'text/event-stream')
+  assert.equal(without.text, [...sent, DONE].join(''))
+  const asked = await house.chat(ask('auto', { stream: true, stream_options: { include_usage: true } }))
+  assert.equal(asked.text, [...sent, usageChunk(), DONE].join(''))
+  for (const { headers } of [without, asked]) {
+    const record = await house.record(headers.get('x-gateway-request-id'))
+    assert.deepEqual(record.tokens, TOKENS)
+    assert.equal(record.state, 'completed')
+    assert.equal(record.stream, true)
+  }
+  for (const { json } of house.upstream.alpha!.ledger)
+    assert.deepEqual(json.stream_options, { include_usage: true })
+})
+
+test('an event reaches the client before the next one exists (FLOW-03), and the record is readable meanwhile (LOG-03)', async (t) => {
+  const release = Promise.withResolvers<void>()
+  const house = await underTest(t, {
+    providers: {
+      alpha: async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(chunk({ content: 'first' }))
+        await release.promise
+        response.end(chunk({}, { finish_reason: 'stop' }) + DONE)
+      },
+    },
+  })
+  const response = await fetch(`${house.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ask('auto', { stream: true })),
+  })
+  const reader = response.body!.getReader()
+  const { value } = await reader.read()
+  assert.equal(Buffer.from(value!).toString(), chunk({ content: 'first' }))
+  await sleep(50)
+  const open = await house.get(`/api/usage/request-logs/${response.headers.get('x-gateway-request-id')}`)
+  assert.equal(open.json.state, 'streaming')
+  assert.equal(open.json.resolved_provider, 'alpha')
+  assert.equal(open.json.attempt_log[0].outcome, 'open')
+  release.resolve()
+  while (!(await reader.read()).done);
+})
+
+test('number spellings, unknown fields and key order reach the provider as they were (ROUTE-05, ROUTE-06)', async (t) => {
+  const house = await underTest(t)
+  const body =
+    '{ "seed": 12345678901234567890, "model": "auto",\n "temperature": 1.0, "messages": [{"role":"user","content":"\\u00e9 \\"model\\": 1"}], "x_new": {"model": "inner"} }'
+  assert.equal((await house.chat(body)).status, 200)
+  assert.equal(house.upstream.alpha!.ledger[0]!.text, body.replace('"auto"', '"model-a"'))
+})
+
+test('a direct provider/model id goes there and nowhere else (ROUTE-02)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
+  const { status, headers } = await house.chat(ask('alpha/some/thing'))
+  assert.equal(status, 500)
+  assert.equal(house.upstream.beta!.ledger.length, 0)
+  const record = await house.record(headers.get('x-gateway-request-id'))
+  assert.deepEqual([record.route, record.strategy, record.resolved_model], [null, 'direct', 'some/thing'])
+})
+
+for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
+  test(`a ${status} moves on to the next target, and the answer names the one that served (ROUTE-07, TELL-02)`, async (t) => {
+    const house = await underTest(t, {
+      providers: { alpha: fail(status), beta: answer() },
+      config: TWO_TARGETS,
+    })
+    const { headers, status: got } = await house.chat(ask('auto'))
+    assert.equal(got, 200)
+    assert.equal(headers.get('x-gateway-provider'), 'beta')
+    assert.equal(headers.get('x-gateway-attempts'), '2')
+    const record = await house.record(headers.get('x-gateway-request-id'))
+    assert.deepEqual(
+      [record.resolved_provider, record.picked_provider, record.attempts, record.fallbacks],
+      ['beta', 'alpha', 2, 1],
+    )
+    assert.equal(record.tier, 'cheap')
+    assert.deepEqual(record.tokens, TOKENS)
+    assert.deepEqual(
+      record.attempt_log.map((a: any) => [a.n, a.provider, a.outcome, a.status, a.error_code]),
+      [
+        [1, 'alpha', 'failed', status, `e${status}`],
+        [2, 'beta', 'answered', 200, null],
+      ],
+    )
+  })
+
+for (const status of [400, 404, 413, 422])
+  test(`a ${status} is final and keeps the provider's words (ROUTE-07, FAIL-04)`, async (t) => {
+    const house = await underTest(t, {
+      providers: { alpha: fail(status, { 'retry-after': '7' }), beta: answer() },
+      config: TWO_TARGETS,
+    })
+    const { headers, json, status: got } = await house.chat(ask('auto'))
+    assert.equal(got, status)
+    assert.equal(json.error.message, `stand-in ${status}`)
+    assert.equal(headers.get('retry-after'), '7')
+    assert.equal(house.upstream.beta!.ledger.length, 0)
+    const record = await house.record(headers.get('x-gateway-request-id'))
+    assert.deepEqual([record.state, record.status, record.error_code], ['failed', status, `e${status}`])
+  })
+
+test('when every target failed, the last answer is relayed and every attempt is on record (LOG-05, ROUTE-04)', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: fail(500), beta: fail(429, { 'retry-after': '3' }) },
+    config: TWO_TARGETS,
+  })
+  const { status, headers, json } = await house.chat(ask('auto'))
+  assert.equal(status, 429)
+  assert.equal(json.error.message, 'stand-in 429')
+  assert.equal(headers.get('retry-after'), '3')
+  const record = await house.record(headers.get('x-gateway-request-id'))
+  assert.deepEqual([record.state, record.resolved_provider, record.attempt_log.length], ['failed', 'beta', 2])
+  assert.equal(house.received(), 2)
+})
+
+test('a refusal of the gateway’s own access is told in our words only', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: fail(401, {}, { message: 'bad key, organisation 42' }) },
+  })
+  const { status, json, text } = await house.chat(ask('auto'))
+  assert.equal(status, 502)
+  assert.equal(json.error.code, 'upstream_refused')
+  assert.doesNotMatch(text, /organisation 42/)
+})
+
+test('a provider that repeats a key gets it masked, in an error and in an error event (KEEP-02)', async (t) => {
+  const echo = { message: `Incorrect API key ${providerKey('alpha')}` }
+  const house = await underTest(t, { providers: { alpha: fail(400, {}, echo) } })
+  const plain = await house.chat(ask('auto'))
+  assert.match(plain.json.error.message, /Incorrect API key \*\*\*/)
+  house.upstream.alpha!.script = stream(chunk({ content: 'x' }), event({ error: echo }))
+  const streamedAnswer = await house.chat(ask('auto', { stream: true }))
+  assert.match(streamedAnswer.text, /Incorrect API key \*\*\*/)
+  assert.doesNotMatch(plain.text + streamedAnswer.text, /sk-alpha-secret/)
+})
+
+test('an error event before the commit counts as a 5xx, after it goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
+  const trouble = event({ error: { message: 'quota', code: 'insufficient_quota' } })
+  const house = await underTest(t, {
+    providers: { alpha: stream(': wait\n\n', trouble), beta: streamed('hi') },
+    config: TWO_TARGETS,
+  })
+  const before = await house.chat(ask('auto', { stream: true }))
+  assert.equal(before.headers.get('x-gateway-provider'), 'beta')
+  assert.doesNotMatch(before.text, /quota|wait/)
+  const first = await house.record(before.headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    [first.attempt_log[0].outcome, first.attempt_log[0].error_code],
+    ['failed', 'insufficient_quota'],
+  )
+  assert.equal(first.tokens.input, null, 'what the failed stream used is not known')
+
+  house.upstream.beta!.script = stream(chunk({ content: 'half' }), trouble)
+  const after = await house.chat(ask('beta/model-b', { stream: true }))
+  assert.equal(after.text, chunk({ content: 'half' }) + trouble)
+  const second = await house.record(after.headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    [second.state, second.status, second.error_code, second.attempts],
+    ['failed', 200, 'insufficient_quota', 1],
+  )
+})
+
+for (const [name, script, code] of [
+  [
+    'closes its connection',
+    stream(chunk({ content: 'half' }), 20, (response) => response.destroy()),
+    'upstream_unreachable',
+  ],
+  ['ends without finishing', stream(chunk({ content: 'half' }), 'data: {"id": "ha'), 'upstream_invalid'],
+] as const)
+  test(`a stream whose provider ${name} ends in an error that the client can see, without [DONE] (FLOW-06)`, async (t) => {
+    const house = await underTest(t, { providers: { alpha: script } })
+    const response = await fetch(`${house.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ask('auto', { stream: true })),
+    })
+    let text = ''
+    await assert.rejects(async () => {
+      for await (const part of response.body!) text += Buffer.from(part).toString()
+    }, 'the body has no proper end')
+    assert.ok(text.startsWith(chunk({ content: 'half' })), text)
+    assert.equal(JSON.parse(text.split('data: ').at(-1)!).error.code, code)
+    assert.doesNotMatch(text, /DONE/)
+    const record = await house.record(response.headers.get('x-gateway-request-id'))
+    assert.deepEqual([record.state, record.error_code], ['failed', code])
+  })
+
+test('when the client leaves, the provider’s stream is closed and the record says aborted (FLOW-05, LOG-06)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: stream(chunk({ content: 'a' }), 60_000) } })
+  const leave = new AbortController()
+  const response = await fetch(`${house.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ask('auto', { stream: true })),
+    signal: leave.signal,
+  })
+  await response.body!.getReader().read()
+  leave.abort()
+  const record = await house.record(response.headers.get('x-gateway-request-id'))
+  assert.deepEqual([record.state, record.status, record.error_code], ['aborted', 499, 'client_closed'])
+  assert.equal(record.attempt_log[0].outcome, 'aborted')
+  await sleep(50)
+  assert.equal(house.upstream.alpha!.abandoned, 1)
+})
+
+test('a client that leaves before the answer aborts the provider’s request, and nothing else is tried', async (t) => {
+  const leave = new AbortController()
+  const house = await underTest(t, {
+    providers: { alpha: () => leave.abort(), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  await assert.rejects(
+    fetch(`${house.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ask('auto')),
+      signal: leave.signal,
+    }),
+  )
+  const { json } = await house.get('/api/usage/request-logs')
+  const record = await house.record(json.data[0].id)
+  assert.deepEqual(
+    [record.state, record.attempt_log.length, record.attempt_log[0].outcome],
+    ['aborted', 1, 'aborted'],
+  )
+  assert.equal(house.upstream.beta!.ledger.length, 0)
+})
+
+test('a slow client slows the provider down instead of filling memory (FLOW-10)', async (t) => {
+  const big = chunk({ content: 'x'.repeat(64 * 1024) })
+  let written = 0
+  const house = await underTest(t, {
+    providers: {
+      alpha: async (response) => {
+        response.setMaxListeners(0)
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        for (let i = 0; i < 2_000 && !response.destroyed; i++) {
+          written++
+          if (!response.write(big))
+            await new Promise((done) => response.once('drain', done).once('close', done))
+        }
+        response.end(chunk({}, { finish_reason: 'stop' }) + DONE)
+      },
+    },
+  })
+  const response = await fetch(`${house.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ask('auto', { stream: true })),
+  })
+  await sleep(500)
+  const held = written
+  assert.ok(held < 1_000, `${held} of 2000 events were taken from the provider while the client read none`)
+  let bytes = 0
+  for await (const part of response.body!) bytes += part.length
+  assert.equal(bytes, 2_000 * big.length + (chunk({}, { finish_reason: 'stop' }) + DONE).length)
+})
+
+test('connection refused is tried again and recorded as not sent; nobody is charged for it', async (t) => {
+  const house = await underTest(t, { providers: { alpha: answer(), beta: answer() }, config: TWO_TARGETS })
+  await house.upstream.alpha!.close()
+  const { headers } = await house.chat(ask('auto'))
+  const record = await house.record(headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    record.attempt_log.map((a: any) => [a.provider, a.outcome, a.error_code]),
+    [
+      ['alpha', 'not_sent', 'upstream_unreachable'],
+      ['alpha', 'not_sent', 'upstream_unreachable'],
+      ['beta', 'answered', null],
+    ],
+  )
+  assert.deepEqual([record.attempts, record.fallbacks, record.tokens.input], [1, 1, 20])
+})
+
+test('a target that failed is passed over while it cools down, and Retry-After goes first (ROUTE-09)', async (t) => {
+  let time = Date.now()
+  const house = await underTest(t, {
+    providers: { alpha: fail(429, { 'retry-after': '5' }), beta: answer() },
+    config: TWO_TARGETS,
+    options: { now: () => time },
+  })
+  await house.chat(ask('auto'))
+  const second = await house.chat(ask('auto'))
+  assert.equal(house.upstream.alpha!.ledger.length, 1)
+  const record = await house.record(second.headers.get('x-gateway-request-id'))
+  assert.deepEqual(record.decision, {
+    cause: 'priority',
+    skipped: [{ target: 'alpha/model-a', reason: 'cooling' }],
+  })
+  time += 5_001
+  await house.chat(ask('auto'))
+  assert.equal(house.upstream.alpha!.ledger.length, 2)
+})
+
+test('known prices give a cost with its snapshot, unknown ones null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
+  const usage = {
+    prompt_tokens: 1_000_000,
+    completion_tokens: 500_000,
+    prompt_tokens_details: { cached_tokens: 400_000 },
+    completion_tokens_details: { reasoning_tokens: 0 },
+  }
+  const house = await underTest(t, {
+    providers: { alpha: answer('x', usage) },
+    config:
+      'models: { alpha/model-a: { price: { input: 2, output: 8, cached_input: 0.5 } } }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
+  })
+  const known = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  assert.equal(known.cost_usd, 0.6 * 2 + 0.4 * 0.5 + 0.5 * 8)
+  assert.deepEqual(known.price, {
+    source: 'config',
+    model: 'model-a',
+    rates: { input_mtok: 2, output_mtok: 8, cache_read_mtok: 0.5 },
+  })
+  assert.deepEqual(known.tokens, {
+    input: 1_000_000,
+    output: 500_000,
+    cached_input: 400_000,
+    cache_write: null,
+    reasoning: 0,
+    source: 'reported',
+  })
+  const unknown = await house.record(
+    (await house.chat(ask('alpha/other'))).headers.get('x-gateway-request-id'),
+  )
+  assert.deepEqual([unknown.cost_usd, unknown.price], [null, null])
+})
+
+test('usage that was not reported is null, a reported zero is 0 (USE-04)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: answer('x', null) } })
+  const none = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  assert.deepEqual(none.tokens, {
+    input: null,
+    output: null,
+    cached_input: null,
+    cache_write: null,
+    reasoning: null,
+    source: null,
+  })
+  house.upstream.alpha!.script = answer('x', { prompt_tokens: 0, completion_tokens: 0 })
+  const zero = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  assert.deepEqual([zero.tokens.input, zero.tokens.output, zero.tokens.source], [0, 0, 'reported'])
+})

@@ -1,0 +1,123 @@
+// A gateway on a free port with stand-in providers behind it, for the tests beside this file. Everything is real
+// but the providers; what was started is stopped when the test ends.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Script, type StandIn, startStandIn } from '../mocks/stand-in.ts'
+import { parseConfig } from './config.ts'
+import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
+
+export interface Setup {
+  /** Provider name -> how it answers; `alpha` with a plain answer by default. */
+  readonly providers?: Readonly<Record<string, Script>>
+  /** YAML that comes after server, data and providers. */
+  readonly config?: string
+  readonly options?: Partial<GatewayOptions>
+  /** A data directory that outlives the test's gateway. */
+  readonly data?: string
+}
+
+export interface UnderTest {
+  readonly url: string
+  readonly gateway: Gateway
+  readonly data: string
+  readonly upstream: Readonly<Record<string, StandIn>>
+  /** Inference requests that all providers together received. */
+  received(): number
+  get(
+    path: string,
+    init?: RequestInit,
+  ): Promise<{ status: number; headers: Headers; text: string; json: any }>
+  chat(
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; text: string; json: any }>
+  /** The closed record of a live answer, with its attempts; waits for it up to a second (LOG-04). */
+  record(id: string | null): Promise<any>
+}
+
+/** Keys of the stand-ins: `sk-<provider>-secret`. */
+export const providerKey = (provider: string): string => `sk-${provider}-secret`
+
+export const temporaryDirectory = (t: TestContext): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+export async function underTest(t: TestContext, setup: Setup = {}): Promise<UnderTest> {
+  const {
+    providers = { alpha: undefined },
+    config = AUTO,
+    options = {},
+    data = temporaryDirectory(t),
+  } = setup
+  const upstream: Record<string, StandIn> = {}
+  const lines = ['server: { port: 0 }', `data: ${data}`, 'providers:']
+  for (const [name, script] of Object.entries(providers)) {
+    const standIn = await startStandIn(script)
+    t.after(() => standIn.close())
+    upstream[name] = standIn
+    lines.push(`  ${name}: { api: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)
+  }
+  const env = Object.fromEntries(Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)]))
+  const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
+  const gateway = await createGateway({
+    ...loaded,
+    onInternalError: (error) => t.diagnostic(`internal error: ${(error as Error).stack}`),
+    ...options,
+  })
+  t.after(() => gateway.close(100))
+  const { url } = gateway
+
+  const get: UnderTest['get'] = async (path, init) => {
+    const response = await fetch(url + path, init)
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, text, json: parse(text) }
+  }
+  return {
+    url,
+    gateway,
+    data,
+    upstream,
+    get,
+    received: () => Object.values(upstream).reduce((sum, { ledger }) => sum + ledger.length, 0),
+    chat: (body, headers = {}) =>
+      get('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    async record(id) {
+      for (let tries = 0; tries < 100; tries++) {
+        const { json } = await get(`/api/usage/request-logs/${id}`)
+        if (json?.completed_at) return json
+        await sleep(10)
+      }
+      throw new Error(`no closed record ${id} within a second`)
+    },
+  }
+}
+
+/** One route over one provider. */
+const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
+
+/** `auto` tries alpha/model-a, then beta/model-b. */
+export const TWO_TARGETS =
+  'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced }, { model: beta/model-b, tier: cheap } ] } }'
+
+export const ask = (model: string, more: object = {}): object => ({
+  model,
+  messages: [{ role: 'user', content: 'where to?' }],
+  ...more,
+})
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
