@@ -32,11 +32,20 @@ export interface Tokens {
   readonly reasoning: number | null
 }
 
+/** The moment that a UUIDv7 was made, milliseconds since the epoch. */
+export const timeOfId = (id: string): number => Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
+
+/** The beginning of every UUIDv7 made at a moment: sorts before all of them, and behind all earlier ones. */
+export function idAt(ms: number): string {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-`
+}
+
 /** One client request for inference, once it is known who asks for what. */
 export interface Call {
   /** UUIDv7: sorts by time, is the record's key and the `X-Gateway-Request-Id`. */
   readonly id: string
-  /** Milliseconds since the epoch, UTC. */
+  /** Milliseconds since the epoch, UTC: the time in the id. */
   readonly createdAt: number
   readonly endpoint: string
   /** Byte for byte as sent. */

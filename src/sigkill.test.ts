@@ -213,7 +213,7 @@ async function call(
       body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: nonce }] }),
       dispatcher,
     })
-    requestId = String(headers['x-gateway-request-id'])
+    requestId = (headers['x-gateway-request-id'] as string | undefined) ?? null
     let text = ''
     for await (const part of body) {
       if (leaves) return { result: 'left', requestId }
@@ -268,6 +268,8 @@ class KillableGateway {
   /** When each life was ended by SIGKILL, ms since the epoch. */
   readonly killedAt = new Map<number, number>()
   #becomeReady!: (value: { url: string; life: number }) => void
+  #giveUp!: (error: Error) => void
+  #isReady = false
   #child: ChildProcess | null = null
   #life = 0
   readonly #config: string
@@ -300,10 +302,15 @@ resilience: { cooldown: 0ms }
       { cwd: join(import.meta.dirname, '..'), stdio: ['ignore', 'pipe', 'inherit'] },
     )
     this.#child = child
+    child.once('exit', (code) => {
+      if (child === this.#child) this.#giveUp(new Error(`the gateway ended by itself with exit code ${code}`))
+    })
     child.stdout.setEncoding('utf8')
     child.stdout.on('data', (text: string) => {
       const url = /listens on (\S+)/.exec(text)?.[1]
-      if (url && child === this.#child) this.#becomeReady({ url, life })
+      if (!url || child !== this.#child) return
+      this.#becomeReady({ url, life })
+      this.#isReady = true
     })
   }
 
@@ -311,18 +318,20 @@ resilience: { cooldown: 0ms }
   async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | null> {
     const child = this.#child!
     this.#child = null
-    assert.equal(child.exitCode, null, 'the gateway ended by itself')
     const exit = once(child, 'exit')
     if (signal === 'SIGKILL') this.killedAt.set(this.#life, Date.now())
     child.kill(signal)
-    this.ready = this.#pending()
+    // Whoever waits for a process that was killed while it started waits for the next one.
+    if (this.#isReady) this.ready = this.#pending()
     const [code] = await exit
     return code
   }
 
   #pending(): Promise<{ url: string; life: number }> {
-    return new Promise((resolve) => {
+    this.#isReady = false
+    return new Promise((resolve, reject) => {
       this.#becomeReady = resolve
+      this.#giveUp = reject
     })
   }
 }

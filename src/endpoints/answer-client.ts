@@ -113,7 +113,13 @@ function answerFailure(failure: Failure, sent: Sent, answering: Answering): Answ
 }
 
 /** Relays an error body that has OpenAI's shape, wraps the text of any other; returns the code that the client sees. */
-function relayError(status: number, body: Buffer, provider: Failure['headers'], { target, n }: Sent, answering: Answering): string {
+function relayError(
+  status: number,
+  body: Buffer,
+  provider: Failure['headers'],
+  { target, n }: Sent,
+  answering: Answering,
+): string {
   const { call, route, response, house } = answering
   const headers = { ...liveHeaders(call, route, target, n, provider), 'content-type': 'application/json' }
   const text = maskSecrets(body.toString('utf8'), secretsOf(answering))

@@ -1,7 +1,7 @@
 // POST /v1/chat/completions: the one endpoint that spends. From top to bottom: read, route, record, send, answer,
 // close the record. Once the record is open, whatever happens closes it.
 import { z } from 'zod'
-import type { Call, Target } from '../call.ts'
+import { type Call, type Target, timeOfId } from '../call.ts'
 import { ownPrice } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
@@ -37,7 +37,7 @@ export const chatCompletions = {
 
     const call: Call = {
       id: requestId,
-      createdAt: now(),
+      createdAt: timeOfId(requestId),
       endpoint: chatCompletions.path,
       requestedModel: model,
       sessionId: sessionOf(request.headers, body.json),

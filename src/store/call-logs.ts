@@ -1,6 +1,6 @@
 // Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
 import type { Database } from 'better-sqlite3'
-import type { CallState } from '../call.ts'
+import { type CallState, idAt } from '../call.ts'
 
 /** What a list may be narrowed to; every field that is set must hold. */
 export interface CallFilter {
@@ -99,21 +99,9 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
   else if (filter.status === 'error') where.push(`state IN ('failed', 'aborted', 'interrupted')`)
   else if (filter.status !== undefined) add('status = ?', filter.status)
   // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
-  if (filter.since !== undefined) {
-    add('id >= ?', idAt(filter.since))
-    add('created_at >= ?', filter.since)
-  }
-  if (filter.until !== undefined) {
-    add('id < ?', idAt(filter.until))
-    add('created_at < ?', filter.until)
-  }
+  if (filter.since !== undefined) add('id >= ?', idAt(filter.since))
+  if (filter.until !== undefined) add('id < ?', idAt(filter.until))
   return { where, values }
-}
-
-/** The smallest UUIDv7 of a millisecond. */
-const idAt = (ms: number): string => {
-  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-`
 }
 
 const time = (ms: string | number | null | undefined): string | null =>

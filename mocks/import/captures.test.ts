@@ -1,0 +1,40 @@
+// The readers against the optional captures: real recordings of other projects, which are not part of this one.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { readForeign } from './read.ts'
+
+const dir =
+  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
+const skip = existsSync(dir) ? false : `no optional captures in ${dir}; see WAYBILL_CASSETTES`
+
+test('every interaction that the index lists is read, and no other', { skip }, (t) => {
+  const listed = readFileSync(join(dir, 'index.tsv'), 'utf8').trim().split('\n').slice(1)
+  const counted: Record<string, number> = {}
+  const read = [...new Set(listed.map((line) => line.split('\t')[0]!))].flatMap((file) => {
+    const interactions = readForeign(file, readFileSync(join(dir, file), 'utf8'))
+    const folder = file.slice(0, file.indexOf('/'))
+    counted[folder] = (counted[folder] ?? 0) + interactions.length
+    return interactions.map(({ method, status, responseBody }, i) => {
+      const bytes = responseBody.length > 0 ? 'body' : 'empty'
+      return [file, i + 1, method, status, bytes].join('\t')
+    })
+  })
+  t.diagnostic(JSON.stringify({ ...counted, all: read.length }))
+
+  const expected = listed.map((line) => {
+    const [file, position, , , method, status, , flags = ''] = line.split('\t')
+    return [file, position, method, status, flags.includes('empty_body') ? 'empty' : 'body'].join('\t')
+  })
+  assert.deepEqual(read.sort(), expected.sort())
+  assert.deepEqual({ ...counted, ...countsOf(readFileSync(join(dir, 'README.md'), 'utf8')) }, counted)
+})
+
+/** The interactions of each folder by the captures' own table. */
+function countsOf(readme: string): Record<string, number> {
+  const rows = [...readme.matchAll(/^\| `([\w-]+)\/` \|[^|]*\|[^|]*\|[^|]*\| (\d+) \|/gm)]
+  assert.ok(rows.length > 0, 'the captures have no table of folders')
+  return Object.fromEntries(rows.map(([, folder, count]) => [folder, Number(count)]))
+}

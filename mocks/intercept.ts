@@ -1,0 +1,85 @@
+// Replay inside this process: every outgoing HTTP request is answered from recordings, and no socket leaves.
+// Knows MSW's interception and what a loopback address is. Does not know providers one by one.
+import net from 'node:net'
+import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
+import { defineNetwork, InterceptorSource } from 'msw/experimental'
+import { elsewhere } from './provider.ts'
+import { providers } from './providers.ts'
+import { ownRecordings, type Recording, readRecordings } from './recording.ts'
+import type { Pace } from './replay.ts'
+
+/** `recordings`: themselves, or their directory; those that come with the package unless told otherwise. */
+export interface InterceptOptions {
+  readonly recordings?: readonly Recording[] | string
+  readonly pace?: Pace
+}
+
+let active = false
+
+/**
+ * Answers the process's HTTP requests from recordings until `dispose()` is called, whichever client sends them.
+ * Loopback addresses are reached as ever; a request that no recording matches gets a 502 that names the nearest.
+ * Throws when recordings cannot be read, or when interception is on already.
+ *
+ * @example
+ * const interception = interceptProviders({ pace: 'none' })
+ * const answer = await fetch('https://api.openai.com/v1/models')
+ * interception.dispose()
+ */
+export function interceptProviders({
+  recordings = ownRecordings,
+  pace = 'recorded',
+}: InterceptOptions = {}): {
+  dispose(): void
+} {
+  if (active)
+    throw new Error('Interception is on already in this process; dispose of it before starting another.')
+  const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
+  const network = defineNetwork({
+    sources: [new InterceptorSource({ interceptors: [new HttpRequestInterceptor()] })],
+    handlers: [...providers.flatMap((provider) => provider.handlers(known, { pace })), elsewhere(known)],
+    onUnhandledFrame: 'error',
+    context: { quiet: true },
+  })
+  const connect = net.Socket.prototype.connect
+  network.enable()
+  const restoreIntercepting = exemptLoopback(connect)
+  active = true
+  return {
+    dispose() {
+      if (!active) return
+      active = false
+      restoreIntercepting()
+      network.disable()
+    },
+  }
+}
+
+/**
+ * Lets connections to this machine use the real `connect`. MSW could pass them through as well, but it would
+ * still parse every request and tie two sockets together: measured, a tenth of the speed.
+ */
+function exemptLoopback(real: typeof net.Socket.prototype.connect): () => void {
+  const intercepting = net.Socket.prototype.connect
+  const set = (value: unknown) =>
+    Object.defineProperty(net.Socket.prototype, 'connect', { value, configurable: true, writable: true })
+  set(function (this: net.Socket, ...args: unknown[]) {
+    return Reflect.apply(isLoopback(args) ? real : intercepting, this, args)
+  })
+  return () => set(intercepting)
+}
+
+/** Reads the forms of `socket.connect`: options, a path, a port with or without a host, or Node's own array of those. */
+function isLoopback(args: readonly unknown[]): boolean {
+  const [target, host] = Array.isArray(args[0]) ? args[0] : args
+  if (typeof target === 'string' && Number.isNaN(Number(target))) return true // a Unix socket
+  if (typeof target !== 'object' || target === null)
+    return isLoopbackHost(typeof host === 'string' ? host : undefined)
+  return 'path' in target && target.path ? true : isLoopbackHost((target as { host?: string | null }).host)
+}
+
+function isLoopbackHost(host: string | null | undefined): boolean {
+  return (
+    !host || host === 'localhost' || /^127\.\d+\.\d+\.\d+$/.test(host) || host === '::1' || host === '[::1]'
+  )
+}

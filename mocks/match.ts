@@ -1,0 +1,62 @@
+// Which recording answers a request. Pure: knows recordings and what was asked, and nothing of HTTP or MSW.
+import type { Recording } from './recording.ts'
+
+/** What a request asks for, in the words that recordings are chosen by. */
+export interface Asked {
+  readonly provider: string
+  readonly method: string
+  /** The path below the provider's base path, without a slash in front: "chat/completions". */
+  readonly endpoint: string
+  readonly model: string | null
+  readonly stream: boolean
+  readonly scenario: string
+}
+
+/** The recording that comes closest to a request that none answers, and in what it differs. */
+export interface Miss {
+  readonly nearest: Recording | null
+  readonly differs: readonly string[]
+}
+
+/** The fields in the order in which a reader looks for the difference: the first tells most. */
+const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model'] as const
+
+/**
+ * The recording for a request. One that names the model goes before one for any model (`model: null`);
+ * `stream: null` answers both ways of asking.
+ */
+export function match(recordings: readonly Recording[], asked: Asked): Recording | Miss {
+  const differing = recordings.map((recording) => ({ recording, fields: difference(recording, asked) }))
+  const hits = differing.filter((one) => one.fields.length === 0).map((one) => one.recording)
+  const hit = hits.find((recording) => recording.request.model !== null) ?? hits[0]
+  if (hit) return hit
+
+  const [nearest] = differing.sort((a, b) => weight(a.fields) - weight(b.fields))
+  if (!nearest) return { nearest: null, differs: [] }
+  return {
+    nearest: nearest.recording,
+    differs: nearest.fields.map(
+      (field) =>
+        `${field} ${JSON.stringify(asked[field])} (recorded: ${JSON.stringify(recorded(nearest.recording, field))})`,
+    ),
+  }
+}
+
+type Field = (typeof fields)[number]
+
+function difference(recording: Recording, asked: Asked): Field[] {
+  return fields.filter((field) => {
+    const value = recorded(recording, field)
+    const any = value === null && (field === 'model' || field === 'stream')
+    return !any && value !== asked[field]
+  })
+}
+
+/** A difference in an earlier field outweighs differences in all later ones. */
+function weight(differing: readonly Field[]): number {
+  return differing.reduce((sum, field) => sum + 2 ** (fields.length - fields.indexOf(field)), 0)
+}
+
+function recorded({ provider, endpoint, request }: Recording, field: Field): string | boolean | null {
+  return field === 'provider' ? provider : field === 'endpoint' ? endpoint : request[field]
+}

@@ -1,0 +1,8 @@
+// Every provider that has a stand-in. A new one is a file in providers/ and a line here.
+import type { Provider } from './provider.ts'
+import { deepseek } from './providers/deepseek.ts'
+import { groq } from './providers/groq.ts'
+import { openai } from './providers/openai.ts'
+import { openrouter } from './providers/openrouter.ts'
+
+export const providers: readonly Provider[] = [deepseek, groq, openai, openrouter]

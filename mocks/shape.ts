@@ -1,0 +1,118 @@
+// The structure of an answer as a set of facts, and how two structures differ. Pure; never looks at a value,
+// except at the few that tell which kind of event a stream's chunk is.
+import { createParser } from 'eventsource-parser'
+
+/** An answer as it can be had from a recording as well as from a foreign capture. */
+export interface Answer {
+  readonly status: number
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+/** Compared with captures of its kind: `unknown` none of them has, `missing` all of them have, `optional` some have. */
+export interface Drift {
+  readonly unknown: string[]
+  readonly missing: string[]
+  readonly optional: string[]
+}
+
+/**
+ * The facts of an answer: "body usage.total_tokens number", "content choices[].delta.content string" for an
+ * event of kind content, "content, then finish" for the order of events, "comment …", "header x-request-id".
+ */
+export function shapeOf({ status, headers, body }: Answer): Set<string> {
+  const facts = new Set([`status ${status}`, ...Object.keys(headers).map((name) => `header ${name}`)])
+  if (!isStream(body)) {
+    addPaths(facts, 'body', '', parseJson(body))
+    return facts
+  }
+  let before = 'start'
+  const step = (kind: string) => {
+    if (kind !== before) facts.add(`${before}, then ${kind}`)
+    before = kind
+  }
+  const parser = createParser({
+    onComment: (comment) => facts.add(`comment ${comment.trim()}`),
+    onEvent({ event, data }) {
+      if (event) facts.add(`event name ${event}`)
+      const json = parseJson(data)
+      const kind = typeof json === 'string' ? json : eventKind(json)
+      step(kind)
+      if (typeof json !== 'string') addPaths(facts, kind, '', json)
+    },
+  })
+  parser.feed(body)
+  step('end')
+  return facts
+}
+
+/** What kind of answer it is: captures are compared only with recordings of the same kind. */
+export function kindOf({ status, body }: Answer): string {
+  if (status >= 400) return `error ${status}`
+  const has = (field: RegExp) => field.test(body)
+  return [
+    isStream(body) ? 'stream' : 'whole',
+    has(/"tool_calls":\s*\[\s*\{/) && 'tools',
+    has(/"reasoning(_content)?":\s*"[^"]/) && 'reasoning',
+  ]
+    .filter(Boolean)
+    .join(' + ')
+}
+
+/** Compares one structure with those of all captures of its kind. */
+export function compareShapes(ours: ReadonlySet<string>, captures: readonly ReadonlySet<string>[]): Drift {
+  const seen = new Set(captures.flatMap((capture) => [...capture]))
+  const always = [...seen].filter((fact) => captures.every((capture) => capture.has(fact)))
+  return {
+    unknown: [...ours].filter((fact) => !seen.has(fact)).sort(),
+    missing: always.filter((fact) => !ours.has(fact)).sort(),
+    optional: [...seen].filter((fact) => !ours.has(fact) && !always.includes(fact)).sort(),
+  }
+}
+
+function isStream(body: string): boolean {
+  return /^\s*(:|data:|event:|id:|retry:)/.test(body)
+}
+
+/** A text that is no JSON stands for itself: `[DONE]`, or an error page. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text.slice(0, 20)
+  }
+}
+
+/** What a chunk carries, by OpenAI's field names: "role", "content", "role + reasoning", "finish + usage", "empty". */
+function eventKind(json: unknown): string {
+  const chunk = json as {
+    error?: unknown
+    usage?: unknown
+    choices?: { delta?: Record<string, unknown>; finish_reason?: unknown }[]
+  }
+  const choice = chunk.choices?.[0]
+  const delta = choice?.delta ?? {}
+  const carries = [
+    chunk.error && 'error',
+    delta.role && 'role',
+    (delta.reasoning || delta.reasoning_content) && 'reasoning',
+    delta.content && 'content',
+    delta.tool_calls && 'tool call',
+    choice?.finish_reason && 'finish',
+    chunk.usage && 'usage',
+  ]
+  return carries.filter(Boolean).join(' + ') || 'empty'
+}
+
+function addPaths(facts: Set<string>, prefix: string, path: string, value: unknown): void {
+  if (Array.isArray(value)) {
+    facts.add(`${prefix} ${path} array`)
+    for (const item of value) addPaths(facts, prefix, `${path}[]`, item)
+  } else if (value !== null && typeof value === 'object') {
+    for (const [key, inner] of Object.entries(value))
+      addPaths(facts, prefix, path ? `${path}.${key}` : key, inner)
+  } else {
+    facts.add(`${prefix} ${path} ${value === null ? 'null' : typeof value}`)
+  }
+}

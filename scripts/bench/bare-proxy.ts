@@ -1,0 +1,30 @@
+// What a proxy costs that does nothing but pass on: reads the body, asks the upstream through an undici Pool,
+// relays status, content type and body. It keeps no record, so it is the ceiling that a gateway is measured by.
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pipeline } from 'node:stream'
+import { Pool } from 'undici'
+
+const pool = new Pool(process.argv[2]!)
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = []
+  request.on('data', (chunk: Buffer) => chunks.push(chunk))
+  request.on('end', async () => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await pool.request({
+      path: request.url!,
+      method: 'POST',
+      headers,
+      body: Buffer.concat(chunks),
+    })
+    if (response.destroyed) return void answer.body.dump() // the client has gone
+    const { 'content-type': type = '', 'content-length': length } = answer.headers
+    response.writeHead(answer.statusCode, {
+      'content-type': String(type),
+      ...(length && { 'content-length': String(length) }),
+    })
+    pipeline(answer.body, response, () => {})
+  })
+})
+server.keepAliveTimeout = 75_000
+server.listen(0, '127.0.0.1', () => console.log(`port ${(server.address() as AddressInfo).port}`))

@@ -1,0 +1,135 @@
+// Rounds -> the tables that a person reads, on the terminal and in docs/benchmarks.md. Measures nothing. Each
+// figure is the median over the rounds with the smallest and the largest; a ratio is taken within each round.
+import { execFileSync } from 'node:child_process'
+import { availableParallelism, cpus } from 'node:os'
+import { quantile, type StreamRound } from './streams.ts'
+import type { Target } from './targets.ts'
+import { BODY, type Round } from './wrk.ts'
+
+/** What the record takes on disk, and how many calls it holds. */
+export interface Disk {
+  readonly bytes: number
+  readonly calls: number
+}
+
+export interface Results {
+  readonly targets: readonly Target[]
+  /** Rounds by name of the target. */
+  readonly load: readonly { readonly connections: number; readonly rounds: ReadonlyMap<string, Round[]> }[]
+  readonly streams: ReadonlyMap<string, StreamRound[]>
+  readonly disk: Disk
+  readonly sizes: {
+    readonly rounds: number
+    readonly seconds: number
+    readonly events: number
+    readonly gap: number
+    readonly flood: number
+  }
+}
+
+/** Markdown that is also readable as plain text. */
+export function report({ targets, load, streams, disk, sizes }: Results): string {
+  const parts = [
+    `${new Date().toISOString().slice(0, 10)}, commit ${commit()}, Node ${process.versions.node}, ` +
+      `${availableParallelism()} cores (${cpus()[0]?.model.trim() || 'unnamed'}), ` +
+      `${sizes.rounds} rounds of ${sizes.seconds} s per target and number of connections.`,
+    targets.map(({ name, about }) => `- **${name}**: ${about}`).join('\n'),
+    ...complaints(load),
+    `### Whole answers (${(BODY.length / 1000).toFixed(1)} kB in, 1 kB out)`,
+    table(
+      ['connections', 'target', 'requests/s', 'p50 ms', 'p99 ms'],
+      load.flatMap(({ connections, rounds }) =>
+        [...rounds].map(([name, list]) => [
+          String(connections),
+          name,
+          spread(list, ({ perSecond }) => perSecond, 0),
+          spread(list, ({ p50 }) => p50, 2),
+          spread(list, ({ p99 }) => p99, 2),
+        ]),
+      ),
+    ),
+    'Requests per second of Waybill, as a multiple of those of',
+    table(
+      ['connections', 'bare proxy', 'portkey'],
+      load.map(({ connections, rounds }) => [
+        String(connections),
+        ...['bare proxy', 'portkey'].map((name) => ratio(rounds, 'waybill', name)),
+      ]),
+    ),
+    `### Streams (first event: short streams; each event: ${sizes.events} events, ${sizes.gap} ms apart; flat out: ${sizes.flood} events at once)`,
+    table(
+      [
+        'target',
+        'first event µs',
+        'added to first event',
+        'each event p50 µs',
+        'added to p50',
+        'p99 µs',
+        'added to p99',
+        'flat out events/s',
+      ],
+      [...streams].map(([name, list]) => [
+        name,
+        ...(['firstEvent', 'p50', 'p99'] as const).flatMap((figure) => [
+          spread(list, (round) => round[figure], 0),
+          name === 'direct'
+            ? ''
+            : spread(list, (round, at) => round[figure] - streams.get('direct')![at]![figure], 0),
+        ]),
+        spread(list, ({ flatOut }) => flatOut, 0),
+      ]),
+    ),
+    `### The record\n\n${Math.round(disk.bytes / disk.calls)} bytes per call on disk (database and write-ahead log after the end; ${disk.calls} calls on record).`,
+  ]
+  return parts.join('\n\n')
+}
+
+/** What makes the figures worthless, said before them. */
+function complaints(load: Results['load']): string[] {
+  return load.flatMap(({ connections, rounds }) =>
+    [...rounds].flatMap(([name, list]) => {
+      const bad = list.reduce((sum, { badStatus }) => sum + badStatus, 0)
+      const lost = list.reduce((sum, { socketErrors }) => sum + socketErrors, 0)
+      return bad + lost === 0
+        ? []
+        : [
+            `**WORTHLESS: ${name} at ${connections} connections gave ${bad} error answers and ${lost} socket errors.**`,
+          ]
+    }),
+  )
+}
+
+/** Ratio within each round, so that what slows the machine for a while slows both sides. */
+function ratio(rounds: ReadonlyMap<string, Round[]>, ours: string, theirs: string): string {
+  const others = rounds.get(theirs)
+  return others ? spread(rounds.get(ours)!, ({ perSecond }, at) => perSecond / others[at]!.perSecond, 2) : '-'
+}
+
+/** `median (min–max)`. */
+function spread<Item>(
+  list: readonly Item[],
+  figure: (item: Item, index: number) => number,
+  digits: number,
+): string {
+  const numbers = list.map(figure)
+  const [median, min, max] = [quantile(numbers, 0.5), Math.min(...numbers), Math.max(...numbers)]
+  return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const widths = head.map((_, column) => Math.max(...[head, ...rows].map((row) => row[column]!.length)))
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column]!)).join(' | ')} |`
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line)].join('\n')
+}
+
+function commit(): string {
+  try {
+    return execFileSync('git', ['describe', '--always', '--dirty'], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    }).trim()
+  } catch {
+    return 'unknown'
+  }
+}

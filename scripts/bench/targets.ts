@@ -1,0 +1,171 @@
+// What is measured, each as a process of its own: how it is started, asked and ended. Knows no figures.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+export interface Target {
+  readonly name: string
+  /** Where chat completions are asked for. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  /** What is worth knowing of this one: its version, what it was started from. */
+  readonly about: string
+  /** Ends the process. */
+  stop(): Promise<void>
+}
+
+const ROOT = join(import.meta.dirname, '../..')
+const PATH = '/v1/chat/completions'
+
+/** The provider; measured directly it is the floor. */
+export async function startUpstream(): Promise<Target> {
+  const child = run(['--import', 'tsx', join(import.meta.dirname, 'upstream.ts')])
+  const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
+  return { name: 'direct', url, headers: {}, about: 'no proxy at all', stop: () => end(child) }
+}
+
+export async function startBareProxy(upstream: Target): Promise<Target> {
+  const { origin } = new URL(upstream.url)
+  const child = run(['--import', 'tsx', join(import.meta.dirname, 'bare-proxy.ts'), origin])
+  const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
+  return { name: 'bare proxy', url, headers: {}, about: 'undici Pool, no record', stop: () => end(child) }
+}
+
+/** Waybill with its record on; `nodeArgs` go to its Node. The data directory is `directory`. */
+export async function startWaybill(
+  upstream: Target,
+  directory: string,
+  nodeArgs: readonly string[] = [],
+): Promise<Target> {
+  const config = join(directory, 'waybill.yaml')
+  writeFileSync(
+    config,
+    `server: { port: 0 }
+data: .
+providers: { bench: { api: openai, base_url: ${new URL(upstream.url).origin}/v1 } }
+models: { bench/bench-model: { price: { input: 1, output: 2 } } }
+routes: { auto: { targets: [ { model: bench/bench-model } ] } }
+`,
+  )
+  const built = isBuilt()
+  const program = built ? ['dist/cli.js'] : ['--import', 'tsx', 'src/cli.ts']
+  const child = run([...nodeArgs, ...program, 'serve', '--config', config])
+  const url = `${await said(child, /listens on (\S+)/)}${PATH}`
+  const about = `record on, started from ${built ? 'dist' : 'SOURCE, because dist is missing or older than src'}`
+  return {
+    name: 'waybill',
+    url,
+    headers: { 'x-session-id': 'bench-session' },
+    about,
+    stop: () => end(child),
+  }
+}
+
+/** dist/cli.js is there, and newer than every source file. */
+function isBuilt(): boolean {
+  const file = join(ROOT, 'dist/cli.js')
+  if (!existsSync(file)) return false
+  const built = statSync(file).mtimeMs
+  return globSync('src/**/*.ts', { cwd: ROOT }).every(
+    (source) => statSync(join(ROOT, source)).mtimeMs < built,
+  )
+}
+
+/** Another gateway written for Node, without a record. Null, with the reason on the terminal, where it cannot be installed. */
+export async function startPortkey(upstream: Target): Promise<Target | null> {
+  const directory = join(tmpdir(), 'waybill-bench-portkey')
+  const home = join(directory, 'node_modules/@portkey-ai/gateway')
+  try {
+    mkdirSync(directory, { recursive: true })
+    // With a newer node-server every stream fails: Portkey-AI/gateway issue 1389.
+    const packages = ['@portkey-ai/gateway', '@hono/node-server@1.14.2']
+    const install = ['install', '--no-audit', '--no-fund', '--prefix', directory, ...packages]
+    if (!existsSync(join(home, 'build/start-server.js')))
+      execFileSync('npm', install, { cwd: directory, stdio: 'pipe' })
+  } catch (error) {
+    const { stderr } = error as { stderr?: Buffer }
+    const reason = String(stderr ?? error)
+      .trim()
+      .split('\n')[0]
+    console.log(`Portkey is left out, it could not be installed: ${reason}`)
+    return null
+  }
+  const { version } = JSON.parse(readFileSync(join(home, 'package.json'), 'utf8')) as { version: string }
+  const port = await freePort()
+  const child = run([join(home, 'build/start-server.js'), `--port=${port}`, '--headless'])
+  child.stdout!.resume()
+  const url = `http://127.0.0.1:${port}${PATH}`
+  for (let tries = 0; !(await isListening(port)); tries++) {
+    if (tries === 100 || child.exitCode !== null) {
+      console.log('Portkey is left out, it does not start')
+      await end(child)
+      return null
+    }
+    await sleep(100)
+  }
+  const headers = {
+    authorization: 'Bearer bench',
+    'x-portkey-provider': 'openai',
+    'x-portkey-custom-host': `${new URL(upstream.url).origin}/v1`,
+  }
+  return {
+    name: 'portkey',
+    url,
+    headers,
+    about: `@portkey-ai/gateway ${version}, no record`,
+    stop: () => end(child),
+  }
+}
+
+function run(args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, args, {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_ENV: 'production' },
+  })
+}
+
+/** The first group of a pattern, once the process has printed it. */
+function said(child: ChildProcess, pattern: RegExp): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.once('exit', (code) =>
+      reject(new Error(`${child.spawnargs.join(' ')} ended with exit code ${code}`)),
+    )
+    child.stdout!.setEncoding('utf8').on('data', (part: string) => {
+      text += part
+      const match = pattern.exec(text)
+      if (match) resolve(match[1]!)
+    })
+  })
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGTERM')
+  await exit
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function isListening(port: number): Promise<boolean> {
+  try {
+    await fetch(`http://127.0.0.1:${port}/`)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,42 @@
+// Runs wrk against one target and reads its result. Knows neither what the target is nor what is compared.
+import { execFile, spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Target } from './targets.ts'
+
+/** Latencies in ms. */
+export interface Round {
+  readonly perSecond: number
+  readonly requests: number
+  readonly p50: number
+  readonly p99: number
+  /** Answers with an error status, and connections that failed; anything but 0 makes the round worthless. */
+  readonly badStatus: number
+  readonly socketErrors: number
+}
+
+export const hasWrk = (): boolean => spawnSync('wrk', ['-v']).error === undefined
+
+const PROMPT = 'Explain to a newcomer what a waybill is, and why a carrier keeps one for every load. '
+/** About 1.2 kB, as a short conversation is. */
+export const BODY = JSON.stringify({
+  model: 'auto',
+  messages: [
+    { role: 'system', content: 'You answer briefly and to the point.' },
+    { role: 'user', content: PROMPT.repeat(12) },
+  ],
+  temperature: 0.2,
+  max_tokens: 200,
+})
+
+/** One thread is enough: wrk itself sends far more than any of the targets can answer. */
+export async function wrk(target: Target, connections: number, seconds: number): Promise<Round> {
+  const script = join(import.meta.dirname, 'load.lua')
+  const headers = Object.entries(target.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+  const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '5s', '--latency', '-s', script]
+  const { stdout } = await promisify(execFile)('wrk', [...args, ...headers, target.url, '--', BODY])
+  const line = stdout.split('\n').findLast((each) => each.startsWith('{'))
+  if (!line) throw new Error(`wrk reported nothing for ${target.name}:\n${stdout}`)
+  const said = JSON.parse(line) as Omit<Round, 'perSecond'> & { seconds: number }
+  return { ...said, perSecond: said.requests / said.seconds }
+}

@@ -1,0 +1,119 @@
+// Have the providers' answers moved away from our recordings? Compares the structure of each recording with real
+// captures of the same provider, endpoint and kind. Reads captures where they lie; nothing of them is kept.
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { readForeign } from '../mocks/import/read.ts'
+import { providers } from '../mocks/providers.ts'
+import { isKeptHeader, type Recording, readRecordings } from '../mocks/recording.ts'
+import { compareShapes, type Drift, kindOf, shapeOf } from '../mocks/shape.ts'
+
+/** Where the optional captures lie unless told otherwise; the folder need not exist. */
+export const capturesDir =
+  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../shared/cassettes', import.meta.url))
+
+/** The shapes of all captures of one kind, by "provider endpoint kind". */
+export type Captures = ReadonlyMap<string, readonly ReadonlySet<string>[]>
+
+/** One recording compared; `drift` is null where no capture is of its kind. */
+export interface Row {
+  readonly name: string
+  readonly kind: string
+  readonly captures: number
+  readonly drift: Drift | null
+}
+
+/** Reads the captures that `index.tsv` lists, those that a hand has changed left out. Throws when one cannot be read. */
+export function readCaptures(dir: string): Captures {
+  const captures = new Map<string, Set<string>[]>()
+  for (const [file, interactions] of listed(dir)) {
+    const exchanges = readForeign(file, readFileSync(join(dir, file), 'utf8'))
+    for (const { url, status, responseHeaders, responseBody } of interactions.map((n) => exchanges[n - 1]!)) {
+      const place = placeOf(url)
+      if (!place) continue
+      const answer = { status, headers: keptOf(responseHeaders), body: responseBody.toString() }
+      const key = `${place} ${kindOf(answer)}`
+      captures.set(key, [...(captures.get(key) ?? []), shapeOf(answer)])
+    }
+  }
+  return captures
+}
+
+/** Compares each recording with the captures of its kind. */
+export function compareAll(recordings: readonly Recording[], captures: Captures): Row[] {
+  return recordings.map(({ name, provider, endpoint, response, bytes }) => {
+    const answer = { status: response.status, headers: response.headers, body: Buffer.from(bytes).toString() }
+    const kind = kindOf(answer)
+    const seen = captures.get(`${provider} ${endpoint} ${kind}`) ?? []
+    return {
+      name,
+      kind,
+      captures: seen.length,
+      drift: seen.length > 0 ? compareShapes(shapeOf(answer), seen) : null,
+    }
+  })
+}
+
+/** A row has drifted when it has a fact that no capture has, or lacks one that all of them have. */
+export const hasDrifted = ({ drift }: Row): boolean =>
+  drift !== null && (drift.unknown.length > 0 || drift.missing.length > 0)
+
+/** file -> positions, from 1, of the interactions that are as the provider sent them. */
+function listed(dir: string): Map<string, number[]> {
+  const files = new Map<string, number[]>()
+  for (const line of readFileSync(join(dir, 'index.tsv'), 'utf8').trim().split('\n').slice(1)) {
+    const [file = '', position = '', , , , , , flags = ''] = line.split('\t')
+    if (!flags.split(',').includes('edited')) files.set(file, [...(files.get(file) ?? []), Number(position)])
+  }
+  return files
+}
+
+/** "provider endpoint" of an address, if it is one of ours. */
+function placeOf(url: string): string | null {
+  const [address = ''] = url.split('?')
+  for (const { name, origin, basePaths } of providers)
+    for (const basePath of basePaths)
+      if (address.startsWith(`${origin}${basePath}/`))
+        return `${name} ${address.slice(`${origin}${basePath}/`.length)}`
+  return null
+}
+
+function keptOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isKeptHeader(name)))
+}
+
+function print(rows: readonly Row[]): void {
+  const line = (cells: readonly (string | number)[]) =>
+    process.stdout.write(
+      `${cells.map((cell, i) => (i < 2 ? String(cell).padEnd([40, 24][i]!) : String(cell).padStart(9))).join('')}\n`,
+    )
+  line(['recording', 'kind', 'captures', 'unknown', 'missing', 'optional'])
+  for (const row of rows) {
+    const { unknown, missing, optional } = row.drift ?? {}
+    line([
+      row.name,
+      row.kind,
+      row.captures,
+      ...[unknown, missing, optional].map((facts) => facts?.length ?? '-'),
+    ])
+    for (const fact of unknown ?? []) process.stdout.write(`    in no capture:    ${fact}\n`)
+    for (const fact of missing ?? []) process.stdout.write(`    in every capture: ${fact}\n`)
+  }
+  const drifted = rows.filter(hasDrifted).length
+  const uncompared = rows.filter(({ drift }) => drift === null).length
+  process.stdout.write(
+    `\n${rows.length} recordings: ${rows.length - uncompared} compared, ${drifted} drifted, ${uncompared} not compared (no capture of that kind)\n`,
+  )
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const { values } = parseArgs({ options: { cassettes: { type: 'string', default: capturesDir } } })
+  if (!existsSync(values.cassettes)) {
+    process.stderr.write(`No captures in ${values.cassettes}; say where they are with --cassettes DIR.\n`)
+    process.exit(2)
+  }
+  const rows = compareAll(readRecordings(), readCaptures(values.cassettes))
+  print(rows)
+  process.exitCode = rows.some(hasDrifted) ? 1 : 0
+}

@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import { streamed } from '../../mocks/stand-in.ts'
+import { ask, providerKey, temporaryDirectory, underTest } from '../under-test.ts'
+import { databaseFile, StoreError } from './open.ts'
+import { WriteQueue } from './queue.ts'
+import { openStore } from './store.ts'
+import type { Write } from './writes.ts'
+
+test('a call whose record cannot be written is refused and reaches no provider; reads and readiness say so', async (t) => {
+  const house = await underTest(t)
+  const other = new Database(databaseFile(house.data))
+  other.exec(
+    `CREATE TRIGGER full BEFORE INSERT ON call_logs BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
+  )
+  const { status, json } = await house.chat(ask('auto'))
+  assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+  assert.equal(house.received(), 0)
+  assert.equal((await house.get('/readyz')).status, 503)
+  other.exec('DROP TRIGGER full')
+  other.close()
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+  assert.equal((await house.get('/readyz')).status, 200)
+})
+
+test('when only the closing write fails, the client keeps its answer and the write is made up for', async (t) => {
+  const house = await underTest(t, { providers: { alpha: streamed('hello') } })
+  const other = new Database(databaseFile(house.data))
+  other.exec(
+    `CREATE TRIGGER full BEFORE UPDATE ON call_logs BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
+  )
+  const { status, text, headers } = await house.chat(ask('auto', { stream: true }))
+  assert.equal(status, 200)
+  assert.match(text, /hello[\s\S]*DONE/)
+  assert.equal((await house.get('/readyz')).status, 503)
+  other.exec('DROP TRIGGER full')
+  other.close()
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+})
+
+test('no prompt, no answer and no key is in any file of the data directory (KEEP-01, LOG-12)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: streamed('ANSWER-CANARY') } })
+  const { headers } = await house.chat({
+    ...ask('auto', { stream: true }),
+    messages: [{ role: 'user', content: 'PROMPT-CANARY' }],
+  })
+  await house.record(headers.get('x-gateway-request-id'))
+  for (const name of ['waybill.db', 'waybill.db-wal']) {
+    const bytes = readFileSync(join(house.data, name), 'latin1')
+    assert.doesNotMatch(bytes, new RegExp(`CANARY|${providerKey('alpha')}`), name)
+    if (name.endsWith('-wal')) assert.match(bytes, /model-a/, 'the record is in there')
+  }
+  assert.equal(statSync(house.data).mode & 0o777, 0o700)
+  assert.equal(statSync(databaseFile(house.data)).mode & 0o777, 0o600)
+})
+
+test('a second gateway on the same data directory is refused in one line (LIFE-05)', async (t) => {
+  const house = await underTest(t)
+  await assert.rejects(openStore(house.data, 'process', Date.now), (error: Error) => {
+    assert.ok(error instanceof StoreError)
+    assert.match(error.message, /^data directory .+ is in use by another Waybill; .+$/)
+    return true
+  })
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+})
+
+test('a file that is no database, or is of a newer schema, is refused and left as it is (LIFE-04)', async (t) => {
+  const data = temporaryDirectory(t)
+  writeFileSync(databaseFile(data), 'this is not a database, but it is somebody’s')
+  await assert.rejects(openStore(data, 'process', Date.now), /cannot use data directory .+not a database/)
+  assert.match(readFileSync(databaseFile(data), 'utf8'), /^this is not a database/)
+
+  const newer = temporaryDirectory(t)
+  await (await openStore(newer, 'process', Date.now)).close()
+  const db = new Database(databaseFile(newer))
+  db.pragma('user_version = 999')
+  db.close()
+  await assert.rejects(openStore(newer, 'process', Date.now), /newer Waybill \(schema 999/)
+})
+
+test('what a killed process left open is interrupted and unknown at the next start (LIFE-01)', async (t) => {
+  const data = temporaryDirectory(t)
+  const script = `
+    import { openStore } from ${JSON.stringify(new URL('./store.ts', import.meta.url).href)}
+    const store = await openStore(${JSON.stringify(data)}, 'process', Date.now)
+    const call = { id: '01900000-0000-7000-8000-000000000001', createdAt: 1, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, keyName: null, stream: true }
+    await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
+    process.kill(process.pid, 'SIGKILL')`
+  const { signal, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', '--input-type=module', '-e', script],
+    { encoding: 'utf8' },
+  )
+  assert.equal(signal, 'SIGKILL', stderr)
+  const store = await openStore(data, 'process', () => 5_000)
+  const record: any = store.calls.find('01900000-0000-7000-8000-000000000001')
+  await store.close()
+  assert.deepEqual(
+    [record.state, record.completed_at, record.attempt_log[0].outcome],
+    ['interrupted', '1970-01-01T00:00:05.000Z', 'unknown'],
+  )
+})
+
+test('the writes of one turn are committed together, in order, and one batch is in flight at a time', async () => {
+  const batches: string[][] = []
+  let inFlight = 0
+  const queue = new WriteQueue(async (batch) => {
+    assert.equal(++inFlight, 1)
+    batches.push(batch.map((write) => (write as { id: string }).id))
+    await new Promise((done) => setTimeout(done, 5))
+    inFlight--
+  })
+  const write = (id: string) => queue.add({ kind: 'streaming', id, ttftMs: 1 } as Write)
+  const first = [write('a'), write('b')]
+  await new Promise((done) => setTimeout(done, 2))
+  const second = [write('c'), write('d')]
+  await Promise.all([...first, ...second])
+  assert.deepEqual(batches, [
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+})
