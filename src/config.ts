@@ -134,7 +134,7 @@ const schema = shape.superRefine((config, context) => {
           ['routes', id, 'targets', index, 'model'],
           `"${target.model}" must be provider/model; ${providers}`,
         )
-    if (targets.every((target) => target.weight === 0))
+    if (targets.length > 0 && targets.every((target) => target.weight === 0))
       complain(['routes', id, 'targets'], 'all weights are 0')
   }
   const names = config.keys.map((key) => key.name)

@@ -76,17 +76,23 @@ function isBuilt(): boolean {
   )
 }
 
+/** From node-server 1.14.2 on every stream fails: Portkey-AI/gateway issue 1389. */
+const PORTKEY = {
+  private: true,
+  dependencies: { '@portkey-ai/gateway': '*' },
+  overrides: { '@hono/node-server': '1.14.1' },
+}
+
 /** Another gateway written for Node, without a record. Null, with the reason on the terminal, where it cannot be installed. */
 export async function startPortkey(upstream: Target): Promise<Target | null> {
   const directory = join(tmpdir(), 'waybill-bench-portkey')
   const home = join(directory, 'node_modules/@portkey-ai/gateway')
   try {
-    mkdirSync(directory, { recursive: true })
-    // With a newer node-server every stream fails: Portkey-AI/gateway issue 1389.
-    const packages = ['@portkey-ai/gateway', '@hono/node-server@1.14.2']
-    const install = ['install', '--no-audit', '--no-fund', '--prefix', directory, ...packages]
-    if (!existsSync(join(home, 'build/start-server.js')))
-      execFileSync('npm', install, { cwd: directory, stdio: 'pipe' })
+    if (!existsSync(join(home, 'build/start-server.js'))) {
+      mkdirSync(directory, { recursive: true })
+      writeFileSync(join(directory, 'package.json'), JSON.stringify(PORTKEY))
+      execFileSync('npm', ['install', '--no-audit', '--no-fund'], { cwd: directory, stdio: 'pipe' })
+    }
   } catch (error) {
     const { stderr } = error as { stderr?: Buffer }
     const reason = String(stderr ?? error)
@@ -117,7 +123,7 @@ export async function startPortkey(upstream: Target): Promise<Target | null> {
     name: 'portkey',
     url,
     headers,
-    about: `@portkey-ai/gateway ${version}, no record`,
+    about: `@portkey-ai/gateway ${version} (on @hono/node-server ${PORTKEY.overrides['@hono/node-server']}), no record`,
     stop: () => end(child),
   }
 }

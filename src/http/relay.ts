@@ -46,6 +46,7 @@ export function relayStream(
   const settle = (state: Relayed['state'], errorCode: string | null) => {
     over = true
     clearTimeout(stuck)
+    response.off('drain', goOn)
     resolve({ state, errorCode, model, tokens })
   }
   const note = (reading: Reading) => {
@@ -55,10 +56,11 @@ export function relayStream(
     finished ||= reading.finished
   }
 
-  response.on('drain', () => {
+  const goOn = () => {
     clearTimeout(stuck)
     stream.resume()
-  })
+  }
+  response.on('drain', goOn)
 
   stream.flow({
     event(bytes, reading) {
@@ -70,9 +72,13 @@ export function relayStream(
       if (reading.done) {
         response.end()
         settle(error ? 'failed' : 'completed', error && codeOf(error))
+        stream.resume() // what may still come is read and dropped, so that the connection can be used again
         return true
       }
-      if (!room) stuck = setTimeout(() => response.destroy(), options.idle)
+      if (!room) {
+        clearTimeout(stuck)
+        stuck = setTimeout(() => response.destroy(), options.idle)
+      }
       return room
     },
     end(how) {

@@ -26,7 +26,11 @@ export class EventFramer {
         this.#lineLength++
         this.#afterCr = false
       } else if (byte === LF && this.#afterCr) {
-        this.#afterCr = false // the second half of a CRLF
+        this.#afterCr = false // the second half of a CRLF; it goes on by itself when its event has gone already
+        if (at === start) {
+          events.push(bytes.subarray(at, at + 1))
+          start = at + 1
+        }
       } else if (this.#lineLength > 0) {
         this.#lineLength = 0
         this.#afterCr = byte === CR

@@ -100,7 +100,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     const held = this.#held
     this.#held = []
     let room = true
-    for (const [bytes, reading] of held) room = sink.event(bytes, reading) && room
+    for (const [bytes, reading] of held) room = sink.event(bytes, reading)
     if (this.#ended) sink.end(this.#ended)
     else if (!room) this.#pause()
   }
@@ -108,6 +108,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   /** Goes on after `event` returned false. */
   resume(): void {
     if (this.#ended) return
+    clearTimeout(this.#timer)
     this.#timer = setTimeout(() => this.#stop(TIMED_OUT), this.#limits.idle)
     this.#controller?.resume()
   }
@@ -134,7 +135,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
       return
     }
     let room = true
-    for (const bytes of this.#framer.push(chunk)) room = this.#event(bytes) && room
+    for (const bytes of this.#framer.push(chunk)) room = this.#event(bytes)
     if (!room) this.#pause()
     else if (this.#committed) this.#timer.refresh()
   }

@@ -23,6 +23,7 @@ export class WriteQueue {
   #waiting: Waiting[] = []
   #running: Promise<void> | null = null
   #failure: string | null = null
+  #abandoned = false
 
   constructor(commit: Commit) {
     this.#commit = commit
@@ -41,14 +42,17 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves when everything that was added is committed or given up after `graceMs`. */
+  /** Resolves when everything that was added is committed; what cannot be within `graceMs` is given up. */
   async drain(graceMs: number): Promise<void> {
-    const deadline = Date.now() + graceMs
-    while (this.#running && Date.now() < deadline) await Promise.race([this.#running, sleep(RETRY_MS)])
+    const giveUp = setTimeout(() => {
+      this.#abandoned = true
+    }, graceMs)
+    await this.#running
+    clearTimeout(giveUp)
   }
 
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 && !this.#abandoned) {
       const batch = this.#waiting
       this.#waiting = []
       try {

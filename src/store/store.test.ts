@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { streamed } from '../../mocks/stand-in.ts'
 import { ask, providerKey, temporaryDirectory, underTest } from '../under-test.ts'
@@ -36,7 +37,7 @@ test('when only the closing write fails, the client keeps its answer and the wri
   const { status, text, headers } = await house.chat(ask('auto', { stream: true }))
   assert.equal(status, 200)
   assert.match(text, /hello[\s\S]*DONE/)
-  assert.equal((await house.get('/readyz')).status, 503)
+  while ((await house.get('/readyz')).status === 200) await sleep(5) // until the closing write was tried
   other.exec('DROP TRIGGER full')
   other.close()
   assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
@@ -90,11 +91,12 @@ test('what a killed process left open is interrupted and unknown at the next sta
     const call = { id: '01900000-0000-7000-8000-000000000001', createdAt: 1, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, keyName: null, stream: true }
     await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
     process.kill(process.pid, 'SIGKILL')`
-  const { signal, stderr } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', '--input-type=module', '-e', script],
-    { encoding: 'utf8' },
-  )
+  const file = join(temporaryDirectory(t), 'victim.mjs')
+  writeFileSync(file, script)
+  const { signal, stderr } = spawnSync(process.execPath, ['--import', 'tsx', file], {
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
   assert.equal(signal, 'SIGKILL', stderr)
   const store = await openStore(data, 'process', () => 5_000)
   const record: any = store.calls.find('01900000-0000-7000-8000-000000000001')

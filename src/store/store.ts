@@ -58,7 +58,6 @@ export async function openStore(
 function startWriter(file: string, durability: Durability): { commit: Commit; stop(): Promise<void> } {
   const source = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js'
   const worker = new Worker(new URL(source, import.meta.url), { workerData: { file, durability } })
-  worker.unref()
   let settle: ((failure: string | null) => void) | null = null
   let dead: string | null = null
   const die = (reason: string) => {

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { ConfigError, loadConfig, parseConfig } from './config.ts'
+
+const PROVIDER =
+  'providers: { openai: { api: openai, base_url: https://api.openai.com/v1, key: $OPENAI_API_KEY } }\n'
+const env = { OPENAI_API_KEY: 'sk-test-secret' }
+
+function problems(text: string, environment: Record<string, string> = env): readonly string[] {
+  try {
+    parseConfig(text, 'w.yaml', { env: environment })
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.problems
+  }
+  return []
+}
+
+const ROWS: readonly [string, string, RegExp][] = [
+  ['broken YAML', 'routes: [ 1, 2', /^w\.yaml:1:\d+ .+/],
+  ['a setting that does not exist', 'server:\n  hots: x\n', /^w\.yaml:2:9 server\.hots: no such setting$/],
+  ['a port out of range', 'server: { port: 70000 }', /^w\.yaml:1:17 server\.port: /],
+  [
+    'a size without a unit',
+    'server:\n  body_limit: "20"\n',
+    /^w\.yaml:2:15 server\.body_limit: expected a number and a unit, such as 20MiB$/,
+  ],
+  ['a duration in words', 'resilience:\n  idle: long\n', /^w\.yaml:2:9 resilience\.idle: .+ such as 5s$/],
+  [
+    'a key in the file',
+    'providers:\n  x: { api: openai, base_url: https://x.example, key: sk-live }\n',
+    /^w\.yaml:2:\d+ providers\.x\.key: write \$NAME/,
+  ],
+  [
+    'an address that is none',
+    'providers: { x: { api: openai, base_url: x.example } }',
+    /^w\.yaml:1:\d+ providers\.x\.base_url: /,
+  ],
+  [
+    'an unknown dialect',
+    'providers: { x: { api: telepathy, base_url: https://x.example } }',
+    /^w\.yaml:1:\d+ providers\.x\.api: /,
+  ],
+  [
+    'a route that begins with a provider',
+    `${PROVIDER}routes:\n  openai/fast: { targets: [ { model: openai/x } ] }\n`,
+    /^w\.yaml:3:\d+ routes\.openai\/fast: a route may not begin with the name of a provider$/,
+  ],
+  [
+    'a target of nobody',
+    `${PROVIDER}routes:\n  auto:\n    targets:\n      - { model: opnai/x }\n`,
+    /^w\.yaml:5:\d+ routes\.auto\.targets\.0\.model: "opnai\/x" must be provider\/model; known providers: openai$/,
+  ],
+  [
+    'a route without targets',
+    `${PROVIDER}routes: { auto: { targets: [] } }`,
+    /^w\.yaml:2:\d+ routes\.auto\.targets: /,
+  ],
+  [
+    'a strategy that does not exist',
+    `${PROVIDER}routes: { auto: { strategy: psychic, targets: [ { model: openai/x } ] } }`,
+    /^w\.yaml:2:\d+ routes\.auto\.strategy: /,
+  ],
+  [
+    'weights that are all 0',
+    `${PROVIDER}routes: { auto: { strategy: weighted, targets: [ { model: openai/x, weight: 0 } ] } }`,
+    /routes\.auto\.targets: all weights are 0$/,
+  ],
+  [
+    'a digest that is none',
+    'keys: [ { name: a, digest: "sha256:12" } ]',
+    /^w\.yaml:1:\d+ keys\.0\.digest: expected sha256: and 64 hex digits$/,
+  ],
+  [
+    'a name used twice',
+    `keys:\n${`  - { name: a, digest: "sha256:${'0'.repeat(64)}" }\n`.repeat(2)}`,
+    /^w\.yaml:3:\d+ keys\.1\.name: "a" is used twice$/,
+  ],
+]
+
+for (const [name, text, expected] of ROWS)
+  test(`${name} is named with its line`, () => {
+    const found = problems(text)
+    assert.equal(found.length, 1, found.join('\n'))
+    assert.match(found[0]!, expected)
+  })
+
+test('a key that is not in the environment names the variable and its line; in replay it is not needed', () => {
+  assert.deepEqual(problems(PROVIDER, {}), [
+    'w.yaml:1:79 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or take the provider out',
+  ])
+  assert.equal(parseConfig(PROVIDER, 'w.yaml', { env: {}, replay: true }).secrets.size, 0)
+})
+
+test('every problem is named, not only the first', () => {
+  assert.equal(problems('server: { port: x }\ndurability: maybe\n').length, 2)
+})
+
+test('secrets are held apart from what may be printed', () => {
+  const { config, secrets } = parseConfig(PROVIDER, 'w.yaml', { env })
+  assert.equal(secrets.get('openai'), 'sk-test-secret')
+  assert.doesNotMatch(JSON.stringify(config), /sk-test-secret/)
+})
+
+test('an empty file is the defaults, units are taken, and the environment goes before the file', () => {
+  const { config } = parseConfig('', 'w.yaml', { env: {} })
+  assert.deepEqual(config.server, {
+    host: '127.0.0.1',
+    port: 4949,
+    body_limit: 20 * 2 ** 20,
+    allowed_hosts: [],
+  })
+  assert.deepEqual(config.resilience, {
+    connect: 5_000,
+    stream_first_event: 60_000,
+    answer: 600_000,
+    idle: 120_000,
+    retries: 1,
+    cooldown: 30_000,
+  })
+  const environment = {
+    WAYBILL_HOST: '::1',
+    WAYBILL_PORT: '5000',
+    WAYBILL_DATA: '/d',
+    WAYBILL_ALLOWED_HOSTS: 'a,b',
+    WAYBILL_KEY_DIGESTS: `ci:admin=sha256:${'a'.repeat(64)}`,
+  }
+  const other = parseConfig('server: { port: 1, body_limit: 1.5KiB }', 'w.yaml', { env: environment }).config
+  assert.deepEqual(other.server, { host: '::1', port: 5000, body_limit: 1536, allowed_hosts: ['a', 'b'] })
+  assert.deepEqual(
+    [other.data, other.keys],
+    ['/d', [{ name: 'ci', role: 'admin', digest: `sha256:${'a'.repeat(64)}` }]],
+  )
+})
+
+test('the example configuration is valid', () => {
+  const example = fileURLToPath(new URL('../examples/waybill.yaml', import.meta.url))
+  assert.ok('auto' in loadConfig(example, { env: {}, replay: true }).config.routes)
+})

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { EventFramer } from './event-framer.ts'
+
+/** Frames a text that arrives in pieces of the given lengths. */
+function frame(text: string, lengths: readonly number[] = []): string[] {
+  const framer = new EventFramer()
+  const bytes = Buffer.from(text)
+  const events: Buffer[] = []
+  let at = 0
+  for (const length of [...lengths, bytes.length]) {
+    // A copy: nothing may rely on the chunk outliving the call.
+    events.push(...framer.push(Buffer.from(bytes.subarray(at, at + length))))
+    at += length
+  }
+  const texts = [...events, framer.rest() ?? Buffer.alloc(0)].map((event) => event.toString('utf8'))
+  // A chunk that ends between CR and LF leaves the LF behind; it belongs to the event before.
+  return texts.reduce<string[]>(
+    (all, text) => (text === '\n' ? [...all.slice(0, -1), all.at(-1) + text] : [...all, text]),
+    [],
+  )
+}
+
+test('whatever the chunk boundaries, the same events come out and no byte is lost (FLOW-02)', () => {
+  const line = fc.constantFrom('data: {"a":1}', 'data: ü👋', ': comment', 'event: ping', 'data:')
+  const end = fc.constantFrom('\n', '\r\n')
+  const block = fc
+    .tuple(fc.array(line, { minLength: 1, maxLength: 3 }), end)
+    .map(([lines, end]) => lines.map((text) => text + end).join('') + end)
+  fc.assert(
+    fc.property(fc.array(block), fc.array(fc.integer({ min: 1, max: 9 })), (blocks, lengths) => {
+      assert.deepEqual(frame(blocks.join(''), lengths), [...blocks, ''])
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('each event is given out as soon as its blank line is there', () => {
+  const framer = new EventFramer()
+  assert.equal(framer.push(Buffer.from('data: 1\n')).length, 0)
+  assert.equal(framer.push(Buffer.from('\nda')).length, 1)
+  assert.equal(framer.push(Buffer.from('ta: 2\r\n\r')).length, 1)
+  assert.equal(framer.push(Buffer.from('\ndata: 3\r\r')).length, 1)
+})
+
+test('a stream that ends early leaves its rest', () => {
+  assert.deepEqual(frame('data: 1\n\ndata: 2'), ['data: 1\n\n', 'data: 2'])
+})

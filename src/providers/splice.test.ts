@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { spliceMembers } from './splice.ts'
+
+test('for any object and any spacing, exactly the named members change', () => {
+  const object = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue())
+  fc.assert(
+    fc.property(
+      object,
+      fc.constantFrom(undefined, 1, '\t', ' \r\n '),
+      fc.jsonValue(),
+      (value, indent, model) => {
+        const text = ` ${JSON.stringify(value, null, indent)}\n`
+        const spliced = spliceMembers(text, { model: JSON.stringify(model) })
+        assert.deepEqual(JSON.parse(spliced), JSON.parse(JSON.stringify({ ...value, model })))
+      },
+    ),
+    { numRuns: 500 },
+  )
+})
+
+for (const [text, expected] of [
+  ['{}', '{"model":"x"}'],
+  ['{ "a" : 1.0 }', '{ "a" : 1.0 ,"model":"x"}'],
+  ['{"model":1,"a":{"model":2}}', '{"model":"x","a":{"model":2}}'],
+  ['{"model":"a","model":"b"}', '{"model":"x","model":"x"}'],
+  [
+    '{"mod\\u0065l":[{"}":"\\\\\\""}],"z":18446744073709551616}',
+    '{"mod\\u0065l":"x","z":18446744073709551616}',
+  ],
+] as const)
+  test(`${text} becomes ${expected}`, () => assert.equal(spliceMembers(text, { model: '"x"' }), expected))
