@@ -21,6 +21,8 @@ import { createRouter } from './routing/router.ts'
 import { openStore } from './store/store.ts'
 
 export interface GatewayOptions extends Loaded {
+  /** Providers answer from recordings: nothing can be spent, so a public address without keys is let pass. */
+  readonly replay?: boolean
   /** How providers are reached; a pool of connections by default. */
   readonly dispatcher?: Dispatcher
   /** Milliseconds since the epoch; Date.now by default. */
@@ -38,8 +40,9 @@ export interface Gateway {
   close(graceMs?: number): Promise<void>
 }
 
-const READS = [healthz, readyz, models, model, publicModels, resolve, requestLogs, requestLog]
-const CALLS = [chatCompletions]
+/** Every endpoint, in the order of the documentation. */
+export const READS = [healthz, readyz, models, model, publicModels, resolve, requestLogs, requestLog]
+export const CALLS = [chatCompletions]
 const DIALECTS = { openai }
 
 /** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
@@ -47,7 +50,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, secrets, now = Date.now, random = Math.random } = options
   const { onInternalError = () => {} } = options
   const { host, port, allowed_hosts } = config.server
-  if (config.keys.length === 0 && !isLoopback(host))
+  if (config.keys.length === 0 && !isLoopback(host) && !options.replay)
     throw new Error(
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
     )
@@ -78,9 +81,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
     async close(graceMs = 5_000) {
       const closed = new Promise((done) => server.close(done))
-      server.closeIdleConnections()
+      // A connection whose call ends only now stays open for the next one, unless somebody looks.
+      const idle = setInterval(() => server.closeIdleConnections(), 50)
       const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
       await closed
+      clearInterval(idle)
       clearTimeout(cutOff)
       await store.close()
       await dispatcher.destroy()

@@ -1,6 +1,8 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
 import { Command, CommanderError } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config.ts'
+import { GatewayError } from '../errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -8,7 +10,7 @@ type Env = Readonly<Record<string, string | undefined>>
 export async function run(args: readonly string[], env: Env): Promise<number> {
   const program = new Command('waybill')
     .description('A local gateway for language models that keeps a record of where each call went.')
-    .version('0.1.0')
+    .version(manifest.version)
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
@@ -49,7 +51,7 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const lines = error instanceof ConfigError ? error.problems : [(error as Error).message]
     for (const line of lines) process.stderr.write(`waybill: ${line}\n`)
-    return error instanceof ConfigError ? 2 : 1
+    return error instanceof ConfigError || error instanceof GatewayError ? 2 : 1
   }
 }
 

@@ -19,9 +19,11 @@ export async function serve({ config: file, port, replay, env }: ServeOptions): 
   const interception = replay === undefined ? null : await startReplay(replay)
   const gateway = await createGateway({
     ...loaded,
+    replay: replay !== undefined,
     onInternalError: (error, requestId) =>
       process.stderr.write(`waybill: internal error, request ${requestId}: ${(error as Error).stack}\n`),
   })
+  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
   process.stdout.write(greeting(gateway.url, loaded.config, interception !== null))
 
   const signal = await new Promise<string>((resolve) => {

@@ -21,6 +21,7 @@ const schema = z.looseObject({
 
 export const chatCompletions = {
   path: '/v1/chat/completions',
+  summary: 'live routing, streamed or not; the one endpoint that spends',
   async handle({ request, caller, requestId }, response, house) {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100

@@ -5,6 +5,7 @@ import type { ReadHouse } from './house.ts'
 
 export const healthz = {
   path: '/healthz',
+  summary: 'alive: no key, no database',
   open: true,
   query: z.strictObject({}),
   answer: () => ({ status: 'ok' }),

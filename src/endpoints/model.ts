@@ -7,6 +7,7 @@ import type { ReadHouse } from './house.ts'
 
 export const model = {
   path: '/v1/models/*',
+  summary: 'one of them; the id may hold slashes, encoded or not',
   query: z.strictObject({}),
   answer(_query, { rest }, { config }) {
     const found = catalog(config).find(({ id }) => id === rest)

@@ -6,6 +6,7 @@ import type { ReadHouse } from './house.ts'
 
 export const models = {
   path: '/v1/models',
+  summary: "the models and routes, in OpenAI's list format",
   // Clients send paging parameters along (`limit`); the list is short, so it is always whole.
   query: z.looseObject({}),
   answer: (_query, _admitted, { config }) => ({ object: 'list', data: catalog(config) }),

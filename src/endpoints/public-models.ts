@@ -6,6 +6,7 @@ import type { ReadHouse } from './house.ts'
 
 export const publicModels = {
   path: '/v1beta/models',
+  summary: 'name, strategy, model ids, provider and description, and nothing else',
   query: z.strictObject({}),
   answer: (_query, _admitted, { config }) => ({
     models: catalog(config).map(({ id, type, owned_by }) => {

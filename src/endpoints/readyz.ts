@@ -6,6 +6,7 @@ import type { ReadHouse } from './house.ts'
 
 export const readyz = {
   path: '/readyz',
+  summary: 'ready: calls can be recorded',
   open: true,
   query: z.strictObject({}),
   answer(_query, _admitted, { storeFailure }) {

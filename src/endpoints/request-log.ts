@@ -6,6 +6,7 @@ import type { ReadHouse } from './house.ts'
 
 export const requestLog = {
   path: '/api/usage/request-logs/*',
+  summary: 'one call with all its attempts',
   query: z.strictObject({}),
   answer(_query, { rest, caller }, { calls }) {
     const found = calls.find(rest, caller.role === 'client' ? (caller.name ?? undefined) : undefined)

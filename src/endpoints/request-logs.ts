@@ -40,6 +40,7 @@ const query = z.strictObject({
 
 export const requestLogs = {
   path: '/api/usage/request-logs',
+  summary: 'the request log, newest first, with filters and pages',
   query,
   answer({ limit, cursor, ...filter }, { caller }, { calls }) {
     const own = caller.role === 'client' ? { key_name: caller.name ?? undefined } : {}

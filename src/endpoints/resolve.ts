@@ -8,6 +8,7 @@ const query = z.strictObject({ model: z.string('a logical model id or provider/m
 
 export const resolve = {
   path: '/api/cloud/model/resolve',
+  summary: 'where a call would go now, without going there; `?model=`',
   query,
   answer({ model }, _admitted, { router }) {
     const resolution = router.resolve(model)

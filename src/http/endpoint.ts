@@ -15,7 +15,10 @@ export interface Admitted {
 }
 
 export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
+  /** As polka reads it; a `*` at the end is handed over as `rest`. */
   readonly path: string
+  /** A line for the table of endpoints in the documentation. */
+  readonly summary: string
   /** Answers without a key and under any Host; for probes only. */
   readonly open?: boolean
   /** Strict: a parameter that is not named here is an error. */
@@ -26,5 +29,6 @@ export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
 
 export interface CallEndpoint<House> {
   readonly path: string
+  readonly summary: string
   handle(admitted: Admitted, response: ServerResponse, house: House): Promise<void>
 }

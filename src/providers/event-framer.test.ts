@@ -41,7 +41,7 @@ test('each event is given out as soon as its blank line is there', () => {
   assert.equal(framer.push(Buffer.from('data: 1\n')).length, 0)
   assert.equal(framer.push(Buffer.from('\nda')).length, 1)
   assert.equal(framer.push(Buffer.from('ta: 2\r\n\r')).length, 1)
-  assert.equal(framer.push(Buffer.from('\ndata: 3\r\r')).length, 1)
+  assert.equal(framer.push(Buffer.from('\ndata: 3\r\r')).length, 2, 'the LF that was missing, and an event')
 })
 
 test('a stream that ends early leaves its rest', () => {

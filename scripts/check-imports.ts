@@ -1,0 +1,72 @@
+// Holds the rule "who may import whom" against the imports, and names each offender in words.
+// Knows the rooms of the house; the reasons are in CONTRIBUTING.md.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+
+/** The room that a file belongs to, by the beginning of its path. First match wins. */
+const ROOMS: readonly [string, RegExp][] = [
+  ['tests', /\.test\.ts$|^src\/under-test\.ts$/],
+  ['commands', /^src\/(cli\.ts|commands\/)/],
+  ['gateway', /^src\/gateway\.ts$/],
+  ['endpoints', /^src\/endpoints\//],
+  ['http', /^src\/http\//],
+  ['routing', /^src\/routing\//],
+  ['providers', /^src\/providers\//],
+  ['store', /^src\/store\//],
+  ['redact', /^src\/redact\.ts$/],
+  ['ground', /^src\/(call|errors|config|pricing)\.ts$/],
+  ['mocks', /^mocks\//],
+  ['conformance', /^conformance\//],
+  ['scripts', /^scripts\//],
+]
+
+/** What each room may import beside itself. */
+const MAY: Readonly<Record<string, readonly string[]>> = {
+  redact: [],
+  ground: ['redact'],
+  http: ['ground', 'redact'],
+  routing: ['ground', 'redact'],
+  providers: ['ground', 'redact'],
+  store: ['ground', 'redact'],
+  endpoints: ['http', 'routing', 'providers', 'store', 'ground', 'redact'],
+  gateway: ['endpoints', 'http', 'routing', 'providers', 'store', 'ground', 'redact'],
+  commands: ['gateway', 'routing', 'mocks', 'conformance', 'ground', 'redact'],
+  mocks: ['redact'],
+  conformance: ['mocks'],
+  scripts: ['gateway', 'endpoints', 'ground', 'redact', 'mocks', 'conformance'],
+}
+
+/** The room of a path relative to the root; null where there is no rule for it. */
+export const roomOf = (file: string): string | null =>
+  ROOMS.find(([, pattern]) => pattern.test(file))?.[0] ?? null
+
+/** Says why `file` may not import `target` (both relative to the root), or null where it may. */
+export function offence(file: string, target: string): string | null {
+  const [from, to] = [roomOf(file), roomOf(target)]
+  if (from === null) return `${file} is in no room; name one in scripts/check-imports.ts`
+  if (to === null || from === 'tests' || from === to || MAY[from]!.includes(to)) return null
+  return `${file} (${from}) imports ${target} (${to}); ${from} may import: ${MAY[from]!.join(', ') || 'nobody'}`
+}
+
+function main(): void {
+  const files = ['src', 'mocks', 'conformance', 'scripts'].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.ts'))
+      .map((file) => join(folder, file)),
+  )
+  const offences = files.flatMap((file) => {
+    const text = readFileSync(join(root, file), 'utf8')
+    const targets = [...text.matchAll(/(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g)].map(([, target]) =>
+      relative(root, join(root, dirname(file), target!)),
+    )
+    return targets.map((target) => offence(file, target)).filter((each) => each !== null)
+  })
+  for (const each of offences) process.stderr.write(`${each}\n`)
+  process.stdout.write(`imports: ${files.length} files, ${offences.length} offences\n`)
+  process.exitCode = offences.length > 0 ? 1 : 0
+}
+
+if (import.meta.main) main()

@@ -1,0 +1,43 @@
+// Writes what the documentation takes from the code: the table of endpoints and the JSON Schema of waybill.yaml.
+// With --check it writes nothing and fails when something is stale.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { configJsonSchema } from '../src/config.ts'
+import { CALLS, READS } from '../src/gateway.ts'
+
+const check = process.argv.includes('--check')
+const stale: string[] = []
+
+/** Puts `text` into a file of the project, or notes that it is not what stands there. */
+function put(file: string, text: string): void {
+  const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
+  if (readFileSync(path, { encoding: 'utf8', flag: 'a+' }) === text) return
+  if (check) stale.push(file)
+  else writeFileSync(path, text)
+}
+
+/** The text of a file with what stands between the two marks replaced. */
+function between(file: string, mark: string, inner: string): string {
+  const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+  const [begin, end] = [`<!-- ${mark}:begin -->`, `<!-- ${mark}:end -->`]
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${file} has no ${begin} … ${end}`)
+  return `${text.slice(0, from + begin.length)}\n${inner}\n${text.slice(to)}`
+}
+
+const row = (method: string, { path, summary }: { path: string; summary: string }) =>
+  `| ${method} | \`${path.replace('*', '{id}')}\` | ${summary} |`
+const endpoints = [
+  '| method | path | what |',
+  '|---|---|---|',
+  ...CALLS.map((each) => row('POST', each)),
+  ...READS.map((each) => row('GET', each)),
+]
+
+put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
+put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+
+if (stale.length > 0)
+  process.stderr.write(`stale: ${stale.join(', ')}; run \`npm run docs\` and commit what it writes\n`)
+else process.stdout.write('docs: up to date\n')
+process.exitCode = stale.length > 0 ? 1 : 0

@@ -1,0 +1,151 @@
+// The command line as a user meets it: a child process, its two streams and its exit code.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../under-test.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+const EXAMPLE = fileURLToPath(new URL('../../examples/waybill.yaml', import.meta.url))
+const environment = { PATH: process.env.PATH, NO_COLOR: '1' }
+
+function waybill(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', CLI, ...args], {
+    encoding: 'utf8',
+    env: environment,
+  })
+  return { status, stdout, stderr }
+}
+
+/** Starts `serve` and waits until it says where it listens. */
+async function serve(t: TestContext, args: string[], env = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve', ...args], {
+    env: { ...environment, WAYBILL_DATA: temporaryDirectory(t), ...env },
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  child.stderr.on('data', (part) => (stderr += part))
+  child.stdout.on('data', (part) => (stdout += part))
+  while (!stdout.includes('See where it went')) {
+    assert.equal(child.exitCode, null, stdout + stderr)
+    await sleep(10)
+  }
+  return { child, url: /listens on (http[^\s,]+)/.exec(stdout)![1]!, stdout, stderr: () => stderr }
+}
+
+test('help names the commands, an example and the exit codes', () => {
+  const { status, stdout } = waybill('--help')
+  assert.equal(status, 0)
+  for (const word of ['serve', 'routes', 'config', 'Exit codes']) assert.match(stdout, new RegExp(word))
+  for (const args of [['serve'], ['routes'], ['config', 'check']]) {
+    const help = waybill(...args, '--help')
+    assert.equal(help.status, 0)
+    assert.match(help.stdout, /Example:\n {2}\$ waybill /)
+  }
+})
+
+test('a mistake is one line that says what to do, and exit code 2', (t) => {
+  const bad = join(temporaryDirectory(t), 'bad.yaml')
+  writeFileSync(bad, 'server: { port: 99999 }\n')
+  for (const [args, message] of [
+    [['serv'], /unknown command 'serv'/],
+    [['serve', '--nonsense'], /unknown option '--nonsense'/],
+    [
+      ['serve', '--config', '/nowhere/waybill.yaml'],
+      /^waybill: \/nowhere\/waybill\.yaml: no such file; name another with --config FILE\n$/,
+    ],
+    [['config', 'check', '-c', bad], /^waybill: .*bad\.yaml:1:17 server\.port: .+\n$/],
+    [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or take the provider out/],
+    [['routes', 'nowhere', '-c', EXAMPLE], /has no route and no provider for "nowhere"/],
+  ] as const) {
+    const { status, stderr, stdout } = waybill(...args)
+    assert.equal(status, 2, args.join(' '))
+    assert.match(stderr, message)
+    assert.doesNotMatch(stderr + stdout, /\n {4}at /, 'no stack trace')
+  }
+})
+
+test('routes shows where calls would go, as a table and as JSON', () => {
+  const { status, stdout } = waybill('routes', '-c', EXAMPLE)
+  assert.equal(status, 0)
+  assert.match(
+    stdout,
+    /^auto {2}\(priority\)\n {2}openai\/gpt-5-mini +balanced +100 %\n {2}groq\/openai\/gpt-oss-120b +cheap +0 %\n/,
+  )
+  const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', EXAMPLE, '--json').stdout)
+  assert.equal(resolution.provider, 'groq')
+})
+
+test('serve --replay answers without a key, prints a curl line that works, and ends with 0 on SIGTERM', async (t) => {
+  const { child, url, stdout, stderr } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
+  assert.ok(url.startsWith('http://127.0.0.1:'))
+  const curl = stdout.split('\n').find((line) => line.includes('/v1/chat/completions'))!
+  const { stdout: answer } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' })
+  assert.equal(JSON.parse(answer).object, 'chat.completion')
+  const log: any = await (await fetch(`${url}/api/usage/request-logs?limit=1`)).json()
+  assert.equal(log.data[0].resolved_provider, 'openai')
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  assert.equal(stderr(), '')
+})
+
+test('SIGTERM lets an open stream end first (LIFE-02)', async (t) => {
+  const { child, url } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'auto', stream: true, messages: [{ role: 'user', content: 'x' }] }),
+  })
+  child.kill('SIGTERM')
+  assert.match(await response.text(), /\[DONE\]/)
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+})
+
+test('a port that is taken, a data directory that cannot be made, a public address without keys: one line, exit code 1', async (t) => {
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.after(() => taken.close())
+  const { port } = taken.address() as { port: number }
+  const directory = temporaryDirectory(t)
+  mkdirSync(join(directory, 'waybill.db'))
+  const live = join(directory, 'live.yaml')
+  writeFileSync(live, '')
+  for (const [env, message] of [
+    [{ WAYBILL_PORT: String(port) }, /EADDRINUSE/],
+    [{ WAYBILL_DATA: '/etc/hostname/data' }, /cannot use data directory \/etc\/hostname\/data/],
+    [{ WAYBILL_DATA: directory }, /cannot use data directory/],
+    [{ WAYBILL_HOST: '0.0.0.0' }, /refusing to listen on 0\.0\.0\.0 without keys/],
+  ] as const) {
+    const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', live], {
+      encoding: 'utf8',
+      env: { ...environment, WAYBILL_PORT: '0', WAYBILL_DATA: temporaryDirectory(t), ...env },
+      timeout: 20_000,
+    })
+    assert.equal(status, 1, stderr)
+    assert.match(stderr, message)
+    assert.match(stderr, /^waybill: [^\n]+\n$/, 'one line')
+  }
+})
+
+test('an old Node is refused in one line before anything native is loaded', () => {
+  const old = spawnSync(
+    process.execPath,
+    [
+      '--import',
+      'tsx',
+      '--import',
+      'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})',
+      CLI,
+      'serve',
+    ],
+    { encoding: 'utf8' },
+  )
+  assert.equal(old.status, 2)
+  assert.match(old.stderr, /^waybill: Node 20\.20\.2 is too old; [^\n]+\n$/)
+})
