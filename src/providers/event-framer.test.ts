@@ -14,12 +14,14 @@ function frame(text: string, lengths: readonly number[] = []): string[] {
     events.push(...framer.push(Buffer.from(bytes.subarray(at, at + length))))
     at += length
   }
-  const texts = [...events, framer.rest() ?? Buffer.alloc(0)].map((event) => event.toString('utf8'))
-  // A chunk that ends between CR and LF leaves the LF behind; it belongs to the event before.
-  return texts.reduce<string[]>(
-    (all, text) => (text === '\n' ? [...all.slice(0, -1), all.at(-1) + text] : [...all, text]),
-    [],
-  )
+  const texts: string[] = []
+  for (const event of [...events, framer.rest() ?? Buffer.alloc(0)]) {
+    const text = event.toString('utf8')
+    // A chunk that ends between CR and LF leaves the LF behind; it belongs to the event before.
+    if (text === '\n') texts.push(texts.pop() + text)
+    else texts.push(text)
+  }
+  return texts
 }
 
 test('whatever the chunk boundaries, the same events come out and no byte is lost (FLOW-02)', () => {

@@ -3,7 +3,8 @@
 import type { Dispatcher } from 'undici'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
 import type { Asked, Dialect } from './dialect.ts'
-import { Exchange, type Failure, type Limits, type Streaming, type Whole } from './exchange.ts'
+import { Exchange, type Limits } from './exchange.ts'
+import { type Failure, failure, type Streaming, type Verdict, type Whole } from './verdict.ts'
 
 /** A provider, ready to be asked. */
 export interface Provider {
@@ -118,27 +119,18 @@ const OPERATORS_FAULT = [401, 402, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
 /** Turns an error status that another target may not have into a failure; any other answer is final. */
-function judge(
-  verdict: Streaming | Whole | Failure,
-  target: Target,
-  options: SendOptions,
-): Streaming | Whole | Failure {
-  if (verdict.kind === 'failure') return { ...verdict, message: `${targetId(target)}: ${verdict.message}` }
+function judge(verdict: Verdict, target: Target, { providers }: SendOptions): Verdict {
   if (verdict.kind === 'stream') return verdict
-  const { status, headers, body } = verdict
-  const refused = OPERATORS_FAULT.includes(status)
-  if (!refused && status < 500 && !MOVES_ON.includes(status)) return verdict
-  const { dialect } = options.providers.get(target.provider)!
-  return {
-    kind: 'failure',
-    outcome: 'failed',
-    code: refused ? 'upstream_refused' : 'upstream_error',
-    message: `${targetId(target)}: ${refused ? "refused the gateway's own access" : 'failed'} with status ${status}`,
-    status,
-    headers,
-    body: refused ? null : body,
-    error: dialect.readError(body.toString('utf8')),
+  if (verdict.kind === 'failure') return { ...verdict, message: `${targetId(target)}: ${verdict.message}` }
+  const { status, body } = verdict
+  const error = () => providers.get(target.provider)!.dialect.readError(body.toString('utf8'))
+  if (OPERATORS_FAULT.includes(status)) {
+    const message = `${targetId(target)}: refused the gateway's own access with status ${status}`
+    return { ...failure('failed', 'upstream_refused', message, verdict), error: error() }
   }
+  if (status < 500 && !MOVES_ON.includes(status)) return verdict
+  const message = `${targetId(target)}: failed with status ${status}`
+  return { ...failure('failed', 'upstream_error', message, verdict), body, error: error() }
 }
 
 /** How a failed attempt is written down. */

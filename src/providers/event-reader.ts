@@ -1,0 +1,51 @@
+// Bytes of a stream -> its events, each as the bytes that came and as what they say. Knows how Server-Sent Events
+// are cut and read, and asks the dialect what their data means.
+import { createParser, type EventSourceMessage } from 'eventsource-parser'
+import type { Reading } from '../call.ts'
+import type { Dialect } from './dialect.ts'
+import { EventFramer } from './event-framer.ts'
+
+/** One event; comments and blank lines have no reading. */
+export interface ReadEvent {
+  readonly bytes: Buffer
+  readonly data: string
+  readonly reading: Reading | null
+}
+
+const CR = 0x0d
+
+export class EventReader {
+  readonly #dialect: Dialect
+  readonly #framer = new EventFramer()
+  #message: EventSourceMessage | null = null
+  readonly #parser = createParser({
+    onEvent: (message) => {
+      this.#message = message
+    },
+  })
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect
+  }
+
+  /** The events that a chunk completes. Throws when an event is too large. */
+  *push(chunk: Buffer): Generator<ReadEvent> {
+    for (const bytes of this.#framer.push(chunk)) yield this.#read(bytes, bytes.toString('utf8'))
+  }
+
+  /** An event that the end of the stream left without its blank line: null unless it is whole. */
+  rest(): ReadEvent | null {
+    const bytes = this.#framer.rest()
+    if (!bytes) return null
+    const event = this.#read(bytes, `${bytes.toString('utf8')}\n\n`)
+    return event.reading && !event.reading.error ? event : null
+  }
+
+  #read(bytes: Buffer, text: string): ReadEvent {
+    this.#message = null
+    this.#parser.feed(text)
+    if (bytes.at(-1) === CR) this.#parser.reset({ consume: true }) // it waits for a LF that may not come
+    const message = this.#message as EventSourceMessage | null
+    return { bytes, data: message?.data ?? '', reading: message && this.#dialect.readEvent(message) }
+  }
+}
