@@ -391,6 +391,17 @@ for (const { name, script, stream = false, status, code, outcome } of BROKEN)
     await stillServes(house)
   })
 
+test('a provider that is down gives 502 upstream_unreachable, nothing was sent, and the record says so (FAIL-05)', async (t) => {
+  const house = await underTest(t, { config: LIMITS })
+  await house.upstream.alpha!.close()
+  const got = await house.chat(ask('auto'))
+  assert.equal(got.status, 502)
+  assertShape(got.json, 'upstream_unreachable')
+  const record = await house.record(got.headers.get('x-gateway-request-id'))
+  assert.deepEqual([record.state, record.attempts, record.attempt_log[0].outcome], ['failed', 0, 'not_sent'])
+  assert.equal((await house.get('/healthz')).status, 200)
+})
+
 test('a provider that speaks garbage is left for the next target', async (t) => {
   const house = await underTest(t, {
     providers: { alpha: plain(200, 'text/html', '<h1>Login</h1>'), beta: answer() },
