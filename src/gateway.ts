@@ -67,6 +67,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     callHouse,
     authenticate: createAuth(config.keys),
     guard: createHostGuard([host, ...allowed_hosts]),
+    now,
     onInternalError,
   })
   try {

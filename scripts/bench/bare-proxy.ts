@@ -2,7 +2,6 @@
 // relays status, content type and body. It keeps no record, so it is the ceiling that a gateway is measured by.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { pipeline } from 'node:stream'
 import { Pool } from 'undici'
 
 const pool = new Pool(process.argv[2]!)
@@ -17,13 +16,15 @@ const server = createServer((request, response) => {
       headers,
       body: Buffer.concat(chunks),
     })
-    if (response.destroyed) return void answer.body.dump() // the client has gone
     const { 'content-type': type = '', 'content-length': length } = answer.headers
     response.writeHead(answer.statusCode, {
       'content-type': String(type),
       ...(length && { 'content-length': String(length) }),
     })
-    pipeline(answer.body, response, () => {})
+    // Not stream.pipeline: it would cost a third of the requests per second.
+    answer.body.on('error', () => response.destroy()).pipe(response)
+    response.on('close', () => answer.body.destroy())
+    if (response.destroyed) answer.body.destroy()
   })
 })
 server.keepAliveTimeout = 75_000

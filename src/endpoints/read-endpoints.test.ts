@@ -135,7 +135,7 @@ test('pages have no gap and no repeat while calls are added (LOG-09)', async (t)
   const made: string[] = []
   const call = async () => made.push((await house.chat(ask('auto'))).headers.get('x-gateway-request-id')!)
   for (let i = 0; i < 23; i++) await call()
-  const before = [...made].reverse()
+  const before = [...made].sort().reverse()
   const seen: string[] = []
   let cursor = ''
   do {

@@ -67,7 +67,10 @@ function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
       if (size > limit + DISCARD) request.destroy()
     })
     request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
-    request.on('close', () => reject(new GatewayError('client_closed', 'The client went away.')))
-    request.on('error', () => reject(new GatewayError('client_closed', 'The client went away.')))
+    const gone = () => reject(new GatewayError('client_closed', 'The client went away.'))
+    request.on('error', gone)
+    request.on('close', () => {
+      if (!request.complete) gone()
+    })
   })
 }

@@ -9,8 +9,8 @@ import {
 } from 'node:http'
 import type { Duplex } from 'node:stream'
 import polka, { type Request } from 'polka'
-import { v7 as uuid } from 'uuid'
 import type { z } from 'zod'
+import { idOf } from '../call.ts'
 import { asGatewayError, GatewayError } from '../errors.ts'
 import type { Caller } from './auth.ts'
 import type { Admitted, CallEndpoint, ReadEndpoint } from './endpoint.ts'
@@ -27,6 +27,8 @@ export interface ServerOptions<Read, Live> {
   readonly authenticate: (request: IncomingMessage) => Caller
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
   /** A failure that is not the client's: for the gateway's own log. */
   readonly onInternalError: (error: unknown, requestId: string) => void
 }
@@ -37,11 +39,11 @@ const ANYBODY: Caller = { name: null, role: 'client', key: null }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, readHouse, callHouse, authenticate, guard, onInternalError } = options
+  const { reads, calls, readHouse, callHouse, authenticate, guard, now, onInternalError } = options
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
   const admit = (open: boolean, handler: Handler) => async (request: Request, response: ServerResponse) => {
-    const requestId = uuid()
+    const requestId = idOf(now())
     try {
       if (!open) {
         guard(request)
@@ -132,7 +134,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   const message = `The request is not usable: ${STATUS_CODES[status]}.`
   const body = JSON.stringify({
     error: { message, type: 'invalid_request_error', param: null, code },
-    request_id: uuid(),
+    request_id: idOf(Date.now()),
   })
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,

@@ -47,8 +47,8 @@ export async function openStore(
     },
     async close(graceMs = 5_000) {
       await queue.drain(graceMs)
+      reader.close() // first, because the last connection to close takes the write-ahead log with it
       await worker.stop()
-      reader.close()
       release()
     },
   }
