@@ -53,20 +53,22 @@ const COLUMN = {
   key_name: 'key_name',
 } as const satisfies Partial<Record<keyof CallFilter, string>>
 
+const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
+
 export function openCallLogs(db: Database): CallLogs {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
-  const byId = db.prepare<[string], Row>('SELECT * FROM call_logs WHERE id = ?')
+  const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
   return {
     list(filter, { limit, cursor }) {
       const { where, values } = conditions(filter)
       if (cursor !== undefined) {
-        where.push('id < ?')
+        where.push('call_logs.id < ?')
         values.push(cursor)
       }
       const clause = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
       const rows = db
-        .prepare<unknown[], Row>(`SELECT * FROM call_logs ${clause} ORDER BY id DESC LIMIT ?`)
+        .prepare<unknown[], Row>(`${SELECT} ${clause} ORDER BY call_logs.id DESC LIMIT ?`)
         .all(...values, limit + 1)
       const data = rows.slice(0, limit).map(toRecord)
       const has_more = rows.length > limit
@@ -99,8 +101,8 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
   else if (filter.status === 'error') where.push(`state IN ('failed', 'aborted', 'interrupted')`)
   else if (filter.status !== undefined) add('status = ?', filter.status)
   // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
-  if (filter.since !== undefined) add('id >= ?', idAt(filter.since))
-  if (filter.until !== undefined) add('id < ?', idAt(filter.until))
+  if (filter.since !== undefined) add('call_logs.id >= ?', idAt(filter.since))
+  if (filter.until !== undefined) add('call_logs.id < ?', idAt(filter.until))
   return { where, values }
 }
 

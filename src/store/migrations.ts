@@ -5,7 +5,10 @@ import type { Database } from 'better-sqlite3'
 const STEPS: readonly string[] = [
   // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
   // time, so both tables grow at their end; the partial index holds only the calls that are open now.
+  // A price is a JSON snapshot that many calls share; it is never changed, only followed by another.
   `
+  CREATE TABLE prices (id INTEGER PRIMARY KEY, snapshot TEXT NOT NULL UNIQUE) STRICT;
+
   CREATE TABLE call_logs (
     id TEXT PRIMARY KEY,
     created_at INTEGER NOT NULL,
@@ -39,7 +42,7 @@ const STEPS: readonly string[] = [
     tokens_reasoning INTEGER,
     tokens_source TEXT,
     cost_usd REAL,
-    price TEXT,
+    price_id INTEGER REFERENCES prices (id),
     cache TEXT NOT NULL,
     saved_usd REAL
   ) WITHOUT ROWID, STRICT;

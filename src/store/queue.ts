@@ -11,7 +11,10 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** How long a failed closing write waits before it is tried again, ms. */
+/** How long a closing write waits for company, ms: nobody waits for it, and the next call takes it along. */
+const LINGER_MS = 10
+
+/** How long what failed waits before it is tried again, ms. */
 const RETRY_MS = 250
 
 /**
@@ -21,8 +24,10 @@ const RETRY_MS = 250
 export class WriteQueue {
   readonly #commit: Commit
   #waiting: Waiting[] = []
+  #linger: NodeJS.Timeout | undefined
   #running: Promise<void> | null = null
   #failure: string | null = null
+  #closing = false
   #abandoned = false
 
   constructor(commit: Commit) {
@@ -37,40 +42,53 @@ export class WriteQueue {
   add(write: Write): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ write, resolve, reject })
-      // Not at once: the other calls of this turn of the event loop belong to the same batch.
-      this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
+      this.#schedule()
     })
   }
 
-  /** Resolves when everything that was added is committed; what cannot be within `graceMs` is given up. */
+  /** Commits everything that was added; what cannot be within `graceMs` is given up. */
   async drain(graceMs: number): Promise<void> {
+    this.#closing = true
     const giveUp = setTimeout(() => {
       this.#abandoned = true
     }, graceMs)
-    await this.#running
+    for (this.#schedule(); this.#running; ) await this.#running
     clearTimeout(giveUp)
   }
 
+  #schedule(): void {
+    if (this.#running || this.#abandoned || this.#waiting.length === 0) return
+    if (this.#closing || this.#waiting.some(isOpening)) this.#start()
+    else this.#linger ??= setTimeout(() => this.#start(), LINGER_MS)
+  }
+
+  #start(): void {
+    clearTimeout(this.#linger)
+    this.#linger = undefined
+    // Not at once: the other calls of this turn of the event loop belong to the same batch.
+    this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
+  }
+
   async #run(): Promise<void> {
-    while (this.#waiting.length > 0 && !this.#abandoned) {
-      const batch = this.#waiting
-      this.#waiting = []
-      try {
-        await this.#commit(batch.map(({ write }) => write))
-        this.#failure = null
-        for (const { resolve } of batch) resolve()
-      } catch (error) {
-        this.#failure = (error as Error).message
-        for (const { write, reject } of batch) if (isOpening(write)) reject(error as Error)
-        this.#waiting = [...batch.filter(({ write }) => !isOpening(write)), ...this.#waiting]
-        await sleep(RETRY_MS)
-      }
+    const batch = this.#waiting
+    this.#waiting = []
+    try {
+      await this.#commit(batch.map(({ write }) => write))
+      this.#failure = null
+      this.#running = null
+      for (const { resolve } of batch) resolve()
+    } catch (error) {
+      this.#failure = (error as Error).message
+      for (const waiting of batch) if (isOpening(waiting)) waiting.reject(error as Error)
+      this.#waiting = [...batch.filter((waiting) => !isOpening(waiting)), ...this.#waiting]
+      await sleep(RETRY_MS)
+      this.#running = null
     }
-    this.#running = null
+    this.#schedule()
   }
 }
 
 /** Writes that must be on disk before bytes leave for a provider. */
-const isOpening = (write: Write): boolean => write.kind === 'open' || write.kind === 'next'
+const isOpening = ({ write }: Waiting): boolean => write.kind === 'open' || write.kind === 'next'
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

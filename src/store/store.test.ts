@@ -107,22 +107,39 @@ test('what a killed process left open is interrupted and unknown at the next sta
   )
 })
 
-test('the writes of one turn are committed together, in order, and one batch is in flight at a time', async () => {
+test('the writes of one turn are committed together, in order, one batch at a time; nobody waits for closing writes (LOG-04)', async () => {
   const batches: string[][] = []
   let inFlight = 0
   const queue = new WriteQueue(async (batch) => {
     assert.equal(++inFlight, 1)
     batches.push(batch.map((write) => (write as { id: string }).id))
-    await new Promise((done) => setTimeout(done, 5))
+    await sleep(5)
     inFlight--
   })
-  const write = (id: string) => queue.add({ kind: 'streaming', id, ttftMs: 1 } as Write)
-  const first = [write('a'), write('b')]
-  await new Promise((done) => setTimeout(done, 2))
-  const second = [write('c'), write('d')]
+  const write = (kind: Write['kind'], id: string) => queue.add({ kind, id } as Write)
+  const first = [write('close', 'a'), write('next', 'b'), write('next', 'c')]
+  await sleep(2)
+  const second = [write('next', 'd'), write('close', 'e')]
   await Promise.all([...first, ...second])
   assert.deepEqual(batches, [
-    ['a', 'b'],
-    ['c', 'd'],
+    ['a', 'b', 'c'],
+    ['d', 'e'],
   ])
+  const before = performance.now()
+  await write('close', 'f')
+  assert.ok(performance.now() - before < 500)
+  assert.deepEqual(batches[2], ['f'])
+})
+
+test('what cannot be written is tried again, and given up when the time for it is over', async () => {
+  let tries = 0
+  const queue = new WriteQueue(async () => {
+    tries++
+    throw new Error('disk full')
+  })
+  await assert.rejects(queue.add({ kind: 'next' } as Write), /disk full/)
+  void queue.add({ kind: 'close' } as Write)
+  await queue.drain(600)
+  assert.ok(tries >= 3, `${tries} tries`)
+  assert.equal(queue.failure, 'disk full')
 })

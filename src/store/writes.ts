@@ -70,8 +70,14 @@ export function prepareWrites(db: Database): (write: Write) => void {
       response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @sent,
       tokens_input = @input, tokens_output = @output, tokens_cached_input = @cached_input,
       tokens_cache_write = @cache_write, tokens_reasoning = @reasoning, tokens_source = @source,
-      cost_usd = @cost, price = @price
+      cost_usd = @cost, price_id = @priceId
     WHERE id = @id`)
+
+  const findPrice = db.prepare<[string], number>('SELECT id FROM prices WHERE snapshot = ?').pluck()
+  const addPrice = db
+    .prepare<[string], number>('INSERT INTO prices (snapshot) VALUES (?) RETURNING id')
+    .pluck()
+  const priceId = (snapshot: string) => findPrice.get(snapshot) ?? addPrice.get(snapshot)
 
   /** Writes an attempt's end and returns what it cost. */
   const end = (id: string, at: number, { n, priced, status, outcome, errorCode, tokens }: EndedAttempt) => {
@@ -136,7 +142,7 @@ export function prepareWrites(db: Database): (write: Write) => void {
           ...(outcome.tokens ?? NO_TOKENS),
           source: summed ? 'reported' : null,
           cost: summed ? cost.usd : null,
-          price: cost.price && JSON.stringify(cost.price),
+          priceId: cost.price && priceId(JSON.stringify(cost.price)),
         })
       }
     }

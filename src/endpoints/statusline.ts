@@ -1,0 +1,56 @@
+// GET /api/statusline: the status line of a session, for clients that start no runtime of their own. The same lookup
+// and the same rendering as the program's, over the store instead of HTTP.
+import { z } from 'zod'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import { type Look, renderLine } from '../statusline/line.ts'
+import { findRoute } from '../statusline/lookup.ts'
+import { withoutSuffix } from '../statusline/payload.ts'
+import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
+import { THEME_NAMES } from '../statusline/themes.ts'
+import type { ReadHouse } from './house.ts'
+
+const query = z.strictObject({
+  session_id: z.string().optional(),
+  model: z.string().optional(),
+  columns: z.coerce.number('expected a number').int().min(0).max(99_999).default(0),
+  segments: z
+    .string()
+    .transform((names) => names.split(','))
+    .pipe(z.array(z.enum(SEGMENT_NAMES, `expected a list of ${SEGMENT_NAMES.join(', ')}`)))
+    .default([...DEFAULT_SEGMENTS]),
+  theme: z.enum([...THEME_NAMES, 'none']).default('default'),
+  /** A second line: the first as it is to be shown later, should the gateway be silent then. */
+  aged: z.enum(['0', '1']).default('0'),
+})
+
+export const statusline = {
+  path: '/api/statusline',
+  summary: 'the status line of a session as text; `?session_id=&model=&columns=`',
+  text: true,
+  query,
+  async answer({ session_id, model = '', columns, segments, theme, aged }, { caller }, { calls, router }) {
+    const own = caller.role === 'client' ? { key_name: caller.name ?? undefined } : {}
+    const payload = {
+      sessionId: session_id || null,
+      model: withoutSuffix(model) || null,
+      modelAsGiven: model || null,
+    }
+    const facts = await findRoute(payload, {
+      newest: (session_id, id) => {
+        const filter = { session_id, agent_id: 'none', requested_model: id ?? undefined, ...own }
+        return calls.list(filter, { limit: 1 }).data[0] ?? null
+      },
+      resolve: (id) => router.resolve(id),
+    })
+    const note = facts || !model ? null : 'the gateway does not know this model'
+    const view: View = { label: model, facts, age: null, note, contextUsed: null, place: null }
+    const look: Look = {
+      segments,
+      columns: columns || null,
+      theme: theme === 'none' ? null : theme,
+      link: null,
+    }
+    const line = renderLine(view, look)
+    return aged === '1' ? `${line}\n${renderLine({ ...view, age: AGE_PLACEHOLDER }, look)}\n` : `${line}\n`
+  },
+} satisfies ReadEndpoint<ReadHouse, typeof query>
