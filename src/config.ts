@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
 import { z } from 'zod'
-import type { OwnPrice } from './pricing.ts'
+import type { Pricing } from './pricing.ts'
 
 const UNITS: Record<string, number> = {
   ms: 1,
@@ -261,6 +261,9 @@ function override(raw: unknown, env: LoadOptions['env']): unknown {
 /** JSON Schema of waybill.yaml, for editors; written to docs/waybill.schema.json. */
 export const configJsonSchema = (): object => z.toJSONSchema(shape, { io: 'input' })
 
-/** The operator's own price of a target, where the configuration has one. */
-export const ownPrice = (config: Config, target: string): OwnPrice | null =>
-  config.models[target]?.price ?? null
+/** What the configuration says that bears on prices. */
+export function pricingOf({ providers, models }: Config): Pricing {
+  const baseUrls = Object.fromEntries(Object.entries(providers).map(([id, { base_url }]) => [id, base_url]))
+  const own = Object.entries(models).flatMap(([id, { price }]) => (price ? [[id, price] as const] : []))
+  return { baseUrls, own: Object.fromEntries(own) }
+}

@@ -1,6 +1,6 @@
 // Token counts -> US dollars, with the price that was used. Knows the price table and nothing else.
-import { calcPrice, type ModelPrice, type PriceCalculation } from '@pydantic/genai-prices'
-import type { Tokens } from './call.ts'
+import { calcPrice, type ModelPrice, type Provider } from '@pydantic/genai-prices'
+import { type Target, type Tokens, targetId } from './call.ts'
 
 /** US dollars per million tokens, as `models.<id>.price` in the configuration. */
 export interface OwnPrice {
@@ -10,12 +10,12 @@ export interface OwnPrice {
   readonly cache_write?: number | undefined
 }
 
-/** Who is to be paid: the names in the routing table, where requests go, and the operator's own price if any. */
-export interface PriceKey {
-  readonly provider: string
-  readonly model: string
-  readonly baseUrl: string
-  readonly price: OwnPrice | null
+/** What the configuration says that bears on prices. */
+export interface Pricing {
+  /** Provider name -> where its requests go; the price table knows providers by their address. */
+  readonly baseUrls: Readonly<Record<string, string>>
+  /** `provider/model` -> the operator's own price, which goes first. */
+  readonly own: Readonly<Record<string, OwnPrice>>
 }
 
 export interface Cost {
@@ -31,32 +31,32 @@ export interface Cost {
 
 const UNKNOWN: Cost = { usd: null, price: null }
 
-/**
- * A pricer remembers which entry of the price table a target has, so that a call costs microseconds.
- * Prices that depend on the time of day are still chosen per call.
- */
-export function createPricer(): (key: PriceKey, tokens: Tokens | null, at: number) => Cost {
-  const entries = new Map<string, Pick<PriceCalculation, 'provider'> | null>()
+/** The cost of an attempt that ended at `at` (ms since the epoch), for prices that change with the time. */
+export type Pricer = (target: Pick<Target, 'provider' | 'model'>, tokens: Tokens | null, at: number) => Cost
 
-  return (key, tokens, at) => {
+/** A pricer remembers which entry of the price table a target has, so that a call costs microseconds. */
+export function createPricer(pricing: Pricing): Pricer {
+  const entries = new Map<string, Provider | null>()
+
+  return (target, tokens, at) => {
     if (tokens?.input == null || tokens.output == null) return UNKNOWN
+    const id = targetId(target)
+    let entry = entries.get(id)
+    if (entry === undefined) {
+      entry = find(target, pricing)
+      entries.set(id, entry)
+    }
+    if (entry === null) return UNKNOWN
     const usage = {
       input_tokens: tokens.input,
       output_tokens: tokens.output,
       cache_read_tokens: tokens.cached_input ?? 0,
       cache_write_tokens: tokens.cache_write ?? 0,
     }
-    const id = `${key.provider}/${key.model}`
-    let entry = entries.get(id)
-    if (entry === undefined) {
-      entry = find(key)
-      entries.set(id, entry)
-    }
-    if (entry === null) return UNKNOWN
     try {
-      const result = calcPrice(usage, key.model, { provider: entry.provider, timestamp: new Date(at) })
+      const result = calcPrice(usage, target.model, { provider: entry, timestamp: new Date(at) })
       if (!result) return UNKNOWN
-      const source = key.price ? 'config' : 'genai-prices'
+      const source = pricing.own[id] ? 'config' : 'genai-prices'
       return { usd: result.total_price, price: { source, model: result.model.id, rates: result.model_price } }
     } catch {
       return UNKNOWN // counts that contradict each other, such as more cached tokens than input
@@ -65,17 +65,21 @@ export function createPricer(): (key: PriceKey, tokens: Tokens | null, at: numbe
 }
 
 /** The price table reduced to the one model of this target: by the operator, the address, or the provider's name. */
-function find({ provider, model, baseUrl, price }: PriceKey): Pick<PriceCalculation, 'provider'> | null {
+function find(
+  { provider, model }: Pick<Target, 'provider' | 'model'>,
+  { baseUrls, own }: Pricing,
+): Provider | null {
+  const price = own[`${provider}/${model}`]
   if (price) {
     const rates: ModelPrice = { input_mtok: price.input, output_mtok: price.output }
     if (price.cached_input !== undefined) rates.cache_read_mtok = price.cached_input
     if (price.cache_write !== undefined) rates.cache_write_mtok = price.cache_write
     const models = [{ id: model, match: { equals: model }, prices: rates }]
-    return { provider: { id: provider, name: provider, api_pattern: '', models } }
+    return { id: provider, name: provider, api_pattern: '', models }
   }
-  const probe = { input_tokens: 0, output_tokens: 0 }
+  const nothing = { input_tokens: 0, output_tokens: 0 }
   const found =
-    calcPrice(probe, model, { providerApiUrl: baseUrl }) ?? calcPrice(probe, model, { providerId: provider })
-  if (!found) return null
-  return { provider: { ...found.provider, models: [{ ...found.model, match: { equals: model } }] } }
+    calcPrice(nothing, model, { providerApiUrl: baseUrls[provider] ?? '' }) ??
+    calcPrice(nothing, model, { providerId: provider })
+  return found && { ...found.provider, models: [{ ...found.model, match: { equals: model } }] }
 }

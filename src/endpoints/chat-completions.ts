@@ -1,8 +1,7 @@
 // POST /v1/chat/completions: the one endpoint that spends. From top to bottom: read, route, record, send, answer,
 // close the record. Once the record is open, whatever happens closes it.
 import { z } from 'zod'
-import { type Call, type Target, timeOfId } from '../call.ts'
-import { ownPrice } from '../config.ts'
+import { type Call, timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
@@ -70,7 +69,7 @@ export const chatCompletions = {
       id: call.id,
       at: now(),
       sent: sent.sent,
-      ended: { ...(sent.failed ?? answered.attempt), n: sent.n, priced: priceKey(sent.target, house) },
+      ended: { ...(sent.failed ?? answered.attempt), n: sent.n, target: sent.target },
       outcome: {
         ...answered.outcome,
         latencyMs: elapsed(),
@@ -105,7 +104,7 @@ function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptio
     gone,
     onFailure: router.cool,
     async onAttempt({ n, target, fallbacks, before }) {
-      const ended = { ...before.end, n: n - 1, priced: priceKey(before.target, house) }
+      const ended = { ...before.end, n: n - 1, target: before.target }
       try {
         await store.write({ kind: 'next', id: call.id, at: now(), ended, target, fallbacks })
         return true
@@ -115,10 +114,3 @@ function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptio
     },
   }
 }
-
-const priceKey = ({ provider, model }: Target, { config }: CallHouse) => ({
-  provider,
-  model,
-  baseUrl: config.providers[provider]!.base_url,
-  price: ownPrice(config, `${provider}/${model}`),
-})

@@ -12,6 +12,13 @@ import { WriteQueue } from './queue.ts'
 import { openStore } from './store.ts'
 import type { Write } from './writes.ts'
 
+const options = (directory: string, now = Date.now) => ({
+  directory,
+  durability: 'process' as const,
+  pricing: { baseUrls: {}, own: {} },
+  now,
+})
+
 test('a call whose record cannot be written is refused and reaches no provider; reads and readiness say so', async (t) => {
   const house = await underTest(t)
   const other = new Database(databaseFile(house.data))
@@ -61,7 +68,7 @@ test('no prompt, no answer and no key is in any file of the data directory (KEEP
 
 test('a second gateway on the same data directory is refused in one line (LIFE-05)', async (t) => {
   const house = await underTest(t)
-  await assert.rejects(openStore(house.data, 'process', Date.now), (error: Error) => {
+  await assert.rejects(openStore(options(house.data)), (error: Error) => {
     assert.ok(error instanceof StoreError)
     assert.match(error.message, /^data directory .+ is in use by another Waybill; .+$/)
     return true
@@ -72,22 +79,22 @@ test('a second gateway on the same data directory is refused in one line (LIFE-0
 test('a file that is no database, or is of a newer schema, is refused and left as it is (LIFE-04)', async (t) => {
   const data = temporaryDirectory(t)
   writeFileSync(databaseFile(data), 'this is not a database, but it is somebody’s')
-  await assert.rejects(openStore(data, 'process', Date.now), /cannot use data directory .+not a database/)
+  await assert.rejects(openStore(options(data)), /cannot use data directory .+not a database/)
   assert.match(readFileSync(databaseFile(data), 'utf8'), /^this is not a database/)
 
   const newer = temporaryDirectory(t)
-  await (await openStore(newer, 'process', Date.now)).close()
+  await (await openStore(options(newer))).close()
   const db = new Database(databaseFile(newer))
   db.pragma('user_version = 999')
   db.close()
-  await assert.rejects(openStore(newer, 'process', Date.now), /newer Waybill \(schema 999/)
+  await assert.rejects(openStore(options(newer)), /newer Waybill \(schema 999/)
 })
 
 test('what a killed process left open is interrupted and unknown at the next start (LIFE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const script = `
     import { openStore } from ${JSON.stringify(new URL('./store.ts', import.meta.url).href)}
-    const store = await openStore(${JSON.stringify(data)}, 'process', Date.now)
+    const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now })
     const call = { id: '01900000-0000-7000-8000-000000000001', createdAt: 1, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, keyName: null, stream: true }
     await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })
     process.kill(process.pid, 'SIGKILL')`
@@ -98,7 +105,7 @@ test('what a killed process left open is interrupted and unknown at the next sta
     timeout: 20_000,
   })
   assert.equal(signal, 'SIGKILL', stderr)
-  const store = await openStore(data, 'process', () => 5_000)
+  const store = await openStore(options(data, () => 5_000))
   const record: any = store.calls.find('01900000-0000-7000-8000-000000000001')
   await store.close()
   assert.deepEqual(

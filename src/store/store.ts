@@ -2,9 +2,11 @@
 // Writes go to a thread of their own; reads use a connection that cannot write.
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import type { Pricing } from '../pricing.ts'
 import { type CallLogs, openCallLogs } from './call-logs.ts'
 import { claim, type Durability, databaseFile, StoreError } from './open.ts'
 import { type Commit, WriteQueue } from './queue.ts'
+import type { WriterData } from './writer.ts'
 import type { Write } from './writes.ts'
 
 export interface Store {
@@ -21,15 +23,19 @@ export interface Store {
   close(graceMs?: number): Promise<void>
 }
 
+export interface StoreOptions {
+  readonly directory: string
+  readonly durability: Durability
+  readonly pricing: Pricing
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
-export async function openStore(
-  directory: string,
-  durability: Durability,
-  now: () => number,
-): Promise<Store> {
+export async function openStore({ directory, durability, pricing, now }: StoreOptions): Promise<Store> {
   const release = claim(directory, now())
   const file = databaseFile(directory)
-  const worker = startWriter(file, durability)
+  const worker = startWriter({ file, durability, pricing })
   try {
     await worker.commit([]) // an empty batch is answered when the thread is up
   } catch (cause) {
@@ -55,9 +61,9 @@ export async function openStore(
 }
 
 /** Starts the writer thread. A thread that died fails every later commit. */
-function startWriter(file: string, durability: Durability): { commit: Commit; stop(): Promise<void> } {
+function startWriter(workerData: WriterData): { commit: Commit; stop(): Promise<void> } {
   const source = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js'
-  const worker = new Worker(new URL(source, import.meta.url), { workerData: { file, durability } })
+  const worker = new Worker(new URL(source, import.meta.url), { workerData })
   let settle: ((failure: string | null) => void) | null = null
   let dead: string | null = null
   const die = (reason: string) => {
@@ -77,7 +83,7 @@ function startWriter(file: string, durability: Durability): { commit: Commit; st
           else reject(new Error(failure))
         }
         if (dead) settle(dead)
-        else worker.postMessage(batch)
+        else worker.postMessage(JSON.stringify(batch)) // as text: the structured clone of these objects costs more
       }),
     stop: () =>
       new Promise((resolve) => {

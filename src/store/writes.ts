@@ -2,12 +2,12 @@
 // Runs in the writer thread; the main thread only knows the values.
 import type { Database } from 'better-sqlite3'
 import type { AttemptEnd, Call, Outcome, Route, Target, Tokens } from '../call.ts'
-import { createPricer, type PriceKey } from '../pricing.ts'
+import type { Pricer } from '../pricing.ts'
 
-/** An attempt's end, with who is to be paid for it. */
+/** An attempt's end, with whose it was. */
 export interface EndedAttempt extends AttemptEnd {
   readonly n: number
-  readonly priced: PriceKey
+  readonly target: Pick<Target, 'provider' | 'model'>
 }
 
 /**
@@ -45,9 +45,7 @@ const NO_TOKENS: Tokens = {
 }
 
 /** Prepares the statements on a connection and returns the function that runs one write, outside any transaction. */
-export function prepareWrites(db: Database): (write: Write) => void {
-  const price = createPricer()
-
+export function prepareWrites(db: Database, price: Pricer): (write: Write) => void {
   const openCall = db.prepare(`
     INSERT INTO call_logs (id, created_at, state, endpoint, requested_model, resolved_provider, resolved_model,
       picked_provider, picked_model, route, strategy, tier, decision, session_id, agent_id, key_name, stream,
@@ -80,8 +78,8 @@ export function prepareWrites(db: Database): (write: Write) => void {
   const priceId = (snapshot: string) => findPrice.get(snapshot) ?? addPrice.get(snapshot)
 
   /** Writes an attempt's end and returns what it cost. */
-  const end = (id: string, at: number, { n, priced, status, outcome, errorCode, tokens }: EndedAttempt) => {
-    const cost = price(priced, tokens, at)
+  const end = (id: string, at: number, { n, target, status, outcome, errorCode, tokens }: EndedAttempt) => {
+    const cost = price(target, tokens, at)
     const t = tokens ?? NO_TOKENS
     closeAttempt.run(
       at,
