@@ -28,8 +28,8 @@ export interface Answered {
   readonly attempt: AttemptEnd
 }
 
-/** Never rejects. */
-export function answerClient(sent: Sent, answering: Answering): Promise<Answered> | Answered {
+/** Rejects only when the gateway itself is at fault. */
+export async function answerClient(sent: Sent, answering: Answering): Promise<Answered> {
   const { answer } = sent
   if (answer.kind === 'stream') return answerStream(answer, sent, answering)
   if (answer.kind === 'failure') return answerFailure(answer, sent, answering)

@@ -7,7 +7,7 @@ import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
 import { type SendOptions, send } from '../providers/send.ts'
-import { answerClient } from './answer-client.ts'
+import { type Answered, answerClient } from './answer-client.ts'
 import type { CallHouse } from './house.ts'
 
 /** What the gateway itself needs of the request; everything else is the provider's to judge. */
@@ -55,29 +55,29 @@ export const chatCompletions = {
 
     const asked = { text: body.text, stream: call.stream, streamOptions }
     const sent = await send(asked, route, sendOptions(call, house, gone.signal))
-    const answered = await answerClient(sent, {
-      call,
-      route,
-      response,
-      house,
-      caller,
-      streamOptions,
-      elapsed,
-    })
-    store.write({
-      kind: 'close',
-      id: call.id,
-      at: now(),
-      sent: sent.sent,
-      ended: { ...(sent.failed ?? answered.attempt), n: sent.n, target: sent.target },
-      outcome: {
-        ...answered.outcome,
-        latencyMs: elapsed(),
-        tokens: sent.unknownSpend ? null : answered.attempt.tokens,
-      },
-    })
+    const close = ({ attempt, outcome }: Answered) =>
+      store.write({
+        kind: 'close',
+        id: call.id,
+        at: now(),
+        sent: sent.sent,
+        ended: { ...(sent.failed ?? attempt), n: sent.n, target: sent.target },
+        outcome: { ...outcome, latencyMs: elapsed(), tokens: sent.unknownSpend ? null : attempt.tokens },
+      })
+    try {
+      close(await answerClient(sent, { call, route, response, house, caller, streamOptions, elapsed }))
+    } catch (thrown) {
+      close(UNANSWERED) // a fault of our own, after the provider was paid: that too is on record
+      throw thrown
+    }
   },
 } satisfies CallEndpoint<CallHouse>
+
+/** What is recorded when the gateway itself fails to pass an answer on. */
+const UNANSWERED: Answered = {
+  outcome: { state: 'failed', status: 500, errorCode: 'internal', responseModel: null, ttftMs: null },
+  attempt: { outcome: 'answered', status: null, errorCode: 'internal', tokens: null },
+}
 
 function validate({ json }: JsonBody): z.output<typeof schema> {
   const parsed = schema.safeParse(json)
