@@ -1,7 +1,8 @@
+import { copyFileSync } from 'node:fs'
 import { defineConfig } from 'tsup'
 
 // Types come from tsc (tsconfig.build.json): TypeScript 7 has no API for tsup to make them with.
-export default defineConfig({
+export const gateway = defineConfig({
   // `writer` is a file of its own because a thread is started from it.
   entry: {
     cli: 'src/cli.ts',
@@ -13,4 +14,18 @@ export default defineConfig({
   target: 'node22',
   clean: true,
   sourcemap: true,
+  // `install --sh` looks for it beside itself.
+  onSuccess: async () => copyFileSync('src/statusline/statusline.sh', 'dist/statusline.sh'),
 })
+
+// A program that runs at every keystroke's end: CommonJS in one file starts 4 ms sooner than modules do.
+export const statusline = defineConfig({
+  entry: { statusline: 'src/statusline/main.ts' },
+  format: 'cjs',
+  target: 'node22',
+  splitting: false,
+  minify: true,
+  noExternal: [/.*/],
+})
+
+export default [gateway, statusline]

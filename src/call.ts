@@ -118,6 +118,16 @@ export interface Reading {
   readonly error: ProviderError | null
 }
 
+/** An event that says nothing. */
+export const NO_READING: Reading = {
+  done: false,
+  finished: false,
+  model: null,
+  tokens: null,
+  usageOnly: false,
+  error: null,
+}
+
 /** An error that a provider reported, in a status or inside a 200. */
 export interface ProviderError {
   readonly message: string

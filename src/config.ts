@@ -80,7 +80,9 @@ const resilience = z.strictObject({
   answer: duration
     .prefault('600s')
     .describe('From the request to the end of an answer that is not streamed.'),
-  idle: duration.prefault('120s').describe('Between two events of a stream.'),
+  idle: duration
+    .prefault('120s')
+    .describe('Between two chunks of a stream, pings included; and for a client to take something.'),
   retries: z
     .int()
     .min(0)
@@ -126,7 +128,7 @@ const schema = shape.superRefine((config, context) => {
   for (const id of Object.keys(config.models))
     if (!known(id)) complain(['models', id], `must be provider/model; ${providers}`)
   for (const [id, { targets }] of Object.entries(config.routes)) {
-    if (id.split('/')[0]! in config.providers)
+    if (Object.hasOwn(config.providers, id.split('/')[0]!))
       complain(['routes', id], 'a route may not begin with the name of a provider')
     for (const [index, target] of targets.entries())
       if (!known(target.model))
@@ -225,9 +227,17 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   const secrets = new Map<string, string>()
   const missing: string[] = []
   for (const [id, { key }] of Object.entries(parsed.data.providers)) {
-    const value = key && env[key.slice(1)]
-    if (value) secrets.set(id, value)
-    else if (key && !replay)
+    const value = key && env[key.slice(1)]?.trim()
+    if (replay) continue // nobody is reached, so nothing is held
+    if (value && !/^[\x21-\x7e]+$/.test(value))
+      missing.push(
+        said(
+          ['providers', id, 'key'],
+          `environment variable ${key.slice(1)} holds characters that no key has`,
+        ),
+      )
+    else if (value) secrets.set(id, value)
+    else if (key)
       missing.push(
         said(
           ['providers', id, 'key'],

@@ -1,7 +1,7 @@
 // Joins the rooms into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
 import { Agent, type Dispatcher, interceptors } from 'undici'
-import type { Config, Loaded } from './config.ts'
+import { type Config, type Loaded, pricingOf } from './config.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
 import type { CallHouse, ReadHouse } from './endpoints/house.ts'
@@ -12,6 +12,7 @@ import { readyz } from './endpoints/readyz.ts'
 import { requestLog } from './endpoints/request-log.ts'
 import { requestLogs } from './endpoints/request-logs.ts'
 import { resolve } from './endpoints/resolve.ts'
+import { statusline } from './endpoints/statusline.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createHttpServer } from './http/server.ts'
@@ -41,7 +42,17 @@ export interface Gateway {
 }
 
 /** Every endpoint, in the order of the documentation. */
-export const READS = [healthz, readyz, models, model, publicModels, resolve, requestLogs, requestLog]
+export const READS = [
+  healthz,
+  readyz,
+  models,
+  model,
+  publicModels,
+  resolve,
+  requestLogs,
+  requestLog,
+  statusline,
+]
 export const CALLS = [chatCompletions]
 const DIALECTS = { openai }
 
@@ -55,7 +66,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
     )
 
-  const store = await openStore(config.data, config.durability, now)
+  const { data: directory, durability } = config
+  const store = await openStore({ directory, durability, pricing: pricingOf(config), now })
   const router = createRouter(config, { now, random })
   const dispatcher = options.dispatcher ?? createDispatcher(config)
   const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }

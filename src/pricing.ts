@@ -44,6 +44,7 @@ export function createPricer(pricing: Pricing): Pricer {
     let entry = entries.get(id)
     if (entry === undefined) {
       entry = find(target, pricing)
+      if (entries.size > 10_000) entries.clear() // direct ids are the clients' to choose
       entries.set(id, entry)
     }
     if (entry === null) return UNKNOWN

@@ -42,6 +42,45 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     .addHelpText('after', example('waybill config check --config waybill.yaml'))
     .action(async (options) => (await import('./config-check.ts')).configCheck({ ...options, env }))
 
+  const line = program
+    .command('statusline [options...]')
+    .description("draw a coding client's status line from its JSON on stdin")
+    .allowUnknownOption()
+    .addHelpText('after', example('waybill statusline install --url http://127.0.0.1:4949'))
+    .action(async (_options, _known, { args }) => (await import('./statusline.ts')).draw(args, env))
+  const scope = ['--scope <scope>', 'settings to change: user, project or local', 'user'] as const
+  const subagents = ['--subagents', 'the rows of subagents instead of the line'] as const
+  const url = ['--url <url>', 'address of the gateway'] as const
+  const keyFile = ['--key-file <file>', 'file that holds the gateway key, readable by you alone'] as const
+  line
+    .command('install')
+    .description("put the line into the client's settings; what stands there stays")
+    .option(...scope)
+    .option(...subagents)
+    .option(...url)
+    .option(...keyFile)
+    .option('--sh', 'the variant that needs sh and curl only')
+    .option('--wrap', 'keep the line that is there and put ours behind it')
+    .option('--segments <list>', 'what is shown, in this order')
+    .option('--theme <name>', 'colours')
+    .addHelpText('after', example('waybill statusline install --sh --key-file ~/.config/waybill/key'))
+    .action(async (options) => (await import('./statusline.ts')).installLine({ ...options, env }))
+  line
+    .command('uninstall')
+    .description('take our line out of the settings again, where it is still ours')
+    .option(...scope)
+    .option(...subagents)
+    .addHelpText('after', example('waybill statusline uninstall --scope project'))
+    .action(async (options) => (await import('./statusline.ts')).uninstallLine({ ...options, env }))
+  line
+    .command('doctor')
+    .description('say why the line is blank')
+    .option(...url)
+    .option(...keyFile)
+    .option('--session <id>', 'the session whose line is missing')
+    .addHelpText('after', example('waybill statusline doctor --session 5f0c…'))
+    .action(async (options) => (await import('./statusline.ts')).doctor({ ...options, env }))
+
   program.addHelpText('after', '\nExit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.')
 
   try {

@@ -11,7 +11,12 @@ const time = z.iso
   .optional()
 
 const query = z.strictObject({
-  limit: z.coerce.number('expected a number').int().min(1).max(200).default(50),
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, 'expected a number')
+    .transform(Number)
+    .pipe(z.number().min(1).max(200))
+    .default(50),
   cursor: z.uuid('not a cursor of this list').optional(),
   session_id: text,
   agent_id: text,

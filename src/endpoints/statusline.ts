@@ -1,6 +1,7 @@
 // GET /api/statusline: the status line of a session, for clients that start no runtime of their own. The same lookup
 // and the same rendering as the program's, over the store instead of HTTP.
 import { z } from 'zod'
+import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { type Look, renderLine } from '../statusline/line.ts'
 import { findRoute } from '../statusline/lookup.ts'
@@ -19,7 +20,8 @@ const query = z.strictObject({
     .pipe(z.array(z.enum(SEGMENT_NAMES, `expected a list of ${SEGMENT_NAMES.join(', ')}`)))
     .default([...DEFAULT_SEGMENTS]),
   theme: z.enum([...THEME_NAMES, 'none']).default('default'),
-  /** A second line: the first as it is to be shown later, should the gateway be silent then. */
+  /** For the sh variant, two lines more: the line as it is to be shown when it has aged; the seconds since the epoch
+   * from which its age counts. */
   aged: z.enum(['0', '1']).default('0'),
 })
 
@@ -28,7 +30,11 @@ export const statusline = {
   summary: 'the status line of a session as text; `?session_id=&model=&columns=`',
   text: true,
   query,
-  async answer({ session_id, model = '', columns, segments, theme, aged }, { caller }, { calls, router }) {
+  async answer(
+    { session_id, model = '', columns, segments, theme, aged },
+    { caller, requestId },
+    { calls, router },
+  ) {
     const own = caller.role === 'client' ? { key_name: caller.name ?? undefined } : {}
     const payload = {
       sessionId: session_id || null,
@@ -51,6 +57,8 @@ export const statusline = {
       link: null,
     }
     const line = renderLine(view, look)
-    return aged === '1' ? `${line}\n${renderLine({ ...view, age: AGE_PLACEHOLDER }, look)}\n` : `${line}\n`
+    if (aged === '0') return `${line}\n`
+    const seconds = Math.floor(timeOfId(facts?.id ?? requestId) / 1000)
+    return `${line}\n${renderLine({ ...view, age: AGE_PLACEHOLDER }, look)}\n${seconds}\n`
   },
 } satisfies ReadEndpoint<ReadHouse, typeof query>

@@ -76,12 +76,14 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       throw new GatewayError('not_found', 'There is nothing at this path.')
     }),
   })
-  for (const { path, open = false, query, answer } of reads) {
+  for (const { path, open = false, text = false, query, answer } of reads) {
     app.get(
       path,
       admit(open, async (admitted, response) => {
         const parsed = parseQuery(query, (admitted.request as Request).query)
-        replyJson(response, 200, JSON.stringify(await answer(parsed, admitted, readHouse)))
+        const said = await answer(parsed, admitted, readHouse)
+        if (text) replyJson(response, 200, said as string, { 'content-type': 'text/plain; charset=utf-8' })
+        else replyJson(response, 200, JSON.stringify(said))
       }),
     )
     app.all(path, notAllowed(open, 'GET, HEAD, OPTIONS'))

@@ -24,6 +24,8 @@ export function sessionOf(
   return valid(fromMetadata(body.metadata)) ?? valid(body.prompt_cache_key)
 }
 
+const SUFFIX = '_session_'
+
 export const agentOf = (headers: IncomingHttpHeaders): string | null =>
   valid(headers['x-claude-code-agent-id'])
 
@@ -34,7 +36,8 @@ function fromMetadata(metadata: unknown): unknown {
   try {
     return (JSON.parse(userId) as { session_id?: unknown } | null)?.session_id
   } catch {
-    return /_session_(.+)$/.exec(userId)?.[1]
+    const at = userId.lastIndexOf(SUFFIX)
+    return at < 0 ? null : userId.slice(at + SUFFIX.length)
   }
 }
 

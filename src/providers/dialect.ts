@@ -27,7 +27,7 @@ export interface Dialect {
   ): ProviderRequest
   /** Reads a complete answer that is not streamed. Throws when it is not of this dialect. */
   readAnswer(text: string): Reading
-  /** Reads one event of a stream. */
+  /** Reads one event of a stream. Throws when it is not of this dialect. */
   readEvent(event: EventSourceMessage): Reading
   /** Reads the body of an error status; null when it is not of this dialect. */
   readError(text: string): ProviderError | null

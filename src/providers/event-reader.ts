@@ -1,7 +1,7 @@
 // Bytes of a stream -> its events, each as the bytes that came and as what they say. Knows how Server-Sent Events
 // are cut and read, and asks the dialect what their data means.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import type { Reading } from '../call.ts'
+import { NO_READING, type Reading } from '../call.ts'
 import type { Dialect } from './dialect.ts'
 import { EventFramer } from './event-framer.ts'
 
@@ -36,9 +36,8 @@ export class EventReader {
   /** An event that the end of the stream left without its blank line: null unless it is whole. */
   rest(): ReadEvent | null {
     const bytes = this.#framer.rest()
-    if (!bytes) return null
-    const event = this.#read(bytes, `${bytes.toString('utf8')}\n\n`)
-    return event.reading && !event.reading.error ? event : null
+    const event = bytes && this.#read(bytes, `${bytes.toString('utf8')}\n\n`)
+    return event?.reading && event.reading !== UNREADABLE ? event : null
   }
 
   #read(bytes: Buffer, text: string): ReadEvent {
@@ -46,6 +45,23 @@ export class EventReader {
     this.#parser.feed(text)
     if (bytes.at(-1) === CR) this.#parser.reset({ consume: true }) // it waits for a LF that may not come
     const message = this.#message as EventSourceMessage | null
-    return { bytes, data: message?.data ?? '', reading: message && this.#dialect.readEvent(message) }
+    return { bytes, data: message?.data ?? '', reading: message && this.#interpret(message) }
   }
+
+  #interpret(message: EventSourceMessage): Reading {
+    try {
+      return this.#dialect.readEvent(message)
+    } catch {
+      return UNREADABLE
+    }
+  }
+}
+
+const UNREADABLE: Reading = {
+  ...NO_READING,
+  error: {
+    message: 'the provider sent an event that cannot be read',
+    code: 'upstream_invalid',
+    status: null,
+  },
 }

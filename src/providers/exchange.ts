@@ -2,7 +2,7 @@
 // giving to a client (the commit), then hands over event by event. Knows no client, no store, no other attempt.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { EventStream, Reading, StreamEnd, StreamSink } from '../call.ts'
+import { type EventStream, NO_READING, type StreamEnd, type StreamSink } from '../call.ts'
 import type { Dialect } from './dialect.ts'
 import { EventReader, type ReadEvent } from './event-reader.ts'
 import { type Failure, failure, type Head, judgeWhole, reported, type Verdict } from './verdict.ts'
@@ -40,6 +40,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #size = 0
   #reader: EventReader | null = null
   #held: ReadEvent[] = []
+  #decided = false
   #committed = false
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
@@ -63,7 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   flow(sink: StreamSink): void {
     this.#sink = sink
     let room = true
-    for (const event of this.#held) room = sink.event(event.bytes, event.reading ?? COMMENT)
+    for (const event of this.#held) room = sink.event(event.bytes, event.reading ?? NO_READING)
     this.#held = []
     if (this.#ended) sink.end(this.#ended)
     else if (!room) this.#pause()
@@ -142,6 +143,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
 
   #deliver(event: ReadEvent): boolean {
     const { bytes, data, reading } = event
+    if (this.#decided && !this.#committed) return true // it has failed already; what else comes does not count
     // Before the commit comments wait for an event, because a fallback must leave no trace.
     if (!this.#committed && reading) {
       if (reading.error) {
@@ -149,11 +151,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
         this.#controller?.abort(ABORTED)
         return true
       }
+      if (reading.done) return true // the end before anything else: `onResponseEnd` says so
       this.#committed = true
       this.#decide({ kind: 'stream', ...this.#head! })
       this.#timer = this.#arm(this.#limits.idle)
     }
-    if (this.#sink) return this.#sink.event(bytes, reading ?? COMMENT)
+    if (this.#sink) return this.#sink.event(bytes, reading ?? NO_READING)
     this.#held.push(event)
     return true
   }
@@ -177,6 +180,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
 
   #decide(verdict: Verdict): void {
     clearTimeout(this.#timer)
+    this.#decided = true
     this.#settle(verdict)
   }
 
@@ -186,15 +190,6 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     clearTimeout(this.#timer)
     this.#sink?.end(how)
   }
-}
-
-const COMMENT: Reading = {
-  done: false,
-  finished: false,
-  model: null,
-  tokens: null,
-  usageOnly: false,
-  error: null,
 }
 
 /** The connection ended, in contrast to bytes that cannot be read as an answer. */

@@ -1,6 +1,6 @@
 // The OpenAI chat-completions dialect, which most providers speak: OpenAI, Groq, OpenRouter, DeepSeek,
 // Mistral, xAI, Together, Ollama, vLLM. Shapes: OpenAI API reference, "Chat" and "Streaming".
-import type { ProviderError, Reading, Tokens } from '../call.ts'
+import { NO_READING, type ProviderError, type Reading, type Tokens } from '../call.ts'
 import type { Dialect } from './dialect.ts'
 import { spliceMembers } from './splice.ts'
 
@@ -8,7 +8,9 @@ type Json = Record<string, unknown>
 
 const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-const number = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+/** A count of tokens; anything that cannot be one was not reported. */
+const count = (value: unknown): number | null =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
 const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
 export const openai = {
@@ -30,23 +32,15 @@ export const openai = {
 
   readAnswer(text) {
     const json: unknown = JSON.parse(text)
-    if (!isObject(json)) throw new Error('not a JSON object')
+    if (!isObject(json) || (!Array.isArray(json.choices) && json.error == null))
+      throw new Error('not a chat answer')
     return { ...read(json), done: true }
   },
 
   readEvent({ event, data }) {
-    if (data.trim() === '[DONE]') return { ...NOTHING, done: true }
-    let json: unknown
-    try {
-      json = JSON.parse(data)
-    } catch {
-      json = null
-    }
-    if (!isObject(json))
-      return {
-        ...NOTHING,
-        error: { message: 'the provider sent an event that is not JSON', code: null, status: null },
-      }
+    if (data.trim() === '[DONE]') return { ...NO_READING, done: true }
+    const json: unknown = JSON.parse(data)
+    if (!isObject(json)) throw new Error('not a JSON object')
     const reading = read(json)
     return event === 'error' && !reading.error ? { ...reading, error: errorOf(json) } : reading
   },
@@ -60,15 +54,6 @@ export const openai = {
     }
   },
 } satisfies Dialect
-
-const NOTHING: Reading = {
-  done: false,
-  finished: false,
-  model: null,
-  tokens: null,
-  usageOnly: false,
-  error: null,
-}
 
 function read(json: Json): Reading {
   const { choices, usage, model, error } = json
@@ -87,11 +72,11 @@ function read(json: Json): Reading {
 function tokensOf(usage: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
   return {
-    input: number(usage.prompt_tokens),
-    output: number(usage.completion_tokens),
-    cached_input: number(member(input, 'cached_tokens')) ?? number(usage.prompt_cache_hit_tokens),
-    cache_write: number(member(input, 'cache_write_tokens')),
-    reasoning: number(member(output, 'reasoning_tokens')),
+    input: count(usage.prompt_tokens),
+    output: count(usage.completion_tokens),
+    cached_input: count(member(input, 'cached_tokens')) ?? count(usage.prompt_cache_hit_tokens),
+    cache_write: count(member(input, 'cache_write_tokens')),
+    reasoning: count(member(output, 'reasoning_tokens')),
   }
 }
 
@@ -101,7 +86,7 @@ function errorOf(error: unknown): ProviderError {
   const message = member(error, 'message') ?? error
   return {
     message: typeof message === 'string' ? message : JSON.stringify(message),
-    code: code == null ? null : String(code),
+    code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
     status: typeof code === 'number' && code >= 400 && code < 600 ? code : null,
   }
 }

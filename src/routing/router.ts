@@ -127,8 +127,10 @@ export function createRouter(config: Config, { now, random }: RouterDeps): Route
     },
 
     cool(target, ms) {
-      const until = now() + ms
-      if (until > coolingUntil(target)) cooling.set(targetId(target), until)
+      const time = now()
+      // Direct ids are the clients' to choose, so what is over is not kept.
+      for (const [id, until] of cooling) if (until <= time) cooling.delete(id)
+      if (time + ms > coolingUntil(target)) cooling.set(targetId(target), time + ms)
     },
   }
 }

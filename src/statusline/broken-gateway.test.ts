@@ -1,0 +1,71 @@
+// LINE-05 as a table: whatever listens where the gateway should be, both variants say what they know.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { underTest } from '../under-test.ts'
+import {
+  answering,
+  assertSound,
+  bare,
+  commands,
+  front,
+  kept,
+  recorded,
+  run,
+  session,
+  surroundings,
+  type Treatment,
+  VARIANTS,
+  WENT,
+} from './under-test.ts'
+
+const HTML = '<!doctype html><title>Login</title>'
+const BROKEN: Readonly<Record<string, Treatment>> = {
+  'is dead': null,
+  'never answers': () => {},
+  'answers after a second': (socket) =>
+    void setTimeout(() => answering(200, 'application/json', '{}')(socket), 1_000),
+  'answers 401': answering(401, 'application/json', '{"error":{"message":"sk-leak"}}'),
+  'answers 404': answering(404, 'application/json', '{}'),
+  'answers 500': answering(500, 'text/html', HTML),
+  'answers a redirect': answering(302, 'text/plain', 'elsewhere'),
+  'answers HTML': answering(200, 'text/html', HTML),
+  'answers other JSON': answering(200, 'application/json', '{"data":[{"id":1}]}'),
+  'answers broken JSON': answering(200, 'application/json', '{"data":['),
+  'answers garbage': (socket) => socket.end('\u0000\u001b[2Jgarbage'),
+  'answers nothing': (socket) => socket.end(),
+  'cuts its answer': (socket) => socket.end('HTTP/1.1 200 OK\r\ncontent-le'),
+  'answers without end': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n')
+    const timer = setInterval(() => socket.write('x'.repeat(65_536)), 1)
+    socket.on('close', () => clearInterval(timer))
+  },
+}
+
+test('a gateway that is not well: the label, or the last known route with its age (LINE-05, LINE-08)', async (t) => {
+  const house = await underTest(t)
+  const variants = await commands(t)
+  await recorded(house, 'auto', { 'x-session-id': 'main' })
+  for (const [name, treatment] of Object.entries(BROKEN))
+    for (const variant of VARIANTS)
+      await t.test(`${variant}: a gateway that ${name}`, async (t) => {
+        const { url, become } = await front(t, house.url)
+        const env = surroundings(t, { WAYBILL_URL: url, WAYBILL_KEY: 'wb-secret-0123456789', COLUMNS: '80' })
+        const draw = async (session_id: string) => {
+          const ran = await run(variants[variant], env, JSON.stringify(session(session_id)))
+          assertSound(ran)
+          assert.doesNotMatch(ran.stdout + ran.stderr, /secret|leak/)
+          assert.ok(ran.took < 1_000, `${ran.took} ms`)
+          return { ...ran, line: bare(ran.stdout).trimEnd() }
+        }
+        assert.match((await draw('main')).line, WENT)
+        await kept(env)
+        become(treatment)
+        const stranger = await draw('stranger')
+        assert.match(stranger.line, variant === 'sh' ? /^Auto$/ : /^Auto · the gateway .+$/)
+        assert.match(stranger.stderr, /^waybill statusline: the gateway /m)
+        const { line, stdout } = await draw('main')
+        assert.match(line, /^auto → alpha\/model-a · priority · .+ ms · \d+ s ago$/)
+        assert.ok(!stdout.includes('\u001b[1;'), 'dimmed')
+      })
+  assert.equal(house.received(), 1, 'LINE-04: no inference beside the first')
+})

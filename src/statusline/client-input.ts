@@ -1,0 +1,68 @@
+// Reads the first JSON object from stdin and no further: the client does not always close it (LINE-01).
+import type { Readable } from 'node:stream'
+
+export interface Input {
+  /** The object as it arrived; '' when there was none. */
+  readonly text: string
+  /** Parsed; undefined when it was none. */
+  readonly json: unknown
+}
+
+const LIMIT_MS = 250
+const LIMIT_BYTES = 1024 * 1024
+const NOTHING: Input = { text: '', json: undefined }
+
+/** Resolves with the first complete object, or with nothing at the end, at 1 MiB or after 250 ms. Never rejects. */
+export function firstObject(stdin: Readable): Promise<Input> {
+  return new Promise((resolve) => {
+    const chunks: Buffer[] = []
+    let bytes = 0
+    const scan = createScanner()
+    const settle = (input: Input) => {
+      clearTimeout(timer)
+      stdin.removeAllListeners().on('error', () => {})
+      stdin.destroy()
+      resolve(input)
+    }
+    const timer = setTimeout(() => settle(NOTHING), LIMIT_MS)
+    stdin.on('end', () => settle(NOTHING))
+    stdin.on('error', () => settle(NOTHING))
+    stdin.on('data', (chunk: Buffer) => {
+      const end = scan(chunk)
+      chunks.push(end < 0 ? chunk : chunk.subarray(0, end))
+      bytes += chunk.length
+      if (end >= 0) settle(parse(Buffer.concat(chunks).toString('utf8')))
+      else if (bytes > LIMIT_BYTES) settle(NOTHING)
+    })
+  })
+}
+
+/** Returns a function that is fed chunks and says where in one the object ends, or -1. Bytes are enough: all that
+ * structures JSON is ASCII, and no byte of a longer character is. */
+function createScanner(): (chunk: Buffer) => number {
+  let depth = 0
+  let quoted = false
+  let escaped = false
+  return (chunk) => {
+    for (let at = 0; at < chunk.length; at++) {
+      const byte = chunk[at]
+      if (escaped) escaped = false
+      else if (quoted) {
+        if (byte === 0x5c) escaped = true
+        else if (byte === 0x22) quoted = false
+      } else if (byte === 0x22) quoted = depth > 0
+      else if (byte === 0x7b) depth++
+      else if (byte === 0x7d && depth > 0 && --depth === 0) return at + 1
+    }
+    return -1
+  }
+}
+
+function parse(text: string): Input {
+  const object = text.slice(text.indexOf('{'))
+  try {
+    return { text: object, json: JSON.parse(object) }
+  } catch {
+    return NOTHING
+  }
+}

@@ -1,0 +1,111 @@
+// `doctor`: why is there no line? Looks at the settings, runs the command as the client would, and asks the gateway.
+import { spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { maskSecrets } from '../redact.ts'
+import { commandOf, readSettings } from './client-settings.ts'
+import { gatewaySource } from './gateway-source.ts'
+import { findKey } from './key.ts'
+import { dataDirectory, SCOPES, settingsFile } from './places.ts'
+import { readReceipt } from './receipt.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+export interface Finding {
+  readonly ok: boolean
+  /** What was found, and where it is not well, what to do. */
+  readonly text: string
+}
+
+export interface Examined {
+  readonly env: Env
+  readonly cwd: string
+  readonly url: URL
+  readonly keyFile: string | null
+  /** A session whose line is missing; null looks for any. */
+  readonly sessionId: string | null
+}
+
+/** All that was looked at, in order. */
+export async function examine(examined: Examined): Promise<Finding[]> {
+  const settings = settingsFindings(examined)
+  const ran = settings.command === null ? [] : [await runFinding(settings.command, examined)]
+  return [...settings.findings, ...ran, ...(await gatewayFindings(examined))]
+}
+
+function settingsFindings({ env, cwd }: Examined): { findings: Finding[]; command: string | null } {
+  const findings: Finding[] = []
+  let command: string | null = null
+  for (const scope of SCOPES) {
+    const file = settingsFile(scope, env, cwd)
+    if (!existsSync(file)) continue
+    try {
+      const settings = readSettings(readFileSync(file, 'utf8'))
+      if (settings.disableAllHooks === true)
+        findings.push({ ok: false, text: `${file}: disableAllHooks turns status lines off too; remove it` })
+      const found = commandOf(settings, 'statusLine')
+      if (found === null) continue
+      const ours = readReceipt(dataDirectory(env), file, 'statusLine')?.command === found
+      const shadows = command === null ? '' : '; it hides the one of the wider scope'
+      findings.push({
+        ok: true,
+        text: `${scope} settings ${file}: ${ours ? 'ours' : 'another command'}${shadows}`,
+      })
+      command = found
+    } catch (error) {
+      findings.push({ ok: false, text: `${file}: ${(error as Error).message}` })
+    }
+  }
+  if (command === null)
+    findings.push({ ok: false, text: 'no settings file has a status line; run `waybill statusline install`' })
+  return { findings, command }
+}
+
+function runFinding(command: string, { env, sessionId }: Examined): Promise<Finding> {
+  return new Promise((resolve) => {
+    const began = performance.now()
+    const child = spawn(command, { shell: true, env: { ...env, COLUMNS: '80' }, timeout: 5_000 })
+    let stdout = ''
+    let stderr = ''
+    child.stdout.setEncoding('utf8').on('data', (part) => (stdout += part))
+    child.stderr.setEncoding('utf8').on('data', (part) => (stderr += part))
+    child.stdin
+      .on('error', () => {})
+      .write(JSON.stringify({ session_id: sessionId ?? 'doctor', model: { id: 'auto' } }))
+    child.on('close', (code) => {
+      child.stdin.destroy()
+      const ok = code === 0 && stdout.trim() !== ''
+      const reason = maskSecrets(stderr.trim(), env.WAYBILL_KEY ? [env.WAYBILL_KEY] : [])
+      const said = ok ? stdout.trimEnd() : 'blank: the client shows nothing for an exit code or an empty line'
+      const took = `${Math.round(performance.now() - began)} ms, exit ${code}`
+      resolve({
+        ok,
+        text: `the command ran (${took}): ${said}${reason && `\n     ${reason.replaceAll('\n', '\n     ')}`}`,
+      })
+    })
+  })
+}
+
+async function gatewayFindings({ env, url, keyFile, sessionId }: Examined): Promise<Finding[]> {
+  const { key, problem } = findKey(env, keyFile)
+  const findings: Finding[] = problem === null ? [] : [{ ok: false, text: problem }]
+  const source = gatewaySource(url, key, 2_000)
+  try {
+    const record = await source.newest(sessionId ?? 'doctor', null)
+    findings.push({
+      ok: true,
+      text: `the gateway at ${url.origin} answers${key === null ? ', without a key' : ' to this key'}`,
+    })
+    if (sessionId !== null && !record)
+      findings.push({
+        ok: false,
+        text: `this key sees no main call of session ${JSON.stringify(sessionId)}: either none was made through this gateway, or the client uses another key; a key sees its own rows only`,
+      })
+    else if (record) findings.push({ ok: true, text: 'the session has calls on record' })
+  } catch (error) {
+    const { message } = error as Error
+    const advice =
+      message === 'answered 401' ? '; set WAYBILL_KEY or --key-file to a key of this gateway' : ''
+    findings.push({ ok: false, text: `the gateway at ${url.origin} ${message}${advice}` })
+  }
+  return findings
+}

@@ -1,0 +1,57 @@
+// The options that stand behind the command in the client's settings. A mistake is a reason for stderr and never
+// stops the line.
+import { DEFAULT_SEGMENTS, isSegmentName, SEGMENT_NAMES, type SegmentName } from './segments.ts'
+import { isThemeName, THEME_NAMES, type ThemeName } from './themes.ts'
+
+export interface Flags {
+  /** The gateway's address; null leaves it to WAYBILL_URL. */
+  readonly url: string | null
+  /** A file that holds the key and nothing else; null leaves it to WAYBILL_KEY_FILE. */
+  readonly keyFile: string | null
+  readonly segments: readonly SegmentName[]
+  readonly theme: ThemeName
+  readonly links: 'auto' | 'on' | 'off'
+  /** A shell command whose own line is kept; null for none. */
+  readonly wrap: string | null
+  /** Answers `subagentStatusLine` (LINE-10). */
+  readonly subagents: boolean
+}
+
+/** Reads `--name value` and `--name=value`; what is wrong goes into `problems`, and the default holds. */
+export function readFlags(args: readonly string[]): { flags: Flags; problems: string[] } {
+  const problems: string[] = []
+  const flags: { -readonly [Name in keyof Flags]: Flags[Name] } = {
+    url: null,
+    keyFile: null,
+    segments: DEFAULT_SEGMENTS,
+    theme: 'default',
+    links: 'auto',
+    wrap: null,
+    subagents: false,
+  }
+  const rest = [...args]
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const [, name = arg, inline] = /^(--[a-z-]+)=(.*)$/s.exec(arg) ?? []
+    const value = () => inline ?? rest.shift() ?? ''
+    if (name === '--subagents') flags.subagents = true
+    else if (name === '--url') flags.url = value()
+    else if (name === '--key-file') flags.keyFile = value()
+    else if (name === '--wrap') flags.wrap = value()
+    else if (name === '--links') {
+      const links = value()
+      if (links === 'auto' || links === 'on' || links === 'off') flags.links = links
+      else problems.push('--links is auto, on or off')
+    } else if (name === '--theme') {
+      const theme = value()
+      if (isThemeName(theme)) flags.theme = theme
+      else problems.push(`--theme is one of ${THEME_NAMES.join(', ')}`)
+    } else if (name === '--segments' || name === '--segment') {
+      const names = value().split(',')
+      const known = names.filter(isSegmentName)
+      if (known.length < names.length)
+        problems.push(`--segments is a list of ${SEGMENT_NAMES.join(', ')}, with commas`)
+      if (known.length > 0) flags.segments = known
+    } else problems.push('an option that is not known was left out of account')
+  }
+  return { flags, problems }
+}

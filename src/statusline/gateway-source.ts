@@ -1,0 +1,34 @@
+// Asks a gateway. Knows two read endpoints and no other, so it cannot cause an inference (LINE-04).
+
+import { isObject } from './facts.ts'
+import { getJson, NoAnswer } from './get-json.ts'
+import type { Source } from './lookup.ts'
+
+/**
+ * A source with one deadline for all that is asked of it: `ms` from its first question. Its functions reject with
+ * NoAnswer. `agentId` asks for the calls of one subagent instead of those of the main conversation.
+ */
+export function gatewaySource(url: URL, key: string | null, ms: number, agentId = 'none'): Source {
+  let deadline = 0
+  const get = (path: string, query: Record<string, string>) => {
+    deadline ||= Date.now() + ms
+    const target = `${url.pathname.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`
+    return getJson(url, target, key, deadline - Date.now())
+  }
+  return {
+    async newest(sessionId, model) {
+      const query = { session_id: sessionId, agent_id: agentId, limit: '1' }
+      const asked = model === null ? query : { ...query, requested_model: model }
+      const { status, json } = await get('/api/usage/request-logs', asked)
+      if (status !== 200) throw new NoAnswer(`answered ${status}`)
+      if (!isObject(json) || !Array.isArray(json.data)) throw new NoAnswer('answered nonsense')
+      return json.data[0] ?? null
+    },
+    async resolve(model) {
+      const { status, json } = await get('/api/cloud/model/resolve', { model })
+      if (status !== 200)
+        throw new NoAnswer(status === 404 ? 'does not know this model' : `answered ${status}`)
+      return json
+    },
+  }
+}

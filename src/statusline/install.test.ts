@@ -1,0 +1,128 @@
+// LINE-11 over real files and real shells: what is installed runs, and what is taken back leaves no byte.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import { install, uninstall } from './install.ts'
+import { bundle, type Run, run } from './under-test.ts'
+
+const CLI = join(import.meta.dirname, '../cli.ts')
+
+interface Home {
+  readonly file: string
+  readonly env: Record<string, string>
+  waybill(...args: string[]): Promise<Run>
+}
+
+/** A home directory with settings; `text` null has none. */
+function home(t: TestContext, text: string | null, env: Record<string, string> = {}): Home {
+  const directory = temporaryDirectory(t)
+  const file = join(directory, '.claude', 'settings.json')
+  mkdirSync(join(directory, '.claude'))
+  if (text !== null) writeFileSync(file, text, { mode: 0o640 })
+  const all = { PATH: process.env.PATH!, HOME: directory, ...env }
+  return {
+    file,
+    env: all,
+    waybill: (...args) =>
+      run([process.execPath, '--import', import.meta.resolve('tsx'), CLI, 'statusline', ...args], all, ''),
+  }
+}
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  'an empty object': '{}',
+  'an empty object over two lines': '{\n}\n',
+  'two spaces': '{\n  "model": "auto",\n  "env": { "A": "}" }\n}\n',
+  'tabs and no line feed at the end': '{\n\t"model": "auto"\n}',
+  'one line': '{"a":[1,2,{"b":"statusLine"}]}',
+  'carriage returns and odd blanks': '{ \r\n "a" :1 ,\r\n\r\n "b":2 \r\n }\r\n\r\n',
+  'a number that JavaScript cannot hold': '{ "n": 12345678901234567890, "u": "\\u00e9" }\n',
+}
+
+for (const [name, text] of Object.entries(SETTINGS))
+  test(`install and uninstall leave settings with ${name} byte for byte (LINE-11)`, async (t) => {
+    const { file, waybill } = home(t, text)
+    assert.equal((await waybill('install', '--sh')).code, 0)
+    const settings = JSON.parse(readFileSync(file, 'utf8'))
+    assert.deepEqual(Object.keys(settings), [...Object.keys(JSON.parse(text)), 'statusLine'])
+    assert.equal(statSync(file).mode & 0o777, 0o640)
+    assert.equal((await waybill('uninstall')).code, 0)
+    assert.equal(readFileSync(file, 'utf8'), text)
+  })
+
+test('the installed line runs in a shell as the client runs it, and is gone afterwards (LINE-11)', async (t) => {
+  const house = await underTest(t)
+  await house.chat(ask('auto'), { 'x-session-id': 's' })
+  const directory = temporaryDirectory(t)
+  const { waybill, env } = home(t, null, { CLAUDE_CONFIG_DIR: join(directory, "it's here"), NO_COLOR: '1' })
+  const file = join(directory, "it's here", 'settings.json')
+  assert.equal((await waybill('install', '--sh', '--url', house.url)).code, 0)
+  const { command } = JSON.parse(readFileSync(file, 'utf8')).statusLine
+  const { stdout, code } = await run(
+    ['/bin/sh', '-c', command],
+    env,
+    '{"session_id":"s","model":{"id":"auto"}}',
+  )
+  assert.deepEqual([code, stdout.slice(0, 23)], [0, 'auto → alpha/model-a · '])
+  const doctor = await waybill('doctor', '--url', house.url, '--session', 's')
+  assert.equal(doctor.code, 0, doctor.stdout)
+  assert.match(doctor.stdout, /ours/)
+  const other = await waybill('doctor', '--url', house.url, '--session', 'elsewhere')
+  assert.equal(other.code, 1)
+  assert.match(other.stdout, /BAD {2}this key sees no main call of session "elsewhere"/)
+  assert.equal((await waybill('uninstall')).code, 0)
+  assert.equal(statSync(file, { throwIfNoEntry: false }), undefined, 'it was not there before')
+  assert.match((await waybill('uninstall')).stdout, /has no line of ours/)
+})
+
+test('a foreign line is left alone unless it is wrapped, and comes back as it was (LINE-11)', async (t) => {
+  const text = '{\n  "statusLine" : { "type":"command",  "command":"echo \'mine\'" }, "z": 1\n}\n'
+  const { file, waybill, env } = home(t, text)
+  const refused = await waybill('install', '--sh')
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /has a statusLine already; `--wrap` keeps it/)
+  assert.equal(readFileSync(file, 'utf8'), text)
+
+  const directory = temporaryDirectory(t)
+  const words = [process.execPath, await bundle(t), '--url', 'http://127.0.0.1:9']
+  const command = install({ file, key: 'statusLine', directory, wrap: true, words })
+  assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), { statusLine: { type: 'command', command }, z: 1 })
+  const ran = await run(['/bin/sh', '-c', command], { ...env, NO_COLOR: '1' }, '{"model":{"id":"auto"}}')
+  assert.match(ran.stdout, /^mine · auto · the gateway is not there\n$/)
+  assert.equal(uninstall({ file, key: 'statusLine', directory }), 'restored')
+  assert.equal(readFileSync(file, 'utf8'), text)
+})
+
+test('an edited line is somebody else’s now; other edits of the file stay (LINE-11)', async (t) => {
+  const { file, waybill } = home(t, '{\n  "a": 1\n}\n')
+  assert.equal((await waybill('install', '--sh')).code, 0)
+  const edited = readFileSync(file, 'utf8').replace('/bin/sh', '/bin/dash')
+  writeFileSync(file, edited)
+  assert.match((await waybill('uninstall')).stdout, /somebody edited after us; it was left alone/)
+  assert.equal(readFileSync(file, 'utf8'), edited)
+
+  writeFileSync(file, edited.replace('/bin/dash', '/bin/sh').replace('"a": 1', '"a": 2, "b": 3'))
+  assert.equal((await waybill('uninstall')).code, 0)
+  assert.equal(readFileSync(file, 'utf8'), '{\n  "a": 2, "b": 3\n}\n')
+})
+
+test('settings that are no JSON are refused, links are followed, both keys go side by side (LINE-11)', async (t) => {
+  const broken = home(t, '{ "a": 1, // comment\n}')
+  const { code, stderr } = await broken.waybill('install', '--sh')
+  assert.equal(code, 1)
+  assert.match(stderr, /is left as it is: it is not valid JSON/)
+  assert.equal(readFileSync(broken.file, 'utf8'), '{ "a": 1, // comment\n}')
+
+  const { file, waybill } = home(t, null)
+  const real = join(temporaryDirectory(t), 'dotfiles.json')
+  writeFileSync(real, '{}\n')
+  symlinkSync(real, file)
+  assert.equal((await waybill('install', '--sh')).code, 0)
+  assert.equal((await waybill('install', '--sh', '--subagents')).code, 0)
+  assert.deepEqual(Object.keys(JSON.parse(readFileSync(real, 'utf8'))), ['statusLine', 'subagentStatusLine'])
+  assert.equal((await waybill('uninstall', '--subagents')).code, 0)
+  assert.equal((await waybill('uninstall')).code, 0)
+  assert.equal(readFileSync(real, 'utf8'), '{}\n')
+  assert.equal(readFileSync(file, 'utf8'), '{}\n', 'still a link')
+})

@@ -1,0 +1,85 @@
+// `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of somebody else is never
+// replaced; with `wrap` it is kept inside of ours.
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { commandOf, type Key, putCommand, readSettings, takeBack } from './client-settings.ts'
+import { dropReceipt, type Receipt, readReceipt, replaceFile, writeReceipt } from './receipt.ts'
+
+export interface InstallOptions {
+  /** The client's settings file, links followed. */
+  readonly file: string
+  readonly key: Key
+  /** Where receipts are kept. */
+  readonly directory: string
+  /** Keeps a status line that is there already, and puts ours behind it. */
+  readonly wrap: boolean
+  /** The command: a program and its arguments, not quoted. */
+  readonly words: readonly string[]
+}
+
+/** Returns the command that was written. Throws, with what to do, where settings are foreign or broken. */
+export function install({ file, key, directory, wrap, words }: InstallOptions): string {
+  if (readReceipt(directory, file, key)) uninstall({ file, key, directory })
+  const existed = existsSync(file)
+  const text = existed ? readFileSync(file, 'utf8') : ''
+  const settings = settingsOf(file, text)
+  const foreign = commandOf(settings, key)
+  if (key in settings && !(wrap && foreign !== null))
+    throw new Error(`${file} has a ${key} already; \`--wrap\` keeps it and puts ours behind it`)
+  const wrapped = wrap && foreign !== null ? ['--wrap', foreign] : []
+  const command = [...words, ...wrapped].map(quote).join(' ')
+  const put = putCommand(text, key, command)
+  writeReceipt(directory, { file, key, command, created: !existed, edit: put.edit })
+  replaceFile(file, put.text)
+  return command
+}
+
+export type Uninstalled = 'restored' | 'nothing' | 'edited'
+
+/** `edited`: somebody changed our entry, so it is theirs now and stays. */
+export function uninstall({
+  file,
+  key,
+  directory,
+}: Pick<InstallOptions, 'file' | 'key' | 'directory'>): Uninstalled {
+  const receipt = readReceipt(directory, file, key)
+  if (!receipt) return 'nothing'
+  const restored = existsSync(file) ? restore(readFileSync(file, 'utf8'), receipt) : null
+  if (restored === null) return 'edited'
+  if (receipt.created && restored.trim() === '') rmSync(file)
+  else replaceFile(file, restored)
+  dropReceipt(directory, receipt)
+  return 'restored'
+}
+
+/** The settings without our entry; null where it is not ours any more. */
+function restore(text: string, receipt: Receipt): string | null {
+  const plain = takeBack(text, receipt.edit)
+  if (plain !== null && isWhole(plain)) return plain
+  // A formatter may have moved what we wrote: the same entry in other white space is still ours.
+  const settings = { ...settingsOf(receipt.file, text) }
+  if (commandOf(settings, receipt.key) !== receipt.command) return null
+  delete settings[receipt.key]
+  return `${JSON.stringify(settings, null, 2)}\n`
+}
+
+/** Taking an entry out of the middle may leave a comma too many. */
+function isWhole(text: string): boolean {
+  try {
+    readSettings(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function settingsOf(file: string, text: string): Readonly<Record<string, unknown>> {
+  try {
+    return readSettings(text)
+  } catch (error) {
+    throw new Error(`${file} is left as it is: ${(error as Error).message}`)
+  }
+}
+
+/** A word as a POSIX shell reads it back. */
+const quote = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

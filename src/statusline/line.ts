@@ -1,0 +1,92 @@
+// The one function that renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours
+// and what is known come in; no clock, no environment.
+import { cells, cut, plain } from './label.ts'
+import { asked, SEGMENTS, type SegmentName, type Span, target, type View } from './segments.ts'
+import { THEMES, type Theme, type ThemeName } from './themes.ts'
+
+export interface Look {
+  readonly segments: readonly SegmentName[]
+  /** Terminal cells; null when unknown: then nothing is left out. */
+  readonly columns: number | null
+  /** Null prints no escape sequence at all (NO_COLOR). */
+  readonly theme: ThemeName | null
+  /** Where the target's record can be looked at, as an OSC 8 link; null for none. */
+  readonly link: string | null
+}
+
+type Part = SegmentName | 'label' | 'note' | 'age'
+
+/** What goes first when the line is too long; `route` is not here: it is cut last, and only at its end (LINE-06). */
+const DROPPED_FIRST: readonly Part[] = [
+  'place',
+  'context',
+  'tokens',
+  'ttft',
+  'cache',
+  'cost',
+  'latency',
+  'strategy',
+  'note',
+  'fallback',
+  'age',
+]
+
+const SEPARATOR: Span = { text: ' · ', tone: 'quiet' }
+
+/** One line without its line feed, never empty, of at most `columns` cells; dimmed when it is not of now (LINE-05). */
+export function renderLine(view: View, { segments, columns, theme, link }: Look): string {
+  const limit = columns ?? Number.POSITIVE_INFINITY
+  const parts = partsOf(view, segments)
+  for (const part of DROPPED_FIRST) {
+    if (width(parts) <= limit) break
+    if (parts.size > 1) parts.delete(part)
+  }
+  // Then what was asked for, so that where it went stays.
+  if (width(parts) > limit && view.facts && parts.has('route'))
+    parts.set('route', parts.get('route')!.slice(asked(view.facts).length))
+  const spans = shorten(join(parts), limit)
+  const shown = view.age === null ? spans : spans.map(({ text }) => ({ text, tone: 'quiet' as const }))
+  return shown.map((span) => paint(span, theme && THEMES[theme], linkOf(span, view, link))).join('')
+}
+
+function partsOf(view: View, segments: readonly SegmentName[]): Map<Part, Span[]> {
+  const parts = new Map<Part, Span[]>()
+  for (const name of segments) {
+    const spans = SEGMENTS[name](view)
+    if (spans) parts.set(name, spans)
+  }
+  if (view.facts && view.age !== null) parts.set('age', [{ text: view.age, tone: 'quiet' }])
+  if (view.facts === null || parts.size === 0) {
+    const label = plain(view.label ?? '').trim() || 'waybill'
+    const own = new Map<Part, Span[]>([['label', [{ text: label, tone: 'label' }]]])
+    if (view.note !== null) own.set('note', [{ text: view.note, tone: 'quiet' }])
+    return new Map([...own, ...parts])
+  }
+  return parts
+}
+
+const join = (parts: ReadonlyMap<Part, Span[]>): Span[] =>
+  [...parts.values()].flatMap((spans, index) => (index === 0 ? spans : [SEPARATOR, ...spans]))
+
+const width = (parts: ReadonlyMap<Part, Span[]>): number =>
+  join(parts).reduce((sum, { text }) => sum + cells(text), 0)
+
+function shorten(spans: readonly Span[], limit: number): Span[] {
+  const kept: Span[] = []
+  let left = limit
+  for (const { text, tone } of spans) {
+    if (left <= 0) break
+    kept.push({ text: cut(text, left), tone })
+    left -= cells(text)
+  }
+  return kept
+}
+
+const linkOf = ({ text }: Span, { facts }: View, link: string | null): string | null =>
+  facts?.id && text === target(facts) ? link : null
+
+function paint({ text, tone }: Span, theme: Theme | null, link: string | null): string {
+  const code = theme?.[tone]
+  const painted = code ? `\u001b[${code}m${text}\u001b[0m` : text
+  return link && theme ? `\u001b]8;;${link}\u0007${painted}\u001b]8;;\u0007` : painted
+}

@@ -1,0 +1,88 @@
+// What was last known about a session's route, kept in a private directory for when the gateway is silent. Holds no
+// key and no prompt. A process that is killed leaves the old file or the new one, never a part (LINE-12).
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type Facts, factsOf, isObject } from './facts.ts'
+
+export interface Memory {
+  /** What is known about a subject, and of when it is (ms since the epoch); null when nothing is. Never throws. */
+  recall(subject: readonly (string | null)[]): { facts: Facts; at: number } | null
+  /** Writes only what is new. Throws when the directory is not private or cannot be written. */
+  keep(subject: readonly (string | null)[], facts: Facts, at: number): void
+}
+
+type Env = Readonly<Record<string, string | undefined>>
+
+const FORGOTTEN_AFTER_MS = 7 * 86_400_000
+
+/** A memory in `directory`, made with mode 0700 when something is kept. */
+export function openMemory(directory: string): Memory {
+  const fileOf = (subject: readonly (string | null)[]) => join(directory, `${fingerprint(subject)}.json`)
+  return {
+    recall(subject) {
+      try {
+        refuseUnlessPrivate(directory)
+        const kept: unknown = JSON.parse(readFileSync(fileOf(subject), 'utf8'))
+        if (!isObject(kept) || JSON.stringify(kept.subject) !== JSON.stringify(subject)) return null
+        const facts = factsOf(kept.facts)
+        return facts && typeof kept.at === 'number' ? { facts, at: kept.at } : null
+      } catch {
+        return null
+      }
+    },
+    keep(subject, facts, at) {
+      const file = fileOf(subject)
+      const text = JSON.stringify({ subject, facts, at })
+      const known = existsSync(file) ? readFileSync(file, 'utf8') : null
+      if (known === text) return
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      refuseUnlessPrivate(directory)
+      const part = `${file}.${process.pid}.part`
+      writeFileSync(part, text, { flag: 'wx', mode: 0o600 })
+      renameSync(part, file)
+      if (known === null) forget(directory)
+    },
+  }
+}
+
+/** `$XDG_CACHE_HOME/waybill`, else `~/.cache/waybill`. */
+export function memoryDirectory(env: Env): string {
+  const home = () => env.HOME || process.getBuiltinModule('node:os').homedir()
+  return join(env.XDG_CACHE_HOME || join(home(), '.cache'), 'waybill', 'statusline')
+}
+
+function refuseUnlessPrivate(directory: string): void {
+  if (process.getuid === undefined) return
+  const { mode, uid } = lstatSync(directory) // a symbolic link is refused: its mode is 0777
+  if (uid !== process.getuid() || (mode & 0o077) !== 0)
+    throw new Error(`${directory} is not private; nothing is kept there`)
+}
+
+/** Removes what ended sessions and killed processes left. */
+function forget(directory: string): void {
+  const before = Date.now() - FORGOTTEN_AFTER_MS
+  for (const name of readdirSync(directory)) {
+    const file = join(directory, name)
+    const { mtimeMs } = statSync(file, { throwIfNoEntry: false }) ?? {}
+    if (mtimeMs !== undefined && mtimeMs < before) rmSync(file, { force: true })
+  }
+}
+
+/** FNV-1a, 64 bits: a short file name. The subject stands in the file, so nothing depends on its strength; a
+ * cryptographic one would cost 4 ms of start-up. */
+function fingerprint(subject: readonly (string | null)[]): string {
+  let hash = 0xcbf29ce484222325n
+  for (const byte of Buffer.from(JSON.stringify(subject)))
+    hash = BigInt.asUintN(64, (hash ^ BigInt(byte)) * 0x100000001b3n)
+  return hash.toString(16).padStart(16, '0')
+}

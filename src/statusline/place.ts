@@ -1,0 +1,37 @@
+// `directory (branch)`, read from the files of git; starts no process.
+import { readFileSync, statSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+
+/** Null for no directory; without a branch outside of a repository. Never throws. */
+export function placeOf(directory: string | null): string | null {
+  if (directory === null) return null
+  const branch = branchOf(directory)
+  return branch === null ? basename(directory) : `${basename(directory)} (${branch})`
+}
+
+function branchOf(directory: string): string | null {
+  try {
+    for (let at = resolve(directory); ; at = dirname(at)) {
+      const dot = join(at, '.git')
+      const found = statSync(dot, { throwIfNoEntry: false })
+      if (found) return headOf(found.isFile() ? linked(dot) : dot)
+      if (at === dirname(at)) return null
+    }
+  } catch {
+    return null
+  }
+}
+
+/** A worktree's `.git` is a file that names its directory. */
+const linked = (file: string): string =>
+  resolve(
+    dirname(file),
+    readFileSync(file, 'utf8')
+      .replace(/^gitdir: /, '')
+      .trim(),
+  )
+
+function headOf(gitDirectory: string): string {
+  const head = readFileSync(join(gitDirectory, 'HEAD'), 'utf8').trim()
+  return head.replace(/^ref: refs\/heads\//, '').slice(0, /^[0-9a-f]{40}/.test(head) ? 8 : undefined)
+}

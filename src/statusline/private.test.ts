@@ -1,0 +1,103 @@
+// LINE-08 and LINE-12: where the key goes, and what is left on disk.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import {
+  assertSound,
+  bare,
+  commands,
+  kept,
+  recorded,
+  run,
+  session,
+  surroundings,
+  VARIANTS,
+  WENT,
+} from './under-test.ts'
+
+test('the key is sent to the gateway and written nowhere; a file that others may read is refused (LINE-08)', async (t) => {
+  const key = 'wb-secret-0123456789'
+  const digest = createHash('sha256').update(key).digest('hex')
+  const keys = `keys: [ { name: ann, role: client, digest: "sha256:${digest}" } ]`
+  const house = await underTest(t, {
+    config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }\n${keys}`,
+  })
+  const variants = await commands(t)
+  await house.chat(ask('auto'), { 'x-session-id': 'main', authorization: `Bearer ${key}` })
+  await sleep(1_000) // the record is final within a second (LOG-04)
+  const file = join(temporaryDirectory(t), 'key')
+  writeFileSync(file, `${key}\n`, { mode: 0o600 })
+  for (const variant of VARIANTS) {
+    const env = surroundings(t, { WAYBILL_URL: house.url })
+    const draw = (more: Record<string, string>, ...args: string[]) =>
+      run([...variants[variant], ...args], { ...env, ...more }, JSON.stringify(session('main')))
+    chmodSync(file, 0o600)
+    for (const ran of [
+      await draw({ WAYBILL_KEY: key }),
+      await draw({ WAYBILL_KEY_FILE: file }),
+      await draw({}, '--key-file', file),
+    ]) {
+      assert.match(bare(ran.stdout).trimEnd(), WENT, ran.stderr)
+      assert.equal(ran.stderr, '')
+    }
+    await kept(env)
+    assert.doesNotMatch(readAll(env.XDG_CACHE_HOME!), /wb-secret/)
+    chmodSync(file, 0o644)
+    const refused = await draw({ XDG_CACHE_HOME: temporaryDirectory(t) }, '--key-file', file)
+    assertSound(refused)
+    assert.match(refused.stderr, /is open to others; run chmod 600/)
+    assert.match(bare(refused.stdout), /^Auto/)
+    const broken = await draw({ WAYBILL_KEY: 'two words\r\nx: y' })
+    assert.match(broken.stderr, /key/)
+    assert.doesNotMatch(broken.stdout + broken.stderr, /two words/)
+  }
+})
+
+test('what is remembered is private, and whole although the process is killed at any moment (LINE-12)', async (t) => {
+  const house = await underTest(t)
+  const variants = await commands(t)
+  for (const variant of VARIANTS) {
+    const env = surroundings(t, { WAYBILL_URL: house.url })
+    for (let ms = 0; ms < 60; ms += 3) {
+      await recorded(house, 'auto', { 'x-session-id': 'main' }) // so that there is something new to keep
+      const [file, ...args] = variants[variant]
+      const child = spawn(file, args, { env: { PATH: process.env.PATH!, ...env }, detached: true })
+      child.stdin.on('error', () => {}).end(JSON.stringify(session('main')))
+      const closed = once(child, 'close')
+      await sleep(ms)
+      if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL')
+      await closed
+    }
+    await run(variants[variant], env, JSON.stringify(session('main')))
+    await kept(env)
+    const directory = join(env.XDG_CACHE_HOME!, 'waybill', 'statusline')
+    assert.equal(statSync(directory).mode & 0o777, 0o700)
+    const files = readdirSync(directory).filter((name) => !name.endsWith('.part'))
+    assert.equal(files.length, 1)
+    assert.equal(statSync(join(directory, files[0]!)).mode & 0o777, 0o600)
+    const text = readFileSync(join(directory, files[0]!), 'utf8')
+    if (variant === 'program') JSON.parse(text)
+    else assert.match(text, /^.+\n\d+ \d+\n.+\n$/)
+    assert.doesNotMatch(text, /where to\?/)
+
+    chmodSync(directory, 0o755)
+    const before = text
+    await recorded(house, 'auto', { 'x-session-id': 'main' })
+    assertSound(await run(variants[variant], env, JSON.stringify(session('main'))))
+    await sleep(50)
+    assert.equal(readFileSync(join(directory, files[0]!), 'utf8'), before, 'others could read it: not used')
+  }
+})
+
+const readAll = (directory: string): string =>
+  readdirSync(directory, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(directory, name))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => readFileSync(file, 'utf8'))
+    .join('\n')

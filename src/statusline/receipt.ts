@@ -1,0 +1,45 @@
+// What `install` did to a settings file, so that `uninstall` can take back that and nothing else (LINE-11).
+import { createHash } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { Edit, Key } from './client-settings.ts'
+
+export interface Receipt {
+  readonly file: string
+  readonly key: Key
+  readonly command: string
+  /** The file and the directory did not exist before. */
+  readonly created: boolean
+  readonly edit: Edit
+}
+
+const receiptFile = (directory: string, file: string, key: Key): string =>
+  join(
+    directory,
+    'receipts',
+    `${createHash('sha256').update(`${key} ${file}`).digest('hex').slice(0, 16)}.json`,
+  )
+
+/** Null where we did not install. */
+export function readReceipt(directory: string, file: string, key: Key): Receipt | null {
+  try {
+    return JSON.parse(readFileSync(receiptFile(directory, file, key), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+export const writeReceipt = (directory: string, receipt: Receipt): void =>
+  replaceFile(receiptFile(directory, receipt.file, receipt.key), `${JSON.stringify(receipt, null, 2)}\n`)
+
+export const dropReceipt = (directory: string, { file, key }: Receipt): void =>
+  rmSync(receiptFile(directory, file, key), { force: true })
+
+/** Writes a file aside and renames it; an existing one keeps its mode, a new one is private. */
+export function replaceFile(file: string, text: string): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600
+  const part = `${file}.${process.pid}.part`
+  writeFileSync(part, text, { flag: 'wx', mode: mode & 0o777 })
+  renameSync(part, file)
+}

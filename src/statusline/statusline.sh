@@ -1,0 +1,156 @@
+#!/bin/sh
+# The status line without a runtime: POSIX sh around curl, which asks the gateway for the finished line. Knows how to
+# find a few names in the client's JSON and nothing of what the line says. Always a line, always exit 0.
+# Options: --url URL, --key-file FILE, --segments A,B, --theme NAME. The key never becomes an argument (LINE-08).
+LC_ALL=C
+export LC_ALL
+umask 077
+url=${WAYBILL_URL:-http://127.0.0.1:4949} key_file=${WAYBILL_KEY_FILE:-} key=${WAYBILL_KEY:-}
+segments='' theme=default nl='
+'
+while [ $# -gt 1 ]; do
+  case $1 in
+    --url) url=$2 ;;
+    --key-file) key_file=$2 ;;
+    --segments | --segment) segments=$2 ;;
+    --theme) theme=$2 ;;
+  esac
+  shift 2
+done
+if [ -n "${NO_COLOR:-}" ] || [ "${TERM:-}" = dumb ]; then theme=none; fi
+case ${COLUMNS:-} in '' | *[!0-9]* | ??????*) columns=0 ;; *) columns=$COLUMNS ;; esac
+
+say() { printf 'waybill statusline: %s\n' "$1" >&2; }
+
+# stdin up to the end of the first object. The client may leave it open, so a pump that lives 250 ms stands before it.
+# Braces inside of strings can deceive the count; then the pump's end decides. 64 KiB, for the client sends about 2.
+exec 3<&0
+input=$(
+  {
+    cat <&3 2>/dev/null &
+    pump=$!
+    { sleep 0.25; kill "$pump"; } >/dev/null 2>&1 3<&- &
+  } | {
+    text=''
+    while part=$(dd bs=65536 count=1 2>/dev/null; echo .) && [ "$part" != . ]; do
+      text=$text${part%.}
+      if [ ${#text} -gt 65536 ]; then
+        text=''
+        break
+      fi
+      left=$text depth=0 braces=0
+      while [ $braces -lt 500 ]; do
+        case $left in *[{}]*) left=${left#"${left%%[\{\}]*}"} ;; *) break ;; esac
+        case $left in \{*) depth=$((depth + 1)) ;; *) depth=$((depth - 1)) ;; esac
+        left=${left#?} braces=$((braces + 1))
+        [ $depth -gt 0 ] || break
+      done
+      [ $braces -gt 0 ] && [ $depth -le 0 ] && break
+    done
+    printf '%s' "$text"
+  }
+)
+exec 3<&-
+
+# Sets `found` to what stands behind "$2": in $1, a string without escapes or the inside of an object; else to ''.
+find() {
+  found=''
+  case $1 in *"\"$2\""*) ;; *) return ;; esac
+  rest=${1#*"\"$2\""}
+  rest=${rest#"${rest%%[! $nl	]*}"}
+  case $rest in :*) rest=${rest#:} ;; *) return ;; esac
+  rest=${rest#"${rest%%[! $nl	]*}"}
+  case $rest in
+    \"*\"*) rest=${rest#?} && found=${rest%%\"*} ;;
+    \{*) found=${rest%%\}*} ;;
+  esac
+  case $found in *\\*) case $rest in \{*) ;; *) found='' ;; esac ;; esac
+}
+find "$input" session_id
+session=$found
+find "$input" model
+model=$found label=$found
+case $found in
+  \{*)
+    find "$found" id
+    label=$found
+    object=$model model=$found
+    find "$object" display_name
+    [ -z "$found" ] || label=$found
+    ;;
+esac
+
+if [ -z "$key" ] && [ -n "$key_file" ]; then
+  case $(ls -lLd "$key_file" 2>/dev/null) in
+    -r[w-][x-]------*) IFS= read -r key <"$key_file" || : ;;
+    '') say "the key file $key_file cannot be read" ;;
+    *) say "the key file $key_file is open to others; run chmod 600 on it" ;;
+  esac
+fi
+case $key in *[!!-~]* | *[\"\\]*) say 'what was given as key is none' && key='' ;; esac
+config=''
+[ -z "$key" ] || config="header = \"authorization: Bearer $key\""
+
+reply=''
+[ -z "$session$model" ] || reply=$(
+  curl -q -K - -fsSG -m 0.15 --noproxy '*' --max-filesize 65536 -w '%{content_type}' \
+    --data-urlencode "session_id=$session" --data-urlencode "model=$model" -d aged=1 \
+    -d "columns=$columns" -d "theme=$theme" ${segments:+-d "segments=$segments"} "$url/api/statusline" <<END
+$config
+END
+)
+case $reply in
+  ?*"$nl"?*"$nl"[0-9]*"$nl"'text/plain; charset=utf-8')
+    answered=yes line=${reply%%"$nl"*} rest=${reply#*"$nl"}
+    aged=${rest%%"$nl"*} rest=${rest#*"$nl"}
+    at=${rest%%"$nl"*}
+    ;;
+  *) answered='' ;;
+esac
+
+directory=${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/waybill/statusline
+subject="$url $session $model $theme $segments"
+# Names the file in which this session's last line is kept; fails where the directory is not private.
+locate() {
+  case $session in '' | *"$nl"*) return 1 ;; esac
+  case $model in *"$nl"*) return 1 ;; esac
+  [ -O "$directory" ] || return 1
+  case $(ls -ld "$directory") in drwx------*) ;; *) return 1 ;; esac
+  file=$directory/$(printf %s "$subject" | cksum | tr ' ' -).line
+}
+
+if [ -n "$answered" ]; then
+  printf '%s\n' "$line"
+  # Kept after the line is out, so that nobody waits for it; written aside and renamed (LINE-12).
+  {
+    [ -d "$directory" ] || mkdir -p "$directory"
+    locate &&
+      printf '%s\n%s %s\n%s\n' "$subject" "$at" "$columns" "$aged" >"$file.$$.part" &&
+      mv -f "$file.$$.part" "$file"
+  } </dev/null >/dev/null 2>&1 &
+  exit 0
+fi
+
+[ -z "$session$model" ] || say 'the gateway did not answer with a line'
+if locate && { IFS= read -r kept && read -r at width && IFS= read -r aged; } 2>/dev/null <"$file" &&
+  [ "$kept" = "$subject" ] &&
+  { [ "$columns" -eq 0 ] || { [ "$width" -gt 0 ] && [ "$width" -le "$columns" ]; }; }; then
+  age=$(($(date +%s) - at))
+  if [ $age -lt 60 ]; then
+    [ $age -gt 0 ] || age=0
+    age="$age s ago"
+  elif [ $age -lt 3600 ]; then
+    age="$((age / 60)) min ago"
+  elif [ $age -lt 86400 ]; then
+    age="$((age / 3600)) h ago"
+  else
+    age="$((age / 86400)) d ago"
+  fi
+  case $aged in *'{___age___}'*) aged=${aged%%'{___age___}'*}$age${aged#*'{___age___}'} ;; esac
+  printf '%s\n' "$aged"
+  exit 0
+fi
+# The client's own label, where it is nothing but printable ASCII: cells of anything else cannot be counted here.
+case $label in '' | *[!\ -~]*) label=waybill ;; esac
+if [ "$columns" -gt 0 ]; then printf "%.${columns}s\n" "$label"; else printf '%s\n' "$label"; fi
+exit 0

@@ -1,0 +1,58 @@
+// LINE-10: rows of subagents, as the client asks for them.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import { bundle, run } from './under-test.ts'
+
+test('each task whose route is known gets a JSON line; the others keep the row of the client (LINE-10)', async (t) => {
+  const house = await underTest(t)
+  const program = [process.execPath, await bundle(t), '--subagents', '--segments', 'route,strategy'] as const
+  const call = (agent: string, session = 's') =>
+    house.chat(ask('auto'), { 'x-claude-code-session-id': session, 'x-claude-code-agent-id': agent })
+  await call('agent-1')
+  await call('agent-2')
+  await call('agent-3', 'another session')
+  const env = { HOME: temporaryDirectory(t), NO_COLOR: '1', WAYBILL_URL: house.url }
+  const draw = (input: unknown, more = {}) => run([...program], { ...env, ...more }, JSON.stringify(input))
+  const task = (id: unknown, more = {}) => ({
+    id,
+    name: 'n',
+    description: 'fix the \u001b[31mtests',
+    ...more,
+  })
+
+  const input = {
+    session_id: 's',
+    columns: 60,
+    tasks: [
+      task('agent-1'),
+      task('agent-2', { label: '模型'.repeat(40) }),
+      task('agent-3'),
+      task(7),
+      null,
+      'x',
+    ],
+  }
+  const { stdout, code } = await draw(input)
+  assert.equal(code, 0)
+  const lines = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(lines, [
+    { id: 'agent-1', content: 'fix the [31mtests → alpha/model-a · priority' },
+    { id: 'agent-2', content: 'alpha/model-a' },
+  ])
+  for (const broken of [
+    {},
+    [],
+    { tasks: {} },
+    { session_id: 's' },
+    { session_id: 4, tasks: [task('agent-1')] },
+  ])
+    assert.deepEqual({ ...(await draw(broken)), took: 0 }, { stdout: '', stderr: '', code: 0, took: 0 })
+  const dead = await draw(input, { WAYBILL_URL: 'http://127.0.0.1:9' })
+  assert.deepEqual([dead.stdout, dead.code], ['', 0])
+  assert.match(dead.stderr, /^waybill statusline: the gateway is not there\n$/)
+  assert.equal(house.received(), 3)
+})
