@@ -12,13 +12,15 @@ import type { Pace } from './replay.ts'
 export interface InterceptOptions {
   readonly recordings?: readonly Recording[] | string
   readonly pace?: Pace
+  /** Whether loopback addresses are reached as ever (`real`), or are providers like any other (`recorded`). */
+  readonly loopback?: 'real' | 'recorded'
 }
 
 let active = false
 
 /**
  * Answers the process's HTTP requests from recordings until `dispose()` is called, whichever client sends them.
- * Loopback addresses are reached as ever; a request that no recording matches gets a 502 that names the nearest.
+ * Loopback addresses are reached as ever, unless told otherwise; a request that no recording matches gets a 502 that names the nearest.
  * Throws when recordings cannot be read, or when interception is on already.
  *
  * @example
@@ -29,6 +31,7 @@ let active = false
 export function interceptProviders({
   recordings = ownRecordings,
   pace = 'recorded',
+  loopback = 'real',
 }: InterceptOptions = {}): {
   dispose(): void
 } {
@@ -43,7 +46,7 @@ export function interceptProviders({
   })
   const connect = net.Socket.prototype.connect
   network.enable()
-  const restoreIntercepting = exemptLoopback(connect)
+  const restoreIntercepting = loopback === 'real' ? exemptLoopback(connect) : () => {}
   active = true
   return {
     dispose() {

@@ -101,12 +101,22 @@ export const stream =
     for (const part of parts) {
       if (typeof part === 'number') await sleep(part, undefined, { ref: false })
       else if (typeof part === 'function') part(response)
-      else if (!response.write(part))
-        await new Promise((done) => response.once('drain', done).once('close', done))
+      else if (!response.write(part)) await drained(response)
       if (response.destroyed) return
     }
     response.end()
   }
+
+/** Resolves when the other side has taken what was written, or has gone. */
+export function drained(response: ServerResponse): Promise<void> {
+  return new Promise((done) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      done()
+    }
+    response.on('drain', go).on('close', go)
+  })
+}
 
 /** A streamed answer in OpenAI's chunks; `usage` is the last one, where the request asked for it. */
 export const streamed =

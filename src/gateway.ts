@@ -18,20 +18,19 @@ import { createHostGuard } from './http/host-guard.ts'
 import { createHttpServer } from './http/server.ts'
 import { openai } from './providers/openai.ts'
 import type { Provider } from './providers/send.ts'
+import { createMask } from './redact.ts'
 import { createRouter } from './routing/router.ts'
 import { openStore } from './store/store.ts'
 
 export interface GatewayOptions extends Loaded {
   /** Providers answer from recordings: nothing can be spent, so a public address without keys is let pass. */
   readonly replay?: boolean
-  /** How providers are reached; a pool of connections by default. */
-  readonly dispatcher?: Dispatcher
   /** Milliseconds since the epoch; Date.now by default. */
   readonly now?: () => number
   /** Uniform in [0, 1); Math.random by default. */
   readonly random?: () => number
-  /** A failure of the gateway itself, with the request id that the client was told. */
-  readonly onInternalError?: (error: unknown, requestId: string) => void
+  /** A failure of the gateway itself, with the request id that a client was told, if any. */
+  readonly onInternalError?: (error: unknown, requestId: string | null) => void
 }
 
 export interface Gateway {
@@ -67,11 +66,20 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     )
 
   const { data: directory, durability } = config
-  const store = await openStore({ directory, durability, pricing: pricingOf(config), now })
+  const onFailure = (reason: string) =>
+    onInternalError(new Error(`the record cannot be written: ${reason}`), null)
+  const store = await openStore({ directory, durability, pricing: pricingOf(config), now, onFailure })
   const router = createRouter(config, { now, random })
-  const dispatcher = options.dispatcher ?? createDispatcher(config)
+  const dispatcher = createDispatcher(config)
   const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }
-  const callHouse: CallHouse = { config, router, store, providers: connect(config, secrets, dispatcher), now }
+  const callHouse: CallHouse = {
+    config,
+    router,
+    store,
+    providers: connect(config, secrets, dispatcher),
+    mask: createMask(secrets.values()),
+    now,
+  }
   const server = createHttpServer({
     reads: READS,
     calls: CALLS,
@@ -90,18 +98,24 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
   const address = server.address() as AddressInfo
 
+  async function stop(graceMs: number): Promise<void> {
+    const closed = new Promise((done) => server.close(done))
+    // A connection whose call ends only now stays open for the next one, unless somebody looks.
+    const idle = setInterval(() => server.closeIdleConnections(), 50)
+    const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
+    await closed
+    clearInterval(idle)
+    clearTimeout(cutOff)
+    await store.close()
+    await dispatcher.destroy()
+  }
+  let stopped: Promise<void> | undefined
+
   return {
     url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
-    async close(graceMs = 5_000) {
-      const closed = new Promise((done) => server.close(done))
-      // A connection whose call ends only now stays open for the next one, unless somebody looks.
-      const idle = setInterval(() => server.closeIdleConnections(), 50)
-      const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
-      await closed
-      clearInterval(idle)
-      clearTimeout(cutOff)
-      await store.close()
-      await dispatcher.destroy()
+    close(graceMs = 5_000) {
+      stopped ??= stop(graceMs)
+      return stopped
     },
   }
 }
@@ -125,5 +139,6 @@ function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatc
   return new Map(entries)
 }
 
-const isLoopback = (host: string): boolean =>
+/** Whether only this machine can reach a server that listens there. */
+export const isLoopback = (host: string): boolean =>
   host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)

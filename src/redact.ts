@@ -1,13 +1,23 @@
 // What may never be written or repeated. Ground floor: knows no other file.
 
-/**
- * Replaces every known secret in a text by `***`, also where it stands URL-encoded.
- * Secrets shorter than 8 characters are left alone: masking them would garble ordinary words.
- */
-export function maskSecrets(text: string, secrets: Iterable<string>): string {
-  for (const secret of secrets) {
-    if (secret.length < 8) continue
-    for (const form of new Set([secret, encodeURIComponent(secret)])) text = text.replaceAll(form, '***')
+/** Replaces every secret that it knows by `***`. */
+export type Mask = (text: string) => string
+
+/** A mask for these secrets, as they are and URL-encoded. Those shorter than 8 characters would garble ordinary words. */
+export function createMask(secrets: Iterable<string>): Mask {
+  const forms = [...secrets]
+    .filter(({ length }) => length >= 8)
+    .flatMap((secret) => [secret, encodeURIComponent(secret)])
+  return (text) => forms.reduce((masked, form) => masked.replaceAll(form, '***'), text)
+}
+
+/** Masks JSON, also where escapes hide a secret; text without one keeps its bytes. */
+export function maskJson(text: string, mask: Mask): string {
+  try {
+    const plain = JSON.stringify(JSON.parse(text))
+    const masked = mask(plain)
+    return masked === plain ? text : masked
+  } catch {
+    return mask(text)
   }
-  return text
 }

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { startStandIn } from '../../mocks/stand-in.ts'
 import { temporaryDirectory } from '../under-test.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
@@ -93,6 +94,25 @@ test('serve --replay answers without a key, prints a curl line that works, and e
   child.kill('SIGTERM')
   assert.deepEqual(await once(child, 'exit'), [0, null])
   assert.equal(stderr(), '')
+})
+
+test('serve --replay reaches nobody, not even a provider on this machine whose key it could have (REC-02)', async (t) => {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const config = join(temporaryDirectory(t), 'local.yaml')
+  writeFileSync(
+    config,
+    `providers: { local: { api: openai, base_url: "${provider.baseUrl}", key: $LOCAL_KEY } }`,
+  )
+  const { url } = await serve(t, ['--replay', '-c', config, '--port', '0'], { LOCAL_KEY: 'sk-local-secret' })
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'local/x', messages: [] }),
+  })
+  assert.equal(response.status, 502)
+  assert.match(await response.text(), /No recording answers POST http:\/\/127\.0\.0\.1/)
+  assert.equal(provider.ledger.length, 0)
 })
 
 test('SIGTERM lets an open stream end first (LIFE-02)', async (t) => {

@@ -1,6 +1,6 @@
 // `waybill serve`: runs the gateway until it is told to stop.
-import { loadConfig } from '../config.ts'
-import { createGateway } from '../gateway.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { createGateway, isLoopback } from '../gateway.ts'
 
 export interface ServeOptions {
   readonly config: string
@@ -20,11 +20,13 @@ export async function serve({ config: file, port, replay, env }: ServeOptions): 
   const gateway = await createGateway({
     ...loaded,
     replay: replay !== undefined,
-    onInternalError: (error, requestId) =>
-      process.stderr.write(`waybill: internal error, request ${requestId}: ${(error as Error).stack}\n`),
+    onInternalError: (error, requestId) => {
+      const where = requestId === null ? '' : ` in request ${requestId}`
+      process.stderr.write(`waybill: error${where}: ${(error as Error).stack}\n`)
+    },
   })
   process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
-  process.stdout.write(greeting(gateway.url, loaded.config, interception !== null))
+  process.stdout.write(greeting(gateway.url, loaded.config, replay !== undefined))
 
   const signal = await new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
@@ -36,19 +38,17 @@ export async function serve({ config: file, port, replay, env }: ServeOptions): 
 
 async function startReplay(replay: string | true): Promise<{ dispose(): void }> {
   const { interceptProviders } = await import('../../mocks/intercept.ts')
-  return interceptProviders(replay === true ? {} : { recordings: replay })
+  return interceptProviders({ loopback: 'recorded', ...(replay !== true && { recordings: replay }) })
 }
 
-function greeting(
-  url: string,
-  config: { routes: object; keys: readonly unknown[] },
-  replaying: boolean,
-): string {
+function greeting(url: string, config: Config, replaying: boolean): string {
   const model = Object.keys(config.routes)[0] ?? 'PROVIDER/MODEL'
   const key = config.keys.length > 0 ? ` -H "authorization: Bearer $WAYBILL_KEY"` : ''
   return [
     `Waybill listens on ${url}${replaying ? ', on recordings: no key, no network, no cost' : ''}`,
-    config.keys.length > 0 ? null : 'No keys are configured, so it serves this machine only.',
+    config.keys.length === 0 && isLoopback(config.server.host)
+      ? 'No keys are configured, so it serves this machine only.'
+      : null,
     '',
     'Ask:',
     `  curl -s ${url}/v1/chat/completions${key} -H 'content-type: application/json' -d '{"model":"${model}","messages":[{"role":"user","content":"Where do you go?"}]}'`,

@@ -3,12 +3,11 @@
 import type { ServerResponse } from 'node:http'
 import type { AttemptEnd, Call, Outcome, Route } from '../call.ts'
 import { GatewayError } from '../errors.ts'
-import type { Caller } from '../http/auth.ts'
 import { relayStream } from '../http/relay.ts'
-import { liveHeaders, replyError, replyRelayed } from '../http/reply.ts'
+import { delivered, liveHeaders, replyError, replyRelayed } from '../http/reply.ts'
 import type { Sent } from '../providers/send.ts'
 import type { Failure, Streaming, Whole } from '../providers/verdict.ts'
-import { maskSecrets } from '../redact.ts'
+import { maskJson } from '../redact.ts'
 import type { CallHouse } from './house.ts'
 
 export interface Answering {
@@ -16,7 +15,6 @@ export interface Answering {
   readonly route: Route
   readonly response: ServerResponse
   readonly house: CallHouse
-  readonly caller: Caller
   readonly streamOptions: { readonly include_usage?: boolean | null | undefined } | null
   /** Milliseconds since the call arrived. */
   readonly elapsed: () => number
@@ -38,16 +36,16 @@ export async function answerClient(sent: Sent, answering: Answering): Promise<An
 
 async function answerStream(
   { status, headers, exchange }: Extract<Sent['answer'], Streaming>,
-  { target, n }: Sent,
+  sent: Sent,
   answering: Answering,
 ): Promise<Answered> {
-  const { call, route, response, house, streamOptions, elapsed } = answering
-  response.writeHead(status, { ...liveHeaders(call, route, target, n, headers), 'cache-control': 'no-store' })
+  const { call, response, house, streamOptions, elapsed } = answering
+  response.writeHead(status, { ...headersOf(headers, sent, answering), 'cache-control': 'no-store' })
   const ttftMs = elapsed()
   house.store.write({ kind: 'streaming', id: call.id, ttftMs })
   const { state, errorCode, model, tokens } = await relayStream(response, exchange, {
     withholdUsage: streamOptions?.include_usage !== true,
-    secrets: secretsOf(answering),
+    mask: house.mask,
     idle: house.config.resilience.idle,
     requestId: call.id,
   })
@@ -65,19 +63,19 @@ async function answerStream(
   }
 }
 
-function answerWhole(
-  { status, headers, body, reading }: Whole,
-  { target, n }: Sent,
-  answering: Answering,
-): Answered {
-  const { call, route, response, elapsed } = answering
+async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Promise<Answered> {
+  const { status, headers, body, reading } = answer
+  const { response, house, elapsed } = answering
   const ttftMs = elapsed()
-  replyRelayed(response, status, body, liveHeaders(call, route, target, n, headers))
+  replyRelayed(response, status, body, headersOf(headers, sent, answering))
   const { tokens, model } = reading!
-  return {
-    outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs },
-    attempt: { outcome: 'answered', status, errorCode: null, tokens },
-  }
+  const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
+  return (await delivered(response, house.config.resilience.idle))
+    ? { outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs }, attempt }
+    : {
+        outcome: { state: 'aborted', status: 499, errorCode: 'client_closed', responseModel: model, ttftMs },
+        attempt,
+      }
 }
 
 /** A final error status of the provider. */
@@ -91,7 +89,7 @@ function answerRefusal({ status, headers, body }: Whole, sent: Sent, answering: 
 
 /** No target answered: the last thing that a provider said, or what happened in our own words. */
 function answerFailure(failure: Failure, sent: Sent, answering: Answering): Answered {
-  const { response, call, route } = answering
+  const { response, call } = answering
   const attempt = sent.failed!
   const ended = (status: number, errorCode: string, state: 'failed' | 'aborted' = 'failed'): Answered => ({
     outcome: { state, status, errorCode, responseModel: null, ttftMs: null },
@@ -107,8 +105,8 @@ function answerFailure(failure: Failure, sent: Sent, answering: Answering): Answ
     const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
     return ended(stands, relayError(stands, body, headers, sent, answering))
   }
-  const error = new GatewayError(failure.code, maskSecrets(`${failure.message}.`, secretsOf(answering)))
-  replyError(response, error, call.id, liveHeaders(call, route, sent.target, sent.n, {}))
+  const error = new GatewayError(failure.code, answering.house.mask(`${failure.message}.`))
+  replyError(response, error, call.id, headersOf({}, sent, answering))
   return ended(error.status, error.code)
 }
 
@@ -117,25 +115,23 @@ function relayError(
   status: number,
   body: Buffer,
   provider: Failure['headers'],
-  { target, n }: Sent,
+  sent: Sent,
   answering: Answering,
 ): string {
-  const { call, route, response, house } = answering
-  const headers = { ...liveHeaders(call, route, target, n, provider), 'content-type': 'application/json' }
-  const text = maskSecrets(body.toString('utf8'), secretsOf(answering))
-  const error = house.providers.get(target.provider)!.dialect.readError(text)
+  const { call, response, house } = answering
+  const headers = { ...headersOf(provider, sent, answering), 'content-type': 'application/json' }
+  const text = maskJson(body.toString('utf8'), house.mask)
+  const error = house.providers.get(sent.from.provider)!.dialect.readError(text)
   if (error) {
     replyRelayed(response, status, Buffer.from(text), headers)
     return error.code ?? 'upstream_error'
   }
-  const message = `${target.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
+  const message = `${sent.from.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
   const wrapped = new GatewayError('upstream_error', message, { status })
   replyError(response, wrapped, call.id, headers)
   return wrapped.code
 }
 
-/** Every provider's key and the caller's own: what must not be repeated to the client. */
-function secretsOf({ house, caller }: Answering): string[] {
-  const keys = [...house.providers.values()].map(({ key }) => key)
-  return [...keys, caller.key].filter((key) => key !== null)
-}
+/** The head of the answer: it names the last target tried, whoever's words the body has. */
+const headersOf = (provider: Failure['headers'], { target, sent }: Sent, { call, route, house }: Answering) =>
+  liveHeaders(call, route, target, sent, provider, house.mask)

@@ -1,6 +1,7 @@
 // Every way in which a request or a provider can be broken, a row each: the status, the one error shape, how many
 // requests reached the provider, and that the next call still works.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -307,6 +308,21 @@ const BROKEN: readonly Broken[] = [
     outcome: 'failed',
   },
   {
+    name: 'sends a 200 that says nothing',
+    script: plain(200, 'application/json', '{}'),
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'ends its stream before it began',
+    script: stream(DONE),
+    stream: true,
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
     name: 'sends an error with a 200',
     script: plain(200, 'application/json', '{"error":{"message":"slow down","code":429}}'),
     status: 429,
@@ -431,6 +447,33 @@ test('a stream that falls silent after its first event ends in a time-out that t
     [record.state, record.error_code, record.attempt_log[0].outcome],
     ['failed', 'upstream_timeout', 'timed_out'],
   )
+})
+
+test('an error event cut off without its blank line is still the provider’s error (FLOW-09)', async (t) => {
+  const last = event({ error: { message: 'quota', code: 'insufficient_quota' } }).trimEnd()
+  const house = await underTest(t, { providers: { alpha: stream(chunk({ content: 'a' }), last) } })
+  const { headers, text } = await house.chat(ask('auto', { stream: true }))
+  assert.match(text, /insufficient_quota/)
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).error_code, 'insufficient_quota')
+})
+
+test('garbage behind a request does not get between the parts of its answer', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: stream(chunk({ content: 'a' }), 100, chunk({ content: 'b' }), 60_000) },
+  })
+  const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+  const body = JSON.stringify(ask('auto', { stream: true }))
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  let text = ''
+  socket.on('data', (part) => {
+    if (text === '') socket.write('garbage\r\n\r\n')
+    text += part
+  })
+  await once(socket, 'close')
+  assert.match(text, /^HTTP\/1\.1 200 /)
+  assert.doesNotMatch(text, /HTTP\/1\.1 400/)
 })
 
 test('an event cut off without its blank line still counts when it is whole', async (t) => {

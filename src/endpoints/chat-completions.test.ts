@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   answer,
   chunk,
   DONE,
+  drained,
   event,
   fail,
+  type Script,
   stream,
   streamed,
   USAGE,
   usageChunk,
 } from '../../mocks/stand-in.ts'
-import { ask, providerKey, TWO_TARGETS, underTest } from '../under-test.ts'
+import { ask, providerKey, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
 
 const TOKENS = {
   input: 20,
@@ -336,12 +340,10 @@ test('a slow client slows the provider down instead of filling memory (FLOW-10)'
   const house = await underTest(t, {
     providers: {
       alpha: async (response) => {
-        response.setMaxListeners(0)
         response.writeHead(200, { 'content-type': 'text/event-stream' })
         for (let i = 0; i < 2_000 && !response.destroyed; i++) {
           written++
-          if (!response.write(big))
-            await new Promise((done) => response.once('drain', done).once('close', done))
+          if (!response.write(big)) await drained(response)
         }
         response.end(chunk({}, { finish_reason: 'stop' }) + DONE)
       },
@@ -374,6 +376,7 @@ test('connection refused is tried again and recorded as not sent; nobody is char
     ],
   )
   assert.deepEqual([record.attempts, record.fallbacks, record.tokens.input], [1, 1, 20])
+  assert.equal(headers.get('x-gateway-attempts'), '1')
 })
 
 test('a target that failed is passed over while it cools down, and Retry-After goes first (ROUTE-09)', async (t) => {
@@ -443,4 +446,99 @@ test('usage that was not reported is null, a reported zero is 0 (USE-04)', async
   house.upstream.alpha!.script = answer('x', { prompt_tokens: 0, completion_tokens: 0 })
   const zero = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   assert.deepEqual([zero.tokens.input, zero.tokens.output, zero.tokens.source], [0, 0, 'reported'])
+})
+
+test('a provider that repeats its key in a code, behind escapes or in a header does not get it out, nor into the record (KEEP-01, KEEP-02)', async (t) => {
+  const key = providerKey('alpha')
+  const escaped = `{"error":{"message":"key \\u0073${key.slice(1)}","type":"t","param":null,"code":"${key}"}}`
+  const house = await underTest(t, {
+    providers: {
+      alpha: (response) =>
+        response
+          .writeHead(400, { 'content-type': 'application/json', 'x-request-id': `req-${key}` })
+          .end(escaped),
+    },
+  })
+  const plain = await house.chat(ask('auto'))
+  assert.equal(plain.json.error.message, 'key ***')
+  assert.equal(plain.headers.get('x-request-id'), 'req-***')
+  const record = await house.record(plain.headers.get('x-gateway-request-id'))
+  assert.equal(record.error_code, 'upstream_error')
+  house.upstream.alpha!.script = stream(chunk({ content: 'x' }), `data: ${escaped}\n\n`)
+  const inStream = await house.chat(ask('auto', { stream: true }))
+  assert.match(inStream.text, /key \*\*\*/)
+  for (const text of [plain.text, inStream.text, JSON.stringify(record)])
+    assert.doesNotMatch(text, /alpha-secret/)
+})
+
+test('the error that is told is told of the provider that uttered it', async (t) => {
+  const page: Script = (response) => {
+    response.writeHead(500, { 'content-type': 'text/html' }).end('<h1>alpha is down</h1>')
+  }
+  const house = await underTest(t, {
+    providers: { alpha: page, beta: (response) => response.destroy() },
+    config: TWO_TARGETS,
+  })
+  const { json, headers } = await house.chat(ask('auto'))
+  assert.match(json.error.message, /^alpha answered with status 500: <h1>alpha is down/)
+  assert.equal(headers.get('x-gateway-provider'), 'beta', 'the last one tried')
+})
+
+test('a request that cannot be made closes its record all the same', async (t) => {
+  const house = await underTest(t)
+  const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+  const { status, json } = await house.chat(
+    `{"model":"auto","messages":[],"stream":true,"stream_options":{"x":${deep}}}`,
+  )
+  assert.deepEqual([status, json.error.code], [500, 'internal'])
+  const record = await house.record(json.request_id)
+  assert.deepEqual([record.state, record.attempts, record.attempt_log[0].outcome], ['failed', 0, 'not_sent'])
+  assert.equal(house.received(), 0)
+})
+
+/** A raw client that asks for a whole answer and reads only its first bytes. */
+async function halfReader(house: UnderTest) {
+  const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+  const body = JSON.stringify(ask('auto'))
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  const [head] = await once(socket, 'data')
+  socket.pause()
+  return { socket, id: /x-gateway-request-id: (\S+)/.exec(String(head))![1]! }
+}
+
+const HUGE = 'x'.repeat(30_000_000)
+
+test('a client that leaves in the middle of a whole answer is not recorded as served (LOG-06)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: answer(HUGE) } })
+  const { socket, id } = await halfReader(house)
+  socket.destroy()
+  const record = await house.record(id)
+  assert.deepEqual([record.state, record.status, record.error_code], ['aborted', 499, 'client_closed'])
+  assert.equal(record.attempt_log[0].outcome, 'answered')
+})
+
+test('a client that takes nothing is given up after the idle time', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: answer(HUGE) },
+    config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
+  })
+  const { socket, id } = await halfReader(house)
+  const record = await house.record(id)
+  assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
+  socket.destroy()
+})
+
+test('no timer is left behind by a stream that fails at once', async (t) => {
+  const trouble = event({ error: { message: 'no', code: 'no' } })
+  const house = await underTest(t, {
+    providers: { alpha: stream(trouble + chunk({ content: 'x' }) + DONE) },
+    config: 'resilience: { idle: 77s }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
+  })
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+  await house.chat(ask('alpha/model-a'))
+  const before = timers()
+  for (let i = 0; i < 20; i++) await house.chat(ask('auto', { stream: true }))
+  assert.ok(timers() < before + 10, `${timers()} timers, ${before} before`)
 })

@@ -6,7 +6,8 @@ import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
-import { type SendOptions, send } from '../providers/send.ts'
+import { type SendOptions, type Sent, send } from '../providers/send.ts'
+import type { Mask } from '../redact.ts'
 import { type Answered, answerClient } from './answer-client.ts'
 import type { CallHouse } from './house.ts'
 
@@ -24,7 +25,7 @@ export const chatCompletions = {
   async handle({ request, caller, requestId }, response, house) {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100
-    const { config, router, store, now } = house
+    const { config, router, store, mask, now } = house
     const gone = new AbortController()
     response.on('close', () => {
       if (!response.writableFinished) gone.abort()
@@ -54,30 +55,50 @@ export const chatCompletions = {
     }
 
     const asked = { text: body.text, stream: call.stream, streamOptions }
-    const sent = await send(asked, route, sendOptions(call, house, gone.signal))
-    const close = ({ attempt, outcome }: Answered) =>
+    let sent: Sent | null = null
+    try {
+      sent = await send(asked, route, sendOptions(call, house, gone.signal))
+      close(sent, await answerClient(sent, { call, route, response, house, streamOptions, elapsed }))
+    } catch (thrown) {
+      // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
+      gone.abort()
+      close(sent, sent ? FAULT_AFTER : FAULT_BEFORE)
+      throw thrown
+    }
+
+    function close(sent: Sent | null, { attempt, outcome }: Answered): void {
+      const last = {
+        ...(sent?.failed ?? attempt),
+        n: sent?.n ?? 1,
+        target: sent?.target ?? route!.candidates[0],
+      }
       store.write({
         kind: 'close',
         id: call.id,
         at: now(),
-        sent: sent.sent,
-        ended: { ...(sent.failed ?? attempt), n: sent.n, target: sent.target },
-        outcome: { ...outcome, latencyMs: elapsed(), tokens: sent.unknownSpend ? null : attempt.tokens },
+        sent: sent?.sent ?? 0,
+        ended: masked(last, mask),
+        outcome: {
+          ...masked(outcome, mask),
+          responseModel: outcome.responseModel && mask(outcome.responseModel),
+          latencyMs: elapsed(),
+          tokens: sent?.unknownSpend ? null : attempt.tokens,
+        },
       })
-    try {
-      close(await answerClient(sent, { call, route, response, house, caller, streamOptions, elapsed }))
-    } catch (thrown) {
-      close(UNANSWERED) // a fault of our own, after the provider was paid: that too is on record
-      throw thrown
     }
   },
 } satisfies CallEndpoint<CallHouse>
 
-/** What is recorded when the gateway itself fails to pass an answer on. */
-const UNANSWERED: Answered = {
+/** What is recorded when the gateway itself fails: before its request left, and after. */
+const FAULT_AFTER: Answered = {
   outcome: { state: 'failed', status: 500, errorCode: 'internal', responseModel: null, ttftMs: null },
-  attempt: { outcome: 'answered', status: null, errorCode: 'internal', tokens: null },
+  attempt: { outcome: 'unknown', status: null, errorCode: 'internal', tokens: null },
 }
+const FAULT_BEFORE: Answered = { ...FAULT_AFTER, attempt: { ...FAULT_AFTER.attempt, outcome: 'not_sent' } }
+
+/** A provider may put anything into the code of an error, its key too. */
+const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>
+  end.errorCode === null ? end : { ...end, errorCode: mask(end.errorCode) }
 
 function validate({ json }: JsonBody): z.output<typeof schema> {
   const parsed = schema.safeParse(json)
@@ -94,7 +115,7 @@ function unknownModel(model: string): GatewayError {
 
 /** How this call is sent: its limits, and what is recorded and remembered on the way. */
 function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptions {
-  const { config, router, store, providers, now } = house
+  const { config, router, store, providers, mask, now } = house
   const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
   return {
     providers,
@@ -103,10 +124,10 @@ function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptio
     cooldown,
     gone,
     onFailure: router.cool,
-    async onAttempt({ n, target, fallbacks, before }) {
-      const ended = { ...before.end, n: n - 1, target: before.target }
+    async onAttempt({ n, target, fallbacks, sent, before }) {
+      const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
       try {
-        await store.write({ kind: 'next', id: call.id, at: now(), ended, target, fallbacks })
+        await store.write({ kind: 'next', id: call.id, at: now(), ended, target, fallbacks, sent })
         return true
       } catch {
         return false // not recorded, so not made; the client gets what the attempts so far gave

@@ -1,6 +1,7 @@
 // What endpoints work with. The two houses differ in one thing: only a call endpoint can reach a provider.
 import type { Config } from '../config.ts'
 import type { Provider } from '../providers/send.ts'
+import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
 import type { CallLogs } from '../store/call-logs.ts'
 import type { Store } from '../store/store.ts'
@@ -18,6 +19,8 @@ export interface CallHouse {
   readonly router: Router
   readonly store: Store
   readonly providers: ReadonlyMap<string, Provider>
+  /** Takes the providers' keys out of a text. */
+  readonly mask: Mask
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }

@@ -3,13 +3,14 @@
 import type { ServerResponse } from 'node:http'
 import type { EventStream, ProviderError, Reading, StreamEnd, Tokens } from '../call.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import { maskSecrets } from '../redact.ts'
+import { type Mask, maskJson } from '../redact.ts'
+import { delivered } from './reply.ts'
 
 export interface RelayOptions {
   /** The client did not ask for usage, so an event that holds nothing else is not passed on. */
   readonly withholdUsage: boolean
-  /** What must not reach the client, should the provider repeat it in an error. */
-  readonly secrets: readonly string[]
+  /** Takes out what must not reach the client, should the provider repeat it in an error. */
+  readonly mask: Mask
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   readonly requestId: string
@@ -30,10 +31,20 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
 }
 
 /** The head must have been written. Resolves when the client has everything, or has gone; never rejects. */
-export function relayStream(
+export async function relayStream(
   response: ServerResponse,
   stream: EventStream,
   options: RelayOptions,
+): Promise<Relayed> {
+  const relayed = await pump(response, stream, options)
+  if (relayed.state !== 'completed' || (await delivered(response, options.idle))) return relayed
+  return { ...relayed, state: 'aborted', errorCode: 'client_closed' }
+}
+
+function pump(
+  response: ServerResponse,
+  stream: EventStream,
+  { withholdUsage, mask, idle, requestId }: RelayOptions,
 ): Promise<Relayed> {
   const { promise, resolve } = Promise.withResolvers<Relayed>()
   let model: string | null = null
@@ -41,11 +52,9 @@ export function relayStream(
   let error: ProviderError | null = null
   let finished = false
   let over = false
-  let stuck: NodeJS.Timeout | undefined
 
   const settle = (state: Relayed['state'], errorCode: string | null) => {
     over = true
-    clearTimeout(stuck)
     response.off('drain', goOn)
     resolve({ state, errorCode, model, tokens })
   }
@@ -55,30 +64,26 @@ export function relayStream(
     error ??= reading.error
     finished ||= reading.finished
   }
-
   const goOn = () => {
-    clearTimeout(stuck)
+    response.setTimeout(0)
     stream.resume()
   }
   response.on('drain', goOn)
+  response.on('timeout', () => response.destroy()) // armed while the client takes nothing
 
   stream.flow({
     event(bytes, reading) {
       if (over) return true // nothing follows the end mark
       note(reading)
-      if (reading.usageOnly && options.withholdUsage) return true
-      const safe = reading.error ? Buffer.from(maskSecrets(bytes.toString('utf8'), options.secrets)) : bytes
-      const room = response.write(safe)
+      if (reading.usageOnly && withholdUsage) return true
+      const room = response.write(reading.error ? masked(bytes, mask) : bytes)
       if (reading.done) {
         response.end()
         settle(error ? 'failed' : 'completed', error && codeOf(error))
         stream.resume() // what may still come is read and dropped, so that the connection can be used again
         return true
       }
-      if (!room) {
-        clearTimeout(stuck)
-        stuck = setTimeout(() => response.destroy(), options.idle)
-      }
+      if (!room) response.setTimeout(idle)
       return room
     },
     end(how) {
@@ -90,13 +95,18 @@ export function relayStream(
       }
       const [code, message] = BROKEN[how]
       // The event tells clients that read errors, the missing end of the body tells all others.
-      response.write(`data: ${new GatewayError(code, message).body(options.requestId)}\n\n`, () =>
-        response.destroy(),
-      )
+      response.setTimeout(idle)
+      response.write(`data: ${new GatewayError(code, message).body(requestId)}\n\n`, () => response.destroy())
       settle('failed', code)
     },
   })
   return promise
 }
+
+/** An error event without secrets: the data of each line is JSON, or is masked as text. */
+const masked = (bytes: Buffer, mask: Mask): Buffer =>
+  Buffer.from(
+    bytes.toString('utf8').replace(/^(data: ?)(.*)$/gm, (_, field, data) => field + maskJson(data, mask)),
+  )
 
 const codeOf = (error: ProviderError): string => error.code ?? 'upstream_error'

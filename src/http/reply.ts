@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { Call, Route, Target } from '../call.ts'
 import type { GatewayError } from '../errors.ts'
+import type { Mask } from '../redact.ts'
 
 /** Sends JSON; without a body where the method is HEAD. */
 export function replyJson(
@@ -32,6 +33,18 @@ export function replyRelayed(
   response.end(body)
 }
 
+/**
+ * Resolves when the client has taken a whole answer (true), or has gone (false). A client that takes nothing for
+ * `idle` ms is given up; Node's socket timer knows progress inside one large write.
+ */
+export async function delivered(response: ServerResponse, idle: number): Promise<boolean> {
+  if (!response.writableFinished && !response.destroyed) {
+    if (response.writableLength > 0) response.setTimeout(idle, () => response.destroy())
+    await new Promise((resolve) => response.once('close', resolve))
+  }
+  return response.writableFinished
+}
+
 /** Sends an error in the one shape of the contract, or ends the connection when an answer has already begun. */
 export function replyError(
   response: ServerResponse,
@@ -54,16 +67,17 @@ export function liveHeaders(
   call: Call,
   route: Route,
   target: Target,
-  attempts: number,
+  sent: number,
   provider: IncomingHttpHeaders,
+  mask: Mask,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
-  for (const name in provider) if (RELAYED.test(name)) headers[name] = provider[name]
+  for (const name in provider) if (RELAYED.test(name)) headers[name] = mask(String(provider[name]))
   headers['x-gateway-request-id'] = call.id
   headers['x-gateway-provider'] = encodeHeader(target.provider)
   headers['x-gateway-model'] = encodeHeader(target.model)
   headers['x-gateway-strategy'] = route.strategy
-  headers['x-gateway-attempts'] = attempts
+  headers['x-gateway-attempts'] = sent
   headers['x-gateway-cache'] = 'BYPASS'
   if (call.sessionId !== null) headers['x-gateway-session-id'] = encodeHeader(call.sessionId)
   return headers

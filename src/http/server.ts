@@ -47,14 +47,14 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     try {
       if (!open) {
         guard(request)
-        refuseKeyInUrl(request.search)
+        refuseKeyInUrl(request.query)
       }
       const caller = open ? ANYBODY : authenticate(request)
       const rest = request.params['*'] ?? ''
       await handler({ request, caller, requestId, rest }, response)
     } catch (thrown) {
       const error = asGatewayError(thrown)
-      if (error.code === 'internal') onInternalError(thrown, requestId)
+      if (error.cause !== undefined) onInternalError(error.cause, requestId)
       replyError(response, error, requestId)
     }
   }
@@ -113,8 +113,8 @@ function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.o
 }
 
 /** A key in a URL ends in histories and logs, so it is not even looked at. */
-function refuseKeyInUrl(search: string | null): void {
-  if (search && /[?&](api[-_]?key|key|(access[-_]?)?token)=/i.test(search))
+function refuseKeyInUrl(query: Record<string, unknown>): void {
+  if (Object.keys(query).some((name) => /^(api[-_]?key|key|(access[-_]?)?token)$/i.test(name)))
     throw new GatewayError(
       'invalid_request',
       'A key in the URL is refused; send it as `Authorization: Bearer KEY`, and replace it, for it may have been logged.',
@@ -128,7 +128,9 @@ const BROKEN: Record<string, [number, string]> = {
 
 /** A request that is not even HTTP never reaches a handler; Node hands over the bare socket. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) {
+  // Node keeps the response that is being written there; nothing may be written between its parts.
+  const running = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
+  if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
     socket.destroy()
     return
   }
@@ -140,5 +142,6 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
   })
   socket.end(
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    () => socket.destroy(),
   )
 }

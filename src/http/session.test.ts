@@ -19,6 +19,8 @@ const ROWS: readonly [string, IncomingHttpHeaders, Record<string, unknown>, stri
   ['affinity', { 'x-session-affinity': 'y' }, {}, 'y'],
   ['metadata as JSON', {}, { metadata: { user_id: '{"session_id":"m"}' } }, 'm'],
   ['metadata with a suffix', {}, { metadata: { user_id: 'user_1_account_2_session_0f3c' } }, '0f3c'],
+  ['metadata with two suffixes', {}, { metadata: { user_id: 'a_session_b_session_c' } }, 'c'],
+  ['metadata of 4 MB, at once', {}, { metadata: { user_id: `${'_session_'.repeat(450_000)}\n` } }, null],
   ['metadata with neither', {}, { metadata: { user_id: 'somebody' }, prompt_cache_key: 'k' }, 'k'],
   ['metadata that is no object', {}, { metadata: 'text', prompt_cache_key: 'k' }, 'k'],
   ['a cache key', {}, { prompt_cache_key: 'k' }, 'k'],

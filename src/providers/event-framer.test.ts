@@ -49,3 +49,14 @@ test('each event is given out as soon as its blank line is there', () => {
 test('a stream that ends early leaves its rest', () => {
   assert.deepEqual(frame('data: 1\n\ndata: 2'), ['data: 1\n\n', 'data: 2'])
 })
+
+test('an event of 8 MB in chunks of 1 kB takes time in proportion to its size', () => {
+  const framer = new EventFramer()
+  const line = Buffer.alloc(1024, 'x')
+  const before = performance.now()
+  for (let i = 0; i < 8 * 1024; i++) assert.equal(framer.push(line).length, 0)
+  const [event] = framer.push(Buffer.from('\n\n'))
+  assert.equal(event!.length, 8 * 2 ** 20 + 2)
+  const ms = performance.now() - before
+  assert.ok(ms < 2_000, `${ms} ms; quadratic, it took 8 seconds`)
+})

@@ -80,13 +80,16 @@ function tokensOf(usage: Json): Tokens {
   }
 }
 
+/** What may stand in a record as the code of an error; anything else is text, and text may hold anything. */
+const CODE = /^[\w.-]{1,64}$/
+
 /** `error` as an object, or as the bare text that some providers send. */
 function errorOf(error: unknown): ProviderError {
-  const code = member(error, 'code') ?? member(error, 'type')
+  const code = [member(error, 'code'), member(error, 'type')].find((each) => each != null)
   const message = member(error, 'message') ?? error
   return {
     message: typeof message === 'string' ? message : JSON.stringify(message),
-    code: typeof code === 'string' || typeof code === 'number' ? String(code) : null,
+    code: typeof code === 'number' || (typeof code === 'string' && CODE.test(code)) ? String(code) : null,
     status: typeof code === 'number' && code >= 400 && code < 600 ? code : null,
   }
 }

@@ -38,6 +38,8 @@ export interface NextAttempt {
   readonly target: Target
   /** Changes of target so far, this one included. */
   readonly fallbacks: number
+  /** Attempts before this one whose request left. */
+  readonly sent: number
   readonly before: { readonly target: Target; readonly end: AttemptEnd }
 }
 
@@ -52,11 +54,13 @@ export interface Sent {
   readonly unknownSpend: boolean
   /** The answer; or, when every target failed, the last thing that a provider answered. */
   readonly answer: Whole | (Streaming & { readonly exchange: Exchange }) | Failure
+  /** Whose answer it is: not always the last one's. */
+  readonly from: Target
   /** How the last attempt failed; null when it did not. */
   readonly failed: AttemptEnd | null
 }
 
-/** Tries the candidates in order. Never rejects. */
+/** Tries the candidates in order. Rejects only when a request cannot be made at all, before it is sent. */
 export async function send(asked: Asked, route: Route, options: SendOptions): Promise<Sent> {
   let n = 0
   let sent = 0
@@ -64,14 +68,14 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
   let unknownSpend = false
   let tried = route.candidates[0]
   let last: Failure | null = null
-  let best: Failure | null = null
+  let best: { answer: Failure; from: Target } | null = null
 
   walk: for (const target of route.candidates) {
     for (let tries = 1 + options.retries; tries > 0; tries--) {
       if (last) {
         if (target !== tried) fallbacks++
         const before = { target: tried, end: endOf(last) }
-        if (!(await options.onAttempt({ n: n + 1, target, fallbacks, before }))) break walk
+        if (!(await options.onAttempt({ n: n + 1, target, fallbacks, sent, before }))) break walk
         unknownSpend ||= mayHaveSpent(last)
       }
       n++
@@ -79,36 +83,35 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
       const { exchange, verdict } = await attempt(asked, target, options)
       const answer = judge(verdict, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') sent++
-      const done = { n, target, sent, unknownSpend, failed: null }
+      const done = { n, target, from: target, sent, unknownSpend, failed: null }
       if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
       if (answer.kind === 'whole') return { ...done, answer }
 
       last = answer
       // What a provider said tells a client more than what we can say about a lost connection.
-      if (answer.status !== null || best?.status == null) best = answer
+      if (answer.status !== null || best?.answer.status == null) best = { answer, from: target }
       if (answer.code === 'client_closed') break walk
       options.onFailure(target, retryAfterMs(answer) ?? options.cooldown)
       if (answer.outcome !== 'not_sent') break
     }
   }
-  const answer = last!.code === 'client_closed' ? last! : best!
-  return { n, target: tried, sent, unknownSpend, answer, failed: endOf(last!) }
+  const told = last!.code === 'client_closed' ? { answer: last!, from: tried } : best!
+  return { n, target: tried, sent, unknownSpend, ...told, failed: endOf(last!) }
 }
 
 async function attempt(asked: Asked, target: Target, options: SendOptions) {
   const { dialect, dispatcher, origin, basePath, key } = options.providers.get(target.provider)!
   const { gone, limits } = options
+  const { path, headers, body } = dialect.request(asked, target.model, { basePath, key })
   const exchange = new Exchange(dialect, limits, asked.stream)
   const abort = () => exchange.abort()
   gone.addEventListener('abort', abort)
   if (gone.aborted) abort()
-  else {
-    const { path, headers, body } = dialect.request(asked, target.model, { basePath, key })
+  else
     dispatcher.dispatch(
       { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       exchange,
     )
-  }
   const verdict = await exchange.verdict
   if (verdict.kind !== 'stream') gone.removeEventListener('abort', abort)
   return { exchange, verdict }

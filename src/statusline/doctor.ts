@@ -1,7 +1,7 @@
 // `doctor`: why is there no line? Looks at the settings, runs the command as the client would, and asks the gateway.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { maskSecrets } from '../redact.ts'
+import { createMask } from '../redact.ts'
 import { commandOf, readSettings } from './client-settings.ts'
 import { gatewaySource } from './gateway-source.ts'
 import { findKey } from './key.ts'
@@ -74,7 +74,7 @@ function runFinding(command: string, { env, sessionId }: Examined): Promise<Find
     child.on('close', (code) => {
       child.stdin.destroy()
       const ok = code === 0 && stdout.trim() !== ''
-      const reason = maskSecrets(stderr.trim(), env.WAYBILL_KEY ? [env.WAYBILL_KEY] : [])
+      const reason = createMask(env.WAYBILL_KEY ? [env.WAYBILL_KEY] : [])(stderr.trim())
       const said = ok ? stdout.trimEnd() : 'blank: the client shows nothing for an exit code or an empty line'
       const took = `${Math.round(performance.now() - began)} ms, exit ${code}`
       resolve({

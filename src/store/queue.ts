@@ -14,7 +14,7 @@ interface Waiting {
 /** How long a closing write waits for company, ms: nobody waits for it, and the next call takes it along. */
 const LINGER_MS = 10
 
-/** How long what failed waits before it is tried again, ms. */
+/** How long a closing write that failed waits before it is tried again, ms. */
 const RETRY_MS = 250
 
 /**
@@ -23,18 +23,23 @@ const RETRY_MS = 250
  */
 export class WriteQueue {
   readonly #commit: Commit
+  readonly #onFailure: (message: string) => void
   #waiting: Waiting[] = []
+  /** Closing writes that failed, until they are tried again. */
+  #failed: Waiting[] = []
   #linger: NodeJS.Timeout | undefined
+  #retry: NodeJS.Timeout | undefined
   #running: Promise<void> | null = null
   #failure: string | null = null
   #closing = false
-  #abandoned = false
 
-  constructor(commit: Commit) {
+  /** `onFailure` hears of it when writing begins to fail. */
+  constructor(commit: Commit, onFailure: (message: string) => void = () => {}) {
     this.#commit = commit
+    this.#onFailure = onFailure
   }
 
-  /** Why the last batch failed; null when it did not. */
+  /** Why writes fail just now; null when they do not. */
   get failure(): string | null {
     return this.#failure
   }
@@ -46,18 +51,25 @@ export class WriteQueue {
     })
   }
 
-  /** Commits everything that was added; what cannot be within `graceMs` is given up. */
+  /** Commits everything that was added; what cannot be within `graceMs` is given up. Nothing may be added afterwards. */
   async drain(graceMs: number): Promise<void> {
+    const deadline = Date.now() + graceMs
     this.#closing = true
-    const giveUp = setTimeout(() => {
-      this.#abandoned = true
-    }, graceMs)
-    for (this.#schedule(); this.#running; ) await this.#running
-    clearTimeout(giveUp)
+    do {
+      this.#schedule()
+      await this.#running
+      if (this.#failed.length > 0) await sleep(Math.min(RETRY_MS, deadline - Date.now()))
+    } while (this.#pending && Date.now() < deadline)
+    clearTimeout(this.#retry)
+    clearTimeout(this.#linger)
+  }
+
+  get #pending(): boolean {
+    return this.#running !== null || this.#waiting.length > 0 || this.#failed.length > 0
   }
 
   #schedule(): void {
-    if (this.#running || this.#abandoned || this.#waiting.length === 0) return
+    if (this.#running || this.#waiting.length === 0) return
     if (this.#closing || this.#waiting.some(isOpening)) this.#start()
     else this.#linger ??= setTimeout(() => this.#start(), LINGER_MS)
   }
@@ -72,23 +84,44 @@ export class WriteQueue {
   async #run(): Promise<void> {
     const batch = this.#waiting
     this.#waiting = []
+    const error = await this.#write(batch)
+    if (error && !this.#failure) this.#onFailure(error)
+    this.#failure = error
+    this.#running = null
+    this.#schedule()
+  }
+
+  /** Writes a batch; when that fails, each of its writes alone, so that one that cannot be written holds up no other. */
+  async #write(batch: Waiting[]): Promise<string | null> {
     try {
       await this.#commit(batch.map(({ write }) => write))
-      this.#failure = null
-      this.#running = null
       for (const { resolve } of batch) resolve()
+      return null
     } catch (error) {
-      this.#failure = (error as Error).message
-      for (const waiting of batch) if (isOpening(waiting)) waiting.reject(error as Error)
-      this.#waiting = [...batch.filter((waiting) => !isOpening(waiting)), ...this.#waiting]
-      await sleep(RETRY_MS)
-      this.#running = null
+      const [only, ...others] = batch
+      if (others.length > 0) {
+        let last: string | null = null
+        for (const each of batch) last = (await this.#write([each])) ?? last
+        return last
+      }
+      if (isOpening(only!)) only!.reject(error as Error)
+      else this.#tryLater(only!)
+      return (error as Error).message
     }
-    this.#schedule()
+  }
+
+  #tryLater(waiting: Waiting): void {
+    this.#failed.push(waiting)
+    this.#retry ??= setTimeout(() => {
+      this.#retry = undefined
+      this.#waiting.push(...this.#failed)
+      this.#failed = []
+      this.#schedule()
+    }, RETRY_MS)
   }
 }
 
 /** Writes that must be on disk before bytes leave for a provider. */
 const isOpening = ({ write }: Waiting): boolean => write.kind === 'open' || write.kind === 'next'
 
-const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { streamed } from '../../mocks/stand-in.ts'
+import { answer, chunk, stream, streamed } from '../../mocks/stand-in.ts'
 import { ask, providerKey, temporaryDirectory, underTest } from '../under-test.ts'
 import { databaseFile, StoreError } from './open.ts'
 import { WriteQueue } from './queue.ts'
@@ -136,6 +136,53 @@ test('the writes of one turn are committed together, in order, one batch at a ti
   await write('close', 'f')
   assert.ok(performance.now() - before < 500)
   assert.deepEqual(batches[2], ['f'])
+})
+
+test('a closing write that can never succeed holds up no other', async () => {
+  const written: string[] = []
+  const queue = new WriteQueue(async (batch) => {
+    if (batch.some((write) => (write as { id: string }).id === 'poison')) throw new Error('datatype mismatch')
+    written.push(...batch.map((write) => (write as { id: string }).id))
+  })
+  const write = (kind: Write['kind'], id: string) => queue.add({ kind, id } as Write)
+  void write('close', 'poison')
+  await Promise.all([write('next', 'a'), write('close', 'b')])
+  await sleep(300)
+  await write('next', 'c')
+  assert.deepEqual(written, ['a', 'b', 'c'])
+  await queue.drain(10)
+})
+
+test('token counts that cannot be are not reported, and do no harm', async (t) => {
+  const usage = { prompt_tokens: 12.5, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 1e20 } }
+  const house = await underTest(t, { providers: { alpha: answer('x', usage) } })
+  const first = await house.chat(ask('auto'))
+  const { tokens } = await house.record(first.headers.get('x-gateway-request-id'))
+  assert.deepEqual([tokens.input, tokens.output, tokens.cached_input], [null, null, null])
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+})
+
+test('closing the gateway while calls are open records how they ended (LIFE-02)', async (t) => {
+  const data = temporaryDirectory(t)
+  const house = await underTest(t, { providers: { alpha: stream(chunk({ content: 'a' }), 60_000) }, data })
+  const streaming = await fetch(`${house.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ask('auto', { stream: true })),
+  })
+  house.upstream.alpha!.script = () => {} // and one that waits for its answer
+  const waiting = house.chat(ask('auto')).catch(() => null)
+  while (house.received() < 2) await sleep(5)
+  await house.gateway.close(100)
+  await waiting
+  await streaming.text().catch(() => null)
+  const store = await openStore(options(data))
+  const { data: records } = store.calls.list({}, { limit: 10 })
+  await store.close()
+  assert.deepEqual(
+    records.map((record) => record.state),
+    ['aborted', 'aborted'],
+  )
 })
 
 test('what cannot be written is tried again, and given up when the time for it is over', async () => {

@@ -1,5 +1,6 @@
 // The store as the gateway sees it: write what happens to a call, read what happened to calls.
 // Writes go to a thread of their own; reads use a connection that cannot write.
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { Pricing } from '../pricing.ts'
@@ -19,7 +20,7 @@ export interface Store {
   readonly calls: CallLogs
   /** Why the store cannot be written to right now; null when it can. */
   readonly failure: string | null
-  /** Commits what is waiting (for at most `graceMs`), then gives the directory free. */
+  /** Waits for the end of open calls and commits it, for at most `graceMs`; then gives the directory free. */
   close(graceMs?: number): Promise<void>
 }
 
@@ -29,10 +30,18 @@ export interface StoreOptions {
   readonly pricing: Pricing
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Hears of it when the record cannot be written any more. */
+  readonly onFailure?: (message: string) => void
 }
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
-export async function openStore({ directory, durability, pricing, now }: StoreOptions): Promise<Store> {
+export async function openStore({
+  directory,
+  durability,
+  pricing,
+  now,
+  onFailure,
+}: StoreOptions): Promise<Store> {
   const release = claim(directory, now())
   const file = databaseFile(directory)
   const worker = startWriter({ file, durability, pricing })
@@ -42,17 +51,31 @@ export async function openStore({ directory, durability, pricing, now }: StoreOp
     release()
     throw new StoreError(`cannot write to ${file}: ${(cause as Error).message}`, { cause })
   }
-  const queue = new WriteQueue(worker.commit)
+  const queue = new WriteQueue(worker.commit, onFailure)
+  let open = 0
   const reader = new Database(file, { readonly: true, fileMustExist: true })
 
   return {
-    write: (write) => queue.add(write),
+    async write(write) {
+      if (write.kind === 'close') open--
+      if (write.kind !== 'open') return queue.add(write)
+      open++
+      try {
+        await queue.add(write)
+      } catch (error) {
+        open--
+        throw error
+      }
+    },
     calls: openCallLogs(reader),
     get failure() {
       return queue.failure
     },
     async close(graceMs = 5_000) {
-      await queue.drain(graceMs)
+      const deadline = Date.now() + graceMs
+      // A call whose connection was cut a moment ago is about to write its end.
+      while (open > 0 && Date.now() < deadline) await sleep(5)
+      await queue.drain(Math.max(1, deadline - Date.now()))
       reader.close() // first, because the last connection to close takes the write-ahead log with it
       await worker.stop()
       release()

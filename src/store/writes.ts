@@ -25,6 +25,8 @@ export type Write =
       readonly ended: EndedAttempt
       readonly target: Target
       readonly fallbacks: number
+      /** Requests that have left so far. */
+      readonly sent: number
     }
   | { readonly kind: 'streaming'; readonly id: string; readonly ttftMs: number }
   | {
@@ -118,10 +120,10 @@ export function prepareWrites(db: Database, price: Pricer): (write: Write) => vo
         return
       }
       case 'next': {
-        const { id, at, ended, target, fallbacks } = write
+        const { id, at, ended, target, fallbacks, sent } = write
         end(id, at, ended)
         openAttempt.run(id, ended.n + 1, target.provider, target.model, at)
-        resolveAgain.run(target.provider, target.model, target.tier, ended.n + 1, fallbacks, id)
+        resolveAgain.run(target.provider, target.model, target.tier, sent + 1, fallbacks, id)
         return
       }
       case 'streaming':
