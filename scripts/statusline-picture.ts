@@ -11,7 +11,7 @@ const RECORD = {
   requested_model: 'auto',
   resolved_provider: 'groq',
   resolved_model: 'openai/gpt-oss-120b',
-  strategy: 'cheapest',
+  strategy: 'round-robin',
   state: 'completed',
   latency_ms: 812,
   cost_usd: 0.0004,

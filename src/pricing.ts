@@ -34,35 +34,93 @@ const UNKNOWN: Cost = { usd: null, price: null }
 /** The cost of an attempt that ended at `at` (ms since the epoch), for prices that change with the time. */
 export type Pricer = (target: Pick<Target, 'provider' | 'model'>, tokens: Tokens | null, at: number) => Cost
 
-/** A pricer remembers which entry of the price table a target has, so that a call costs microseconds. */
+/** What is remembered of a target: its entry in the price table, and its rates where they are always the same. */
+interface Entry {
+  readonly provider: Provider
+  readonly flat: {
+    readonly perToken: Record<'input' | 'cached' | 'written' | 'output', number>
+    readonly price: Cost['price']
+  } | null
+}
+
+/** A pricer remembers what it found for a target, so that a call costs a microsecond, not twenty. */
 export function createPricer(pricing: Pricing): Pricer {
-  const entries = new Map<string, Provider | null>()
+  const entries = new Map<string, Entry | null>()
 
   return (target, tokens, at) => {
     if (tokens?.input == null || tokens.output == null) return UNKNOWN
     const id = targetId(target)
     let entry = entries.get(id)
     if (entry === undefined) {
-      entry = find(target, pricing)
+      const provider = find(target, pricing)
+      entry = provider && {
+        provider,
+        flat: flatRates(provider, target.model, pricing.own[id] ? 'config' : 'genai-prices'),
+      }
       if (entries.size > 10_000) entries.clear() // direct ids are the clients' to choose
       entries.set(id, entry)
     }
     if (entry === null) return UNKNOWN
-    const usage = {
-      input_tokens: tokens.input,
-      output_tokens: tokens.output,
-      cache_read_tokens: tokens.cached_input ?? 0,
-      cache_write_tokens: tokens.cache_write ?? 0,
+    const { input, output, cached_input: cached, cache_write: written } = tokens
+    const fresh = input - (cached ?? 0) - (written ?? 0)
+    if (fresh < 0) return UNKNOWN // counts that contradict each other
+    if (entry.flat) {
+      const { perToken: rate, price } = entry.flat
+      const usd =
+        fresh * rate.input +
+        (cached ?? 0) * rate.cached +
+        (written ?? 0) * rate.written +
+        output * rate.output
+      return { usd, price }
     }
-    try {
-      const result = calcPrice(usage, target.model, { provider: entry, timestamp: new Date(at) })
-      if (!result) return UNKNOWN
-      const source = pricing.own[id] ? 'config' : 'genai-prices'
-      return { usd: result.total_price, price: { source, model: result.model.id, rates: result.model_price } }
-    } catch {
-      return UNKNOWN // counts that contradict each other, such as more cached tokens than input
-    }
+    return costOf(
+      entry.provider,
+      target.model,
+      { input, output, cached: cached ?? 0, written: written ?? 0 },
+      new Date(at),
+    )
   }
+}
+
+interface Counts {
+  readonly input?: number
+  readonly output?: number
+  readonly cached?: number
+  readonly written?: number
+}
+
+function costOf(
+  provider: Provider,
+  model: string,
+  { input = 0, output = 0, cached = 0, written = 0 }: Counts,
+  timestamp: Date,
+  source: 'config' | 'genai-prices' = 'genai-prices',
+): Cost {
+  const usage = {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_tokens: cached,
+    cache_write_tokens: written,
+  }
+  const result = calcPrice(usage, model, { provider, timestamp })
+  return result
+    ? { usd: result.total_price, price: { source, model: result.model.id, rates: result.model_price } }
+    : UNKNOWN
+}
+
+/** The library's cost of a million of each kind, as a rate; null where a price has tiers or depends on the time. */
+function flatRates(provider: Provider, model: string, source: 'config' | 'genai-prices'): Entry['flat'] {
+  const prices = provider.models[0]!.prices
+  if (Array.isArray(prices) || !Object.values(prices).every((rate) => typeof rate === 'number')) return null
+  const million = 1_000_000
+  const rate = (counts: Counts) => (costOf(provider, model, counts, new Date()).usd ?? 0) / million
+  const perToken = {
+    input: rate({ input: million }),
+    output: rate({ output: million }),
+    cached: rate({ input: million, cached: million }),
+    written: rate({ input: million, written: million }),
+  }
+  return { perToken, price: costOf(provider, model, {}, new Date(), source).price }
 }
 
 /** The price table reduced to the one model of this target: by the operator, the address, or the provider's name. */

@@ -38,10 +38,10 @@ export function replyRelayed(
  * `idle` ms is given up; Node's socket timer knows progress inside one large write.
  */
 export async function delivered(response: ServerResponse, idle: number): Promise<boolean> {
-  if (!response.writableFinished && !response.destroyed) {
-    if (response.writableLength > 0) response.setTimeout(idle, () => response.destroy())
-    await new Promise((resolve) => response.once('close', resolve))
-  }
+  if (response.destroyed) return response.writableFinished
+  if (response.writableLength === 0) return true // all of it is with the operating system
+  response.setTimeout(idle, () => response.destroy())
+  await new Promise((resolve) => response.once('close', resolve))
   return response.writableFinished
 }
 

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { calcPrice } from '@pydantic/genai-prices'
+import fc from 'fast-check'
+import { createPricer } from './pricing.ts'
+
+const price = createPricer({
+  baseUrls: {
+    openai: 'https://api.openai.com/v1',
+    deepseek: 'https://api.deepseek.com',
+    groq: 'http://127.0.0.1:1',
+  },
+  own: { 'openai/mine': { input: 2, output: 8, cached_input: 0.5 } },
+})
+const tokens = (input: number | null, output: number | null, cached_input: number | null = null) => ({
+  input,
+  output,
+  cached_input,
+  cache_write: null,
+  reasoning: null,
+})
+
+for (const [provider, model] of [
+  ['openai', 'gpt-5-mini'],
+  ['openai', 'gpt-4o'],
+  ['deepseek', 'deepseek-chat'],
+  ['groq', 'openai/gpt-oss-120b'],
+  ['openai', 'gpt-5.4'],
+] as const)
+  test(`${provider}/${model} costs what the price table says, whatever the counts (USE-05, USE-06)`, () => {
+    fc.assert(
+      fc.property(
+        fc.nat(2_000_000),
+        fc.nat(200_000),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (input, output, part) => {
+          const cached = Math.floor(input * part)
+          const at = Date.UTC(2026, 10, 21)
+          const expected = calcPrice(
+            { input_tokens: input, output_tokens: output, cache_read_tokens: cached, cache_write_tokens: 0 },
+            model,
+            { providerId: provider, timestamp: new Date(at) },
+          )!
+          const { usd, price: used } = price({ provider, model }, tokens(input, output, cached), at)
+          assert.ok(
+            Math.abs(usd! - expected.total_price) <= 1e-9 * Math.max(1, expected.total_price),
+            `${usd}, ${expected.total_price}`,
+          )
+          assert.deepEqual(used?.rates, expected.model_price)
+        },
+      ),
+    )
+  })
+
+test('the operator’s own price goes before the table', () => {
+  const { usd, price: used } = price(
+    { provider: 'openai', model: 'mine' },
+    tokens(1_000_000, 1_000_000, 500_000),
+    0,
+  )
+  assert.ok(Math.abs(usd! - (1 + 0.25 + 8)) < 1e-9)
+  assert.equal(used?.source, 'config')
+})
+
+test('what is not known, or contradicts itself, has no cost', () => {
+  for (const [model, counts] of [
+    ['gpt-5-mini', tokens(null, 5)],
+    ['gpt-5-mini', tokens(5, null)],
+    ['gpt-5-mini', tokens(5, 5, 6)],
+    ['no-such-model', tokens(5, 5)],
+  ] as const)
+    assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
+})
