@@ -36,7 +36,7 @@ const EXAMPLES: [string, View][] = [
   ['the gateway is silent', view({}, { age: '3 min ago' })],
   ['nothing is known', view({}, { facts: null, note: 'the gateway is not there' })],
 ]
-const [ROW, HALF, LEFT] = [26, 790, 200]
+const [ROW, HALF, LEFT] = [26, 830, 200]
 const PAPERS = [
   { back: '#ffffff', ink: '#24292f', faint: '#6e7781' },
   { back: '#0d1117', ink: '#e6edf3', faint: '#8b949e' },

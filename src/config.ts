@@ -1,5 +1,6 @@
 // File + environment -> a frozen Config, and the secrets, which are held apart from what may be printed.
 // The only file that reads waybill.yaml or looks at environment variables. Errors name line, path and remedy.
+// Over 250 lines, because half of it is the schema, and the schema is the reference of every setting.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { LineCounter, parseDocument } from 'yaml'
