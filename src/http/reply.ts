@@ -40,9 +40,15 @@ export function replyRelayed(
 export async function delivered(response: ServerResponse, idle: number): Promise<boolean> {
   if (response.destroyed) return response.writableFinished
   if (response.writableLength === 0) return true // all of it is with the operating system
+  const { socket } = response
+  let whole = false
+  // Ahead of Node's own listener, which may end the connection. Node 22 also says `finish` when it broke.
+  response.prependOnceListener('finish', () => {
+    whole = socket?.destroyed === false
+  })
   response.setTimeout(idle, () => response.destroy())
   await new Promise((resolve) => response.once('close', resolve))
-  return response.writableFinished
+  return whole
 }
 
 /** Sends an error in the one shape of the contract, or ends the connection when an answer has already begun. */
