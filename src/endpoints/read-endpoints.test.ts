@@ -1,3 +1,4 @@
+// The read endpoints: methods, shapes, filters, pages, keys; and that none of them reaches a provider.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

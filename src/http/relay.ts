@@ -30,7 +30,10 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
   timed_out: ['upstream_timeout', 'The provider fell silent before the answer was finished.'],
 }
 
-/** The head must have been written. Resolves when the client has everything, or has gone; never rejects. */
+/**
+ * The head must have been written. Resolves when the client has the whole stream or has gone, and as soon as a
+ * stream has failed. Never rejects.
+ */
 export async function relayStream(
   response: ServerResponse,
   stream: EventStream,
