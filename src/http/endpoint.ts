@@ -23,6 +23,8 @@ export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
   readonly open?: boolean
   /** Strict: a parameter that is not named here is an error. */
   readonly query: Query
+  /** What it answers with, for the OpenAPI document. */
+  readonly response?: z.ZodType
   /** Answers plain text; `answer` returns the string. JSON by default. */
   readonly text?: boolean
   /** Returns what is sent as JSON, or throws a GatewayError. */
