@@ -1,0 +1,12 @@
+// Secrets in evidence: they were replaced by their names when it was written down, so finding a name is finding the
+// secret. Pure.
+import type { Exchange } from './evidence.ts'
+
+const MARK = /\[secret:([\w.-]+)\]/g
+
+export const markOf = (name: string): string => `[secret:${name}]`
+
+/** Names of the secrets in what came back: head and body. */
+export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>): string[] {
+  return [...new Set([...`${JSON.stringify(headers)}\n${body}`.matchAll(MARK)].map(([, name]) => name!))]
+}
