@@ -1,7 +1,7 @@
 // What a mutant is: the reference gateway with one thing bent, and the requirements whose checks must notice. The
 // bending happens on the wire, in front of a gateway that is itself as it should be.
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import {
   createServer,
   request as httpRequest,
@@ -13,7 +13,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { InProcess } from './connectors/inproc.ts'
-import { start as startGateway } from './targets/waybill.ts'
+import { startWaybill } from './targets/waybill.ts'
 
 /** A client's request, on its way to the gateway. */
 export interface Wanted {
@@ -33,6 +33,8 @@ export interface Head {
 export interface World {
   /** Makes an inference at the witness that no client asked for, with the gateway's own provider key. */
   spend(more?: object): Promise<unknown>
+  /** Asks the witness for its models. */
+  list(): Promise<unknown>
   /** Asks the gateway behind the bend. */
   gateway(wanted: Wanted): Promise<Head & { body: string }>
   /** How many requests have come before. */
@@ -60,16 +62,63 @@ export interface Bend {
     wanted: Wanted,
     world: World,
   ): readonly string[] | Promise<readonly string[]>
-  /** After the last byte of an answer. */
-  after?(wanted: Wanted, world: World): void
+  /** When a stream was cut: what is sent in its place. */
+  cut?(wanted: Wanted, world: World): Promise<string>
   /** Once, when it has started. */
   started?(world: World): void
   /** The client goes away and the gateway is not told. */
   readonly ignoresLeaving?: boolean
   /** The provider is read as fast as it sends, whatever the client does. */
   readonly ignoresSlowness?: boolean
+  /** What goes wrong between the gateway and its providers: bytes of an answer as they come, or the request. */
+  upstream?: {
+    request?(wanted: Wanted, world: World): void
+    chunk?(bytes: Buffer): Buffer | string
+  }
   /** The end of an answer is made to look well, also where it broke. */
   readonly hidesCuts?: boolean
+}
+
+/** Where calls go. */
+export const CHAT = '/v1/chat/completions'
+
+/** The call as JSON; null for anything else. */
+export function callIn({ method, path, body }: Wanted): Record<string, unknown> | null {
+  if (method !== 'POST' || path !== CHAT) return null
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** Changes the body of a call. */
+export function changeCall(wanted: Wanted, change: (call: Record<string, unknown>) => object): void {
+  const call = callIn(wanted)
+  if (call) wanted.body = Buffer.from(JSON.stringify(change(call)))
+}
+
+/** Changes the JSON of an event of a stream; `[DONE]` and comments stay. */
+export function changeEvent(
+  event: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+  change: (json: Record<string, any>) => object | null,
+): readonly string[] {
+  const data = /^data: (\{.*)$/m.exec(event)?.[1]
+  if (data === undefined) return [event]
+  const changed = change(JSON.parse(data))
+  return changed === null ? [] : [event.replace(data, () => JSON.stringify(changed))]
+}
+
+/** Changes a whole answer that is JSON. */
+export function changeJson(
+  body: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+  change: (json: Record<string, any>) => unknown,
+): string {
+  try {
+    return JSON.stringify(change(JSON.parse(body)))
+  } catch {
+    return body
+  }
 }
 
 export interface Mutant {
@@ -84,9 +133,12 @@ export interface Mutant {
 export const bent =
   (bend: Bend): InProcess['start'] =>
   async (directory, env) => {
-    const gateway = await startGateway(directory, { ...env, WAYBILL_PORT: '0' })
-    const config = parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8'))
-    const { url } = gateway as unknown as { url: string }
+    const file = join(directory, 'waybill.yaml')
+    const config = parse(readFileSync(file, 'utf8'))
+    const provider = new URL(config.providers.openai.base_url).origin
+    const between = bend.upstream ? await startBetween(provider, bend.upstream, () => world) : null
+    if (between) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(provider, between.origin))
+    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
     let count = 0
     const world: World = {
       env,
@@ -95,6 +147,10 @@ export const bent =
         return count
       },
       gateway: (wanted) => forward(url, wanted),
+      list: () =>
+        fetch(`${config.providers.openai.base_url}/models`, {
+          headers: { authorization: `Bearer ${env.OPENAI_KEY}` },
+        }).then((answer) => answer.text()),
       spend: (more = {}) => spend(config.providers.openai.base_url, env.OPENAI_KEY!, more),
     }
     const server = createServer(async (request, response) => {
@@ -113,6 +169,8 @@ export const bent =
         server.close()
         server.closeAllConnections()
         await gateway.close()
+        between?.server.close()
+        between?.server.closeAllConnections()
       },
     }
   }
@@ -135,6 +193,42 @@ export const instead =
     }
   }
 
+/** Stands between the gateway and its providers. */
+async function startBetween(provider: string, bend: NonNullable<Bend['upstream']>, world: () => World) {
+  const server = createServer(async (request, response) => {
+    try {
+      const wanted = await read(request)
+      bend.request?.(wanted, world())
+      const upstream = open(provider, wanted)
+      response.on('close', () => upstream.destroy())
+      const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
+      response.writeHead(incoming.statusCode!, incoming.headers)
+      response.flushHeaders()
+      for await (const piece of incoming) {
+        const out = bend.chunk?.(piece as Buffer) ?? (piece as Buffer)
+        if (!response.write(out)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+      }
+      response.end()
+    } catch {
+      response.destroy()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+async function read(request: IncomingMessage): Promise<Wanted> {
+  const pieces: Buffer[] = []
+  for await (const piece of request) pieces.push(piece as Buffer)
+  return {
+    method: request.method!,
+    path: request.url!,
+    headers: { ...request.headers },
+    body: Buffer.concat(pieces),
+  }
+}
+
 async function pass(
   request: IncomingMessage,
   response: ServerResponse,
@@ -142,14 +236,7 @@ async function pass(
   world: World,
   url: string,
 ): Promise<void> {
-  const pieces: Buffer[] = []
-  for await (const piece of request) pieces.push(piece as Buffer)
-  const wanted: Wanted = {
-    method: request.method!,
-    path: request.url!,
-    headers: { ...request.headers },
-    body: Buffer.concat(pieces),
-  }
+  const wanted = await read(request)
   const instead = await bend.request?.(wanted, world)
   if (instead) {
     response.writeHead(instead.status, instead.headers).end(instead.body)
@@ -163,7 +250,6 @@ async function pass(
   const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
   if (streamed) await passStream(incoming, response, head, wanted, bend, world)
   else await passWhole(incoming, response, head, wanted, bend, world)
-  bend.after?.(wanted, world)
 }
 
 async function passWhole(
@@ -213,8 +299,8 @@ async function passStream(
         for (const out of await bend.event(event, index++, wanted, world)) await write(out)
     }
   } catch (cut) {
-    if (!bend.hidesCuts) throw cut
-    await write('data: [DONE]\n\n')
+    if (!bend.hidesCuts && !bend.cut) throw cut
+    await write((await bend.cut?.(wanted, world)) ?? 'data: [DONE]\n\n')
   }
   if (rest) await write(rest)
   response.end()
