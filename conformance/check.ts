@@ -25,10 +25,12 @@ export interface Check {
   readonly id: string
   /** What the target file must declare; without it the check does not apply. */
   readonly needs?: readonly Capability[]
+  /** The check whose evidence is judged here too; then there is no probe of its own. */
+  readonly shares?: string
   /** How long the probe may take, ms; 30 s where nothing is said. */
   readonly timeout?: number
   /** Throws only when the suite itself is at fault; whatever the target does is evidence. */
-  probe(session: Session): Promise<void>
+  probe?(session: Session): Promise<void>
   /** At least one finding; none at all counts as a fault of the suite, never as a pass. */
   judge(judging: Judging): Finding[]
 }

@@ -89,7 +89,7 @@ export function judge(
 ): Results {
   const scored = new Set(requirements.sets[run.suite.split('.')[0]!] ?? [])
   const verdicts = asked(requirements, run.profile).map((requirement) =>
-    verdictOf(requirement, run, evidence.get(requirement.check!) ?? null, scored.has(requirement.id)),
+    verdictOf(requirement, run, evidence, scored.has(requirement.id)),
   )
   const counts = Object.fromEntries(
     OUTCOMES.map((outcome) => [outcome, verdicts.filter((each) => each.outcome === outcome).length]),
@@ -115,10 +115,12 @@ export function judge(
 function verdictOf(
   requirement: Requirement,
   run: RunFile,
-  evidence: Evidence | null,
+  all: ReadonlyMap<string, Evidence>,
   scored: boolean,
 ): Verdict {
   const { id, slug, scope, text, check: name } = requirement
+  const check = checks.get(name!)
+  const evidence = all.get(check?.shares ?? name!) ?? null
   const level = levelOf(requirement, run.profile)
   const said = (outcome: Outcome, reason: string, findings: readonly Finding[] = []): Verdict => ({
     id,
@@ -130,10 +132,9 @@ function verdictOf(
     scored,
     reason,
     findings,
-    inferences: evidence ? inferencesIn(evidence) : 0,
+    inferences: evidence && !check?.shares ? inferencesIn(evidence) : 0,
     duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
   })
-  const check = checks.get(name!)
   if (!check) return said('harness-error', `there is no check ${name}`)
   if (run.disabled[id] !== undefined) return said('disabled', run.disabled[id])
   if (run.only && !run.only.includes(id)) return said('disabled', 'not among those that were asked for')

@@ -29,6 +29,9 @@ export interface Head {
   headers: IncomingHttpHeaders
 }
 
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook that changes nothing returns nothing
+type MaybeAnswer = (Head & { body: string }) | undefined | void
+
 /** What a bend can use. */
 export interface World {
   /** Makes an inference at the witness that no client asked for, with the gateway's own provider key. */
@@ -47,11 +50,7 @@ export interface World {
 /** Each hook may change what it is given; what is not named stays as it is. */
 export interface Bend {
   /** Before the gateway is asked; an answer that is returned here is given instead of its own. */
-  // biome-ignore lint/suspicious/noConfusingVoidType: a hook that changes nothing returns nothing
-  request?(
-    wanted: Wanted,
-    world: World,
-  ): Promise<(Head & { body: string }) | void> | (Head & { body: string }) | void
+  request?(wanted: Wanted, world: World): MaybeAnswer | Promise<MaybeAnswer>
   head?(head: Head, wanted: Wanted, world: World): void
   /** Whole answers. */
   body?(body: string, wanted: Wanted, world: World): string | Promise<string>
@@ -206,7 +205,7 @@ async function startBetween(provider: string, bend: NonNullable<Bend['upstream']
       response.flushHeaders()
       for await (const piece of incoming) {
         const out = bend.chunk?.(piece as Buffer) ?? (piece as Buffer)
-        if (!response.write(out)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+        if (!response.write(out)) await drained(response)
       }
       response.end()
     } catch {
@@ -216,6 +215,16 @@ async function startBetween(provider: string, bend: NonNullable<Bend['upstream']
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((done) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      done()
+    }
+    response.on('drain', go).on('close', go)
+  })
 }
 
 async function read(request: IncomingMessage): Promise<Wanted> {
@@ -280,8 +289,7 @@ async function passStream(
   response.writeHead(head.status, head.headers)
   response.flushHeaders()
   const write = async (text: string | Buffer) => {
-    if (!response.write(text) && !bend.ignoresSlowness && !response.destroyed)
-      await Promise.race([once(response, 'drain'), once(response, 'close')])
+    if (!response.write(text) && !bend.ignoresSlowness && !response.destroyed) await drained(response)
   }
   let index = 0
   let rest = ''

@@ -78,7 +78,7 @@ export function readChat(body: string): ChatReading {
 
 /** Foreign JSON, of which nothing is known. */
 // biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
-type Json = Record<string, any>
+export type Json = Record<string, any>
 
 function readParts(parts: readonly unknown[], done: number, afterDone: boolean): ChatReading {
   const reading = { content: '', reasoning: '', model: null as string | null }

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createWitness } from '../mocks/witness.ts'
+import { createWitness, type Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { checks } from './checks.ts'
 import { clock, send } from './client.ts'
@@ -30,6 +30,8 @@ export interface ConformOptions {
   readonly directory?: string
   /** The command that does this run again, for the report. */
   readonly reproduce?: string
+  /** Called when the witness listens, before the target is started or asked. */
+  readonly onWitness?: (witness: Witness) => void | Promise<void>
   /** Hears of each check: when it begins, and when its evidence is there. */
   readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
 }
@@ -51,11 +53,12 @@ export async function conform({
   disabled = {},
   directory,
   reproduce = '',
+  onWitness = () => {},
   onCheck = () => {},
 }: ConformOptions): Promise<Conformed> {
   const requirements = readRequirements()
   const startedAt = clock()
-  const witness = await createWitness()
+  const witness = await createWitness({ port: template.witness_port })
   const control = controlOf(witness)
   const values = valuesOf(witness)
   const evidence = new Map<string, Evidence>()
@@ -66,6 +69,7 @@ export async function conform({
     return instance
   }
   try {
+    await onWitness(witness)
     const { target, running, secrets } = await launch(null)
     const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
     // A gateway key that turns up at a provider is found by name.
@@ -80,8 +84,9 @@ export async function conform({
         !check || disabled[requirement.id] !== undefined || (only && !only.includes(requirement.id))
       if (skip || (check.needs ?? []).some((need) => !declares(target, need))) continue
       onCheck(requirement, null)
-      const found = await carryOut(check, session(check.id))
-      evidence.set(check.id, found)
+      const source = checks.get(check.shares ?? check.id)!
+      const found = evidence.get(source.id) ?? (await carryOut(source, session(source.id)))
+      evidence.set(source.id, found)
       onCheck(requirement, found)
       for (const extra of started.splice(1)) await extra.dispose()
       stopped = await gone(target, running)
@@ -143,7 +148,7 @@ async function carryOut(check: Check, session: Session): Promise<Evidence> {
   let failure: unknown = null
   try {
     await Promise.race([
-      check.probe(session),
+      check.probe!(session),
       sleep(limit, undefined, { ref: false }).then(() => {
         throw new Error(`the probe took longer than ${limit} ms`)
       }),

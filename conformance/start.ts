@@ -83,6 +83,17 @@ export async function start(template: Target, { values, variant }: StartOptions)
     output: () => running!.output(),
     stop: (how = 'politely') => running!.stop(how),
     start: begin,
+    async second() {
+      try {
+        const twin = await run(target, directory)
+        for (let waited = 0; twin.alive() && waited < 5_000; waited += 50) await sleep(50)
+        if (!twin.alive()) return twin.output()
+        await twin.stop('killed')
+        return null
+      } catch (refused) {
+        return (refused as Error).message
+      }
+    },
   }
   const secrets = new Map(Object.entries(made.values).filter(([name]) => name.startsWith('key.')))
   if (given !== null) secrets.set('key.client', given)

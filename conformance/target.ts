@@ -61,6 +61,8 @@ export const targetSchema = z.strictObject({
   key_env: z.string().optional(),
   env: z.record(z.string(), z.string()).default({}),
   files: z.record(z.string(), z.string()).default({}).describe('Written into {{dir}} before the start.'),
+  /** Where the witness listens, for gateways that were pointed at it before; any free port where nothing is said. */
+  witness_port: z.int().min(0).max(65_535).default(0),
   /** Sent with every call, for gateways that are told the provider by the client. */
   headers: z.record(z.string(), z.string()).default({}),
   ready: z
@@ -158,13 +160,15 @@ export type Capability =
   | 'session'
   | 'gateway_keys'
   | 'time_outs'
+  | 'files'
   | 'restart'
   | 'cache'
   | `variant:${string}`
 
 /** Whether the target file declares it. */
-export function declares({ models, tells, has, variants }: Target, capability: Capability): boolean {
+export function declares({ start, models, tells, has, variants }: Target, capability: Capability): boolean {
   const { headers, log } = tells
+  const ours = !('url' in start)
   switch (capability) {
     case 'read_paths':
       return has.read_paths.length > 0
@@ -186,8 +190,10 @@ export function declares({ models, tells, has, variants }: Target, capability: C
       return log?.attempts !== undefined
     case 'tokens':
       return log?.fields.input_tokens !== undefined
+    case 'files':
+      return ours
     case 'restart':
-      return has.restart
+      return ours && has.restart
     case 'catalog':
     case 'resolve':
     case 'session':
@@ -196,7 +202,7 @@ export function declares({ models, tells, has, variants }: Target, capability: C
     case 'cache':
       return has[capability] !== undefined
     default:
-      return Object.hasOwn(variants, capability.slice('variant:'.length))
+      return ours && Object.hasOwn(variants, capability.slice('variant:'.length))
   }
 }
 
@@ -220,3 +226,19 @@ export function readTarget(file: string): Target {
   )
   throw new TargetError(lines.join('\n'))
 }
+
+/** A target of which nothing is known but its address and a model: what a bare url on the command line stands for. */
+export const bareTarget = (
+  url: string,
+  model: string,
+  options: { keyEnv?: string; witnessPort?: number },
+): Target =>
+  targetSchema.parse({
+    name: new URL(url).host,
+    start: { url: url.replace(/\/+$/, '').replace(/\/v1$/, '') },
+    key_env: options.keyEnv,
+    witness_port: options.witnessPort,
+    providers: { openai: {} },
+    models: { direct: [{ id: model, provider: 'openai', model: model.split('/').at(-1) }] },
+    has: { catalog: '/v1/models', read_paths: ['/v1/models'] },
+  })

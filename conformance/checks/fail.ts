@@ -203,8 +203,8 @@ export const hostileSequence = {
     }
     await Promise.all(Array.from({ length: 20 }, () => leaveAtOnce(session)))
     await session.wait(session.target.has.cooldown_ms)
-    await session.chat('afterwards')
-    await session.chat('afterwards', { stream: true })
+    await session.chat('afterwards', { timeout: 5_000 })
+    await session.chat('afterwards', { stream: true, timeout: 5_000 })
   },
   judge: ({ evidence }) => [
     finding(

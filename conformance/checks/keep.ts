@@ -36,7 +36,7 @@ export const secretsStayInside = {
       body: '{',
     })
     for (const path of [...session.target.has.read_paths, '/v1/models', '/nothing-is-here'])
-      for (const query of ['', `?key=${inQuery}`])
+      for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
         await session.ask('read', path + query, { key: keys.reader })
   },
   judge: ({ evidence }) =>

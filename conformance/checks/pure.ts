@@ -129,8 +129,7 @@ export const startAndIdle = {
 export const readsAskNobody = {
   id: 'PURE-03',
   needs: ['read_paths'],
-  timeout: 120_000,
-  probe: (session) => zeroWindow(session, () => readEverything(session)),
+  shares: 'PURE-01',
   judge({ evidence }) {
     const requests = arrived(evidence, 'from', 'to')
     const background = arrived(evidence, 'quiet_from', 'quiet_to')

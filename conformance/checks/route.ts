@@ -72,17 +72,25 @@ export const unknownIds = {
       await session.chat(model, { model, script })
   },
   judge: ({ evidence, wb }) =>
-    evidence.exchanges.map((exchange) => {
-      const { status, body } = exchange
+    evidence.exchanges.flatMap((exchange) => {
+      const { status, body, label } = exchange
       const refused = status !== null && status >= 400 && status < 500
       const worded = wb
         ? status === 404 && at(jsonOf(body), '/error/code') === 'model_not_found'
         : body.length > 0
-      return finding(
-        refused && worded,
-        `"${exchange.label}" was answered with ${status}: ${body.slice(0, 120)}`,
-        [ref(exchange)],
+      const elsewhere = requestsOf(evidence, exchange).filter(
+        ({ model }) => model === null || !label.endsWith(model),
       )
+      return [
+        finding(refused && worded, `"${label}" was answered with ${status}: ${body.slice(0, 120)}`, [
+          ref(exchange),
+        ]),
+        finding(
+          elsewhere.length === 0,
+          `"${label}" was sent to ${elsewhere.map(where).join(', ') || 'no other model'}`,
+          refs(exchange, ...elsewhere),
+        ),
+      ]
     }),
 } satisfies Check
 

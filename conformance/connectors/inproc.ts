@@ -1,4 +1,4 @@
-// A target that is a module: it runs in this process. The module stands in targets/ or mutants/ and exports `start`.
+// A target that is a module: it runs in this process. The module stands in targets/ or mutants/ and exports `start`, alone or in a `mutant`.
 import type { Process } from '../start.ts'
 
 /** What such a module exports. */
@@ -17,8 +17,9 @@ export async function runInProcess(
   env: Readonly<Record<string, string>>,
 ): Promise<Process> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const module: InProcess = await import(new URL(`../${name}.${extension}`, import.meta.url).href)
-  const gateway = await module.start(directory, env)
+  const module = await import(new URL(`../${name}.${extension}`, import.meta.url).href)
+  const { start }: InProcess = module.mutant ?? module
+  const gateway = await start(directory, env)
   let up = true
   return {
     alive: () => up,

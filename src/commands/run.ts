@@ -8,6 +8,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 /** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
 export async function run(args: readonly string[], env: Env): Promise<number> {
+  let exitCode = 0
   const program = new Command('waybill')
     .description('A local gateway for language models that keeps a record of where each call went.')
     .version(manifest.version)
@@ -81,11 +82,39 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     .addHelpText('after', example('waybill statusline doctor --session 5f0c…'))
     .action(async (options) => (await import('./statusline.ts')).doctor({ ...options, env }))
 
+  program
+    .command('conform <target>')
+    .description('hold a gateway to the contract: a target file, the name of one, or an address')
+    .option('--profile <name>', 'core, observable or waybill', 'core')
+    .option('--only <id...>', 'only these requirements')
+    .option('--report <dir>', 'write evidence and reports there')
+    .option('--baseline <file>', 'failures that are known')
+    .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
+    .option('--key-env <name>', 'with an address: environment variable that holds its key')
+    .option('--witness-port <port>', 'with an address: where the witness listens')
+    .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 conformant, 1 not conformant, 2 the call is wrong, 3 the target or the suite is in trouble, 4 the baseline is stale.',
+    )
+    .action(async (target, options) => {
+      exitCode = await (await import('./conform.ts')).conform({ target, ...options })
+    })
+  program
+    .command('judge <dir>')
+    .description('compute the verdicts again from the evidence of a run')
+    .option('--report <dir>', 'write the reports anew, there')
+    .option('--baseline <file>', 'failures that are known')
+    .addHelpText('after', example('waybill judge report'))
+    .action(async (directory, options) => {
+      exitCode = (await import('./conform.ts')).judge(directory, options)
+    })
+
   program.addHelpText('after', '\nExit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.')
 
   try {
     await program.parseAsync(args, { from: 'user' })
-    return 0
+    return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const lines = error instanceof ConfigError ? error.problems : [(error as Error).message]
