@@ -82,6 +82,37 @@ export function createPricer(pricing: Pricing): Pricer {
   }
 }
 
+/** What a call of ordinary size costs at a target now, US dollars; null where its price is not known. */
+export type Quote = (target: Pick<Target, 'provider' | 'model'>) => number | null
+
+/** Three tokens read for each that is written, as in the field's comparisons of prices. */
+const ORDINARY: Tokens = {
+  input: 3_000,
+  output: 1_000,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+}
+
+/** How long a quote holds, ms: prices that change with the time of day do so by the hour. */
+const QUOTE_HOLDS = 60_000
+
+/** For comparing targets before a call. `now` in ms since the epoch. Remembers one quote for each target. */
+export function createQuote(pricing: Pricing, now: () => number): Quote {
+  const price = createPricer(pricing)
+  const quotes = new Map<string, { readonly usd: number | null; readonly until: number }>()
+  return (target) => {
+    const id = targetId(target)
+    const time = now()
+    let quote = quotes.get(id)
+    if (quote === undefined || quote.until <= time) {
+      quote = { usd: price(target, ORDINARY, time).usd, until: time + QUOTE_HOLDS }
+      quotes.set(id, quote)
+    }
+    return quote.usd
+  }
+}
+
 interface Counts {
   readonly input?: number
   readonly output?: number
