@@ -17,6 +17,10 @@ function problems(text: string, environment: Record<string, string> = env): read
   return []
 }
 
+/** A route whose only target is openai/x, with the model's tier. */
+const ruled = (when: string, use: string): string =>
+  `${PROVIDER}models: { openai/x: { tier: cheap } }\nroutes:\n  auto:\n    rules: [ { ${when},\n      ${use} } ]\n    targets: [ { model: openai/x } ]\n`
+
 const ROWS: readonly [string, string, RegExp][] = [
   ['broken YAML', 'routes: [ 1, 2', /^w\.yaml:1:\d+ .+/],
   ['a setting that does not exist', 'server:\n  hots: x\n', /^w\.yaml:2:9 server\.hots: no such setting$/],
@@ -66,6 +70,36 @@ const ROWS: readonly [string, string, RegExp][] = [
     'weights that are all 0',
     `${PROVIDER}routes: { auto: { strategy: weighted, targets: [ { model: openai/x, weight: 0 } ] } }`,
     /routes\.auto\.targets: all weights are 0$/,
+  ],
+  [
+    'a rule for a tier that the route does not have',
+    ruled('when: { tools: true }', 'use: { tier: premium }'),
+    /^w\.yaml:6:20 routes\.auto\.rules\.0\.use\.tier: no target of the route has the tier "premium"$/,
+  ],
+  [
+    'a rule for a target that the route does not have',
+    ruled('when: { tools: true }', 'use: { target: openai/y }'),
+    /^w\.yaml:6:22 routes\.auto\.rules\.0\.use\.target: the route has no target "openai\/y"$/,
+  ],
+  [
+    'a rule for a tier and a target',
+    ruled('when: { tools: true }', 'use: { tier: cheap, target: openai/x }'),
+    /^w\.yaml:6:12 routes\.auto\.rules\.0\.use: name either a tier or a target$/,
+  ],
+  [
+    'a rule without a condition',
+    ruled('when: {}', 'use: { tier: cheap }'),
+    /^w\.yaml:5:22 routes\.auto\.rules\.0\.when: says no condition$/,
+  ],
+  [
+    'an effort that does not exist',
+    ruled('when: { effort: [high, utmost] }', 'use: { tier: cheap }'),
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.effort: expected a reasoning effort, such as high, or a list$/,
+  ],
+  [
+    'a condition that does not exist',
+    ruled('when: { tools: true, tokens: 5 }', 'use: { tier: cheap }'),
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.tokens: no such setting$/,
   ],
   [
     'a digest that is none',
@@ -132,6 +166,11 @@ test('an empty file is the defaults, units are taken, and the environment goes b
     [other.data, other.keys],
     ['/d', [{ name: 'ci', role: 'admin', digest: `sha256:${'a'.repeat(64)}` }]],
   )
+})
+
+test('a rule may name a tier that a target has from its model', () => {
+  const { config } = parseConfig(ruled('when: { effort: low }', 'use: { tier: cheap }'), 'w.yaml', { env })
+  assert.deepEqual(config.routes.auto!.rules, [{ when: { effort: 'low' }, use: { tier: 'cheap' } }])
 })
 
 test('the example configuration is valid', () => {

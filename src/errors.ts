@@ -21,6 +21,7 @@ const CODES = {
   upstream_refused: [502, 'upstream_error'],
   upstream_error: [502, 'upstream_error'],
   log_unavailable: [503, 'server_error'],
+  no_target_available: [503, 'server_error'],
   upstream_timeout: [504, 'upstream_error'],
 } as const satisfies Record<string, readonly [number, string]>
 

@@ -1,13 +1,14 @@
 // POST /v1/chat/completions: the one endpoint that spends. From top to bottom: read, route, record, send, answer,
 // close the record. Once the record is open, whatever happens closes it.
 import { z } from 'zod'
-import { type Call, timeOfId } from '../call.ts'
+import { type Call, type Target, timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
 import { type SendOptions, type Sent, send } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
+import { ChatShape } from '../routing/shape.ts'
 import { type Answered, answerClient } from './answer-client.ts'
 import type { CallHouse } from './house.ts'
 
@@ -33,15 +34,18 @@ export const chatCompletions = {
 
     const body = await readJson(request, config.server.body_limit)
     const { model, stream, stream_options: streamOptions = null } = validate(body)
-    const route = router.route(model)
-    if (!route) throw unknownModel(model)
+    const sessionId = sessionOf(request.headers, body.json)
+    const asker = { sessionId, keyName: caller.name, shape: new ChatShape(body.json) }
+    const routed = router.route(model, asker)
+    if (!routed) throw unknownModel(model)
+    const { route, progress } = routed
 
     const call: Call = {
       id: requestId,
       createdAt: timeOfId(requestId),
       endpoint: chatCompletions.path,
       requestedModel: model,
-      sessionId: sessionOf(request.headers, body.json),
+      sessionId,
       agentId: agentOf(request.headers),
       keyName: caller.name,
       stream: stream === true,
@@ -49,6 +53,7 @@ export const chatCompletions = {
     try {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
+      progress.over()
       throw new GatewayError('log_unavailable', 'The call was not made, because it could not be recorded.', {
         cause,
       })
@@ -57,7 +62,8 @@ export const chatCompletions = {
     const asked = { text: body.text, stream: call.stream, streamOptions }
     let sent: Sent | null = null
     try {
-      sent = await send(asked, route, sendOptions(call, house, gone.signal))
+      sent = await send(asked, route, sendOptions(call, house, gone.signal, onSend))
+      if (isAnswer(sent)) progress.answered(elapsed())
       close(sent, await answerClient(sent, { call, route, response, house, streamOptions, elapsed }))
     } catch (thrown) {
       // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
@@ -66,11 +72,16 @@ export const chatCompletions = {
       throw thrown
     }
 
+    function onSend(target: Target): void {
+      progress.attempt(target, elapsed())
+    }
+
     function close(sent: Sent | null, { attempt, outcome }: Answered): void {
+      progress.over()
       const last = {
         ...(sent?.failed ?? attempt),
         n: sent?.n ?? 1,
-        target: sent?.target ?? route!.candidates[0],
+        target: sent?.target ?? route.candidates[0],
       }
       store.write({
         kind: 'close',
@@ -88,6 +99,10 @@ export const chatCompletions = {
     }
   },
 } satisfies CallEndpoint<CallHouse>
+
+/** A provider answered the call; what it refused says nothing about how quick it is. */
+const isAnswer = ({ answer }: Sent): boolean =>
+  answer.kind === 'stream' || (answer.kind === 'whole' && answer.reading !== null)
 
 /** What is recorded when the gateway itself fails: before its request left, and after. */
 const FAULT_AFTER: Answered = {
@@ -114,7 +129,12 @@ function unknownModel(model: string): GatewayError {
 }
 
 /** How this call is sent: its limits, and what is recorded and remembered on the way. */
-function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptions {
+function sendOptions(
+  call: Call,
+  house: CallHouse,
+  gone: AbortSignal,
+  onSend: SendOptions['onSend'],
+): SendOptions {
   const { config, router, store, providers, mask, now } = house
   const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
   return {
@@ -123,6 +143,7 @@ function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptio
     retries,
     cooldown,
     gone,
+    onSend,
     onFailure: router.cool,
     async onAttempt({ n, target, fallbacks, sent, before }) {
       const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
