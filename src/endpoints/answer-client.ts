@@ -8,6 +8,7 @@ import { delivered, liveHeaders, replyError, replyRelayed } from '../http/reply.
 import type { Sent } from '../providers/send.ts'
 import type { Failure, Streaming, Whole } from '../providers/verdict.ts'
 import { maskJson } from '../redact.ts'
+import { renameAnswer, renameEvent } from './answer-model.ts'
 import type { CallHouse } from './house.ts'
 
 export interface Answering {
@@ -46,6 +47,7 @@ async function answerStream(
   const { state, errorCode, model, tokens } = await relayStream(response, exchange, {
     withholdUsage: streamOptions?.include_usage !== true,
     mask: house.mask,
+    rewrite: wantsRequestedModel(answering) ? renameEvent(call.requestedModel) : undefined,
     idle: house.config.resilience.idle,
     requestId: call.id,
   })
@@ -65,10 +67,11 @@ async function answerStream(
 
 async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Promise<Answered> {
   const { status, headers, body, reading } = answer
-  const { response, house, elapsed } = answering
+  const { call, response, house, elapsed } = answering
   const ttftMs = elapsed()
-  replyRelayed(response, status, body, headersOf(headers, sent, answering))
   const { tokens, model } = reading!
+  const bytes = wantsRequestedModel(answering) ? renameAnswer(call.requestedModel)(body, reading!) : body
+  replyRelayed(response, status, bytes, headersOf(headers, sent, answering))
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
   return (await delivered(response, house.config.resilience.idle))
     ? { outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs }, attempt }
@@ -131,6 +134,9 @@ function relayError(
   replyError(response, wrapped, call.id, headers)
   return wrapped.code
 }
+
+const wantsRequestedModel = ({ route, house }: Answering): boolean =>
+  route.name !== null && house.config.routes[route.name]?.answer_model === 'requested'
 
 /** The head of the answer: it names the last target tried, whoever's words the body has. */
 const headersOf = (provider: Failure['headers'], { target, sent }: Sent, { call, route, house }: Answering) =>
