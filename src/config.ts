@@ -30,7 +30,8 @@ const quantity = (units: string[], example: string) =>
 
 const duration = quantity(['ms', 's', 'm', 'h'], '5s')
 const bytes = quantity(['B', 'KiB', 'MiB', 'GiB'], '20MiB')
-const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
+/** How a provider or a gateway key may be called. */
+export const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'expected sha256: and 64 hex digits')
 
 const provider = z.strictObject({
@@ -64,6 +65,7 @@ export const STRATEGIES = ['priority', 'weighted', 'round-robin'] as const
 const route = z.strictObject({
   strategy: z.enum(STRATEGIES).default('priority'),
   description: z.string().default(''),
+  cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
   targets: z
     .array(
       z.strictObject({
@@ -95,7 +97,38 @@ const resilience = z.strictObject({
     .describe('How long a target that failed is passed over; Retry-After goes first.'),
 })
 
-const key = z.strictObject({ name, role: z.enum(['client', 'admin']).default('client'), digest })
+/** Timers hold no more than 24 days; nobody counts requests for longer than a day. */
+const ONE_DAY = 24 * UNITS.h!
+
+const key = z.strictObject({
+  name,
+  role: z.enum(['client', 'admin']).default('client'),
+  digest,
+  rate: z
+    .strictObject({
+      requests: z.int().min(1),
+      per: duration.refine((ms) => ms >= 1_000 && ms <= ONE_DAY, 'must be between 1s and 24h'),
+    })
+    .optional()
+    .describe('How many calls it may make in each window of this length; more are refused with 429.'),
+  budget: z
+    .strictObject({ usd: z.number().positive(), per: z.literal('month').default('month') })
+    .optional()
+    .describe(
+      'US dollars that its calls may cost in a calendar month (UTC); then they are refused with 429.',
+    ),
+})
+
+const cache = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe('Answer a request that was answered before from memory, for the same key and target.'),
+  ttl: duration.prefault('1h').describe('How long an answer may be repeated.'),
+  max_bytes: bytes
+    .prefault('64MiB')
+    .describe('Memory for answers; one larger than a sixteenth of it is not kept.'),
+})
 
 const shape = z.strictObject({
   server: z
@@ -115,6 +148,7 @@ const shape = z.strictObject({
   models: z.record(z.string(), model).default({}),
   routes: z.record(z.string().min(1), route).default({}),
   resilience: resilience.prefault({}),
+  cache: cache.prefault({}),
   keys: z.array(key).default([]),
 })
 

@@ -32,7 +32,11 @@ export interface Cost {
 const UNKNOWN: Cost = { usd: null, price: null }
 
 /** The cost of an attempt that ended at `at` (ms since the epoch), for prices that change with the time. */
-export type Pricer = (target: Pick<Target, 'provider' | 'model'>, tokens: Tokens | null, at: number) => Cost
+export type Pricer = (
+  target: Pick<Target, 'provider' | 'model'>,
+  tokens: Omit<Tokens, 'source'> | null,
+  at: number,
+) => Cost
 
 /** What is remembered of a target: its entry in the price table, and its rates where they are always the same. */
 interface Entry {
