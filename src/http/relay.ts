@@ -14,6 +14,8 @@ export interface RelayOptions {
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   readonly requestId: string
+  /** Hears of every event of the stream, also of one that is withheld. */
+  readonly onEvent: (bytes: Buffer, reading: Reading) => void
 }
 
 /** What the stream said, and how it ended. */
@@ -47,7 +49,7 @@ export async function relayStream(
 function pump(
   response: ServerResponse,
   stream: EventStream,
-  { withholdUsage, mask, idle, requestId }: RelayOptions,
+  { withholdUsage, mask, idle, requestId, onEvent }: RelayOptions,
 ): Promise<Relayed> {
   const { promise, resolve } = Promise.withResolvers<Relayed>()
   let model: string | null = null
@@ -78,6 +80,7 @@ function pump(
     event(bytes, reading) {
       if (over) return true // nothing follows the end mark
       note(reading)
+      onEvent(bytes, reading)
       if (reading.usageOnly && withholdUsage) return true
       const room = response.write(reading.error ? masked(bytes, mask) : bytes)
       if (reading.done) {
