@@ -137,6 +137,12 @@ const shape = z.strictObject({
       port: z.int().min(0).max(65535).default(4949),
       body_limit: bytes.prefault('20MiB'),
       allowed_hosts: z.array(z.string()).default([]),
+      headers_timeout: duration
+        .prefault('10s')
+        .describe('For a client to send the head of a request; a slower one is cut off with 408.'),
+      request_timeout: duration
+        .prefault('120s')
+        .describe('For a client to send a whole request, body included; not for its answer.'),
     })
     .prefault({}),
   data: z.string().default('./data').describe('Directory of the database; relative to this file.'),

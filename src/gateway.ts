@@ -61,7 +61,7 @@ const DIALECTS = { openai }
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, secrets, now = Date.now, random = Math.random } = options
   const { onInternalError = () => {} } = options
-  const { host, port, allowed_hosts } = config.server
+  const { host, port, allowed_hosts, headers_timeout, request_timeout } = config.server
   if (config.keys.length === 0 && !isLoopback(host) && !options.replay)
     throw new Error(
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
@@ -90,6 +90,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readHouse,
     callHouse,
     authenticate: createAuth(config.keys),
+    headersTimeout: headers_timeout,
+    requestTimeout: request_timeout,
     guard: createHostGuard([host, ...allowed_hosts]),
     now,
     onInternalError,
