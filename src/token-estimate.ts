@@ -29,14 +29,16 @@ export class Transcript {
 }
 
 /** The texts of a request that a model reads: every string of its messages and tools, pictures and files excepted. */
-export function textOf(value: unknown): string {
+export function textOf(request: unknown): string {
   const texts: string[] = []
-  const walk = (value: unknown) => {
+  const waiting = [request] // and no recursion: how deep a request is, is its sender's to choose
+  while (waiting.length > 0) {
+    const value = waiting.pop()
     if (typeof value === 'string') {
       if (!value.startsWith('data:')) texts.push(value)
-    } else if (typeof value === 'object' && value !== null) Object.values(value).forEach(walk)
+    } else if (typeof value === 'object' && value !== null)
+      for (const each of Object.values(value)) waiting.push(each)
   }
-  walk(value)
   return texts.join('\n')
 }
 
