@@ -38,7 +38,7 @@ export interface ServerOptions<Read, Live> {
 
 type Handler = (admitted: Admitted, response: ServerResponse) => void | Promise<void>
 
-const ANYBODY: Caller = { name: null, role: 'client', key: null }
+const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
