@@ -218,6 +218,24 @@ test('after a fallback the answer belongs to the target that gave it (USE-08)', 
   assert.equal(house.received(), 2)
 })
 
+test('each target has its own answers (USE-08)', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: answer('from alpha'), beta: answer('from beta') },
+    config:
+      'cache: { enabled: true }\nroutes: { auto: { strategy: round-robin, targets: [ { model: alpha/m }, { model: beta/m } ] } }',
+  })
+  for (const [cache, provider] of [
+    ['MISS', 'alpha'],
+    ['MISS', 'beta'],
+    ['HIT', 'alpha'],
+    ['HIT', 'beta'],
+  ]) {
+    const got = await use(house, ask('auto'))
+    assert.deepEqual([got.cache, got.headers.get('x-gateway-provider')], [cache, provider])
+    assert.match(got.text, new RegExp(`from ${provider}`))
+  }
+})
+
 test('an answer is kept for its time and no longer, and the bytes stay bounded (USE-08)', async (t) => {
   let time = Date.now()
   const house = await underTest(t, {

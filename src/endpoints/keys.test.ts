@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { answer } from '../../mocks/stand-in.ts'
+import { idOf } from '../call.ts'
 import { CALLS, READS } from '../gateway.ts'
 import { ask, type UnderTest, underTest } from '../under-test.ts'
 
@@ -91,9 +92,15 @@ test('without a right key every endpoint but the probes is 401, and reaches nobo
   assert.equal((await house.chat(ask('auto'), as('ann'))).status, 200)
 })
 
-/** Everything that a key is shown, by URL, without the ids that each answer gets anew. */
-async function view(house: UnderTest, who: string, others: Others): Promise<Map<string, string>> {
-  const seen = new Map<string, string>()
+interface Seen {
+  readonly url: string
+  /** Without the id that each answer gets anew. */
+  readonly text: string
+}
+
+/** Everything that a key is shown. */
+async function view(house: UnderTest, who: string, others: Others): Promise<Seen[]> {
+  const seen: Seen[] = []
   for (const { path } of READS)
     for (const url of urlsOf(path, others)) {
       const { status, text } = await house.get(url, { headers: as(who) })
@@ -102,7 +109,7 @@ async function view(house: UnderTest, who: string, others: Others): Promise<Map<
         may.includes(status),
         `${url} is ${status} for ${who}; a row in ASKED may say how it is asked`,
       )
-      seen.set(url, text.replace(/"request_id":"[^"]+"/, ''))
+      seen.push({ url, text: text.replace(/"request_id":"[^"]+"/, '') })
     }
   return seen
 }
@@ -113,33 +120,33 @@ test('what one key is shown does not change with another key’s calls, in no li
   const closed = async (who: string, id: string | null) => {
     while (!(await house.get(`/api/usage/request-logs/${id}`, { headers: as(who) })).json.completed_at);
   }
-  const call = async (who: string) => {
+  const call = async (who: string, agent = {}) => {
     const { status, headers } = await house.chat(ask(who === 'bob' ? 'alpha/bobs-model' : 'auto'), {
       ...as(who),
       'x-session-id': `session-of-${who}`,
-      'x-claude-code-agent-id': `agent-of-${who}`,
+      ...agent,
     })
     assert.equal(status, 200)
     await closed(who, headers.get('x-gateway-request-id'))
     return headers.get('x-gateway-request-id')!
   }
-  const others: Others = { id: await call('bob'), session: 'session-of-bob', model: 'alpha/bobs-model' }
   const mine = await call('ann')
-  const before = await view(house, 'ann', others)
-  const all = await view(house, 'boss', others)
-  for (let n = 0; n < 3; n++) await call('bob')
+  const others = { id: idOf(at), session: 'session-of-bob', model: 'alpha/bobs-model' }
+  const before = await view(house, 'ann', others) // when Bob had not called at all
+  others.id = await call('bob')
   house.upstream.alpha!.script = answer('longer', { prompt_tokens: 9_000, completion_tokens: 9_000 })
-  await call('bob')
+  await call('bob', { 'x-claude-code-agent-id': 'agent-of-bob' })
   const after = await view(house, 'ann', others)
 
-  for (const [url, text] of after) {
-    assert.equal(text, before.get(url), `${url} shows something of another key`)
+  for (const [index, { url, text }] of after.entries()) {
+    assert.equal(text, before[index]!.text, `${url} shows something of another key`)
     for (const trace of [others.id, others.session, others.model, 'agent-of-bob', '"bob"'])
       if (!url.includes(trace)) assert.ok(!text.includes(trace), `${url} shows ${trace}`)
   }
+  const shown = (seen: Seen[], path: string) => seen.find(({ url }) => url === path)!.text
   const [list, one] = ['/api/usage/request-logs', `/api/usage/request-logs/${others.id}`]
-  assert.match(after.get(list)!, new RegExp(mine), 'and its own is there')
-  assert.match(after.get(one)!, /not_found/)
-  assert.match(all.get(list)!, new RegExp(others.id), 'and an admin sees both')
-  assert.match(all.get(one)!, /"key_name":"bob"/)
+  assert.match(shown(after, list), new RegExp(mine), 'and its own is there')
+  const all = await view(house, 'boss', others)
+  assert.match(shown(all, list), new RegExp(others.id), 'and an admin sees both')
+  assert.match(shown(all, one), /"key_name":"bob"/)
 })
