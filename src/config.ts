@@ -124,7 +124,10 @@ const cache = z.strictObject({
     .boolean()
     .default(false)
     .describe('Answer a request that was answered before from memory, for the same key and target.'),
-  ttl: duration.prefault('1h').describe('How long an answer may be repeated.'),
+  ttl: duration
+    .refine((ms) => ms >= 1_000, 'must be at least 1s')
+    .prefault('1h')
+    .describe('How long an answer may be repeated.'),
   max_bytes: bytes
     .prefault('64MiB')
     .describe('Memory for answers; one larger than a sixteenth of it is not kept.'),
@@ -138,6 +141,7 @@ const shape = z.strictObject({
       body_limit: bytes.prefault('20MiB'),
       allowed_hosts: z.array(z.string()).default([]),
       headers_timeout: duration
+        .refine((ms) => ms >= 100, 'must be at least 100ms')
         .prefault('10s')
         .describe('For a client to send the head of a request; a slower one is cut off with 408.'),
       request_timeout: duration
@@ -166,6 +170,8 @@ const schema = shape.superRefine((config, context) => {
     Object.keys(config.providers).some((p) => id.startsWith(`${p}/`) && id.length > p.length + 1)
   const providers = `known providers: ${Object.keys(config.providers).join(', ') || 'none'}`
 
+  if (config.server.request_timeout < config.server.headers_timeout)
+    complain(['server', 'request_timeout'], 'must not be shorter than headers_timeout, which is a part of it')
   for (const id of Object.keys(config.models))
     if (!known(id)) complain(['models', id], `must be provider/model; ${providers}`)
   for (const [id, { targets }] of Object.entries(config.routes)) {

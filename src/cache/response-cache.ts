@@ -42,10 +42,10 @@ const OVERHEAD = 1_024
 export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: () => number): ResponseCache {
   const maxAnswer = Math.max(1, Math.floor(max_bytes / 16))
   const entries = new LRUCache<string, CachedAnswer>({
-    maxSize: Math.max(1, max_bytes),
+    maxSize: Math.max(1, Math.floor(max_bytes)),
     maxEntrySize: maxAnswer + OVERHEAD,
     sizeCalculation: ({ parts }) => parts.reduce((sum, { bytes }) => sum + bytes.length, OVERHEAD),
-    ttl,
+    ttl: Math.round(ttl),
     perf: { now },
     ttlResolution: 0,
   })
