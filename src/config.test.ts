@@ -32,6 +32,27 @@ const ROWS: readonly [string, string, RegExp][] = [
   ],
   ['a duration in words', 'resilience:\n  idle: long\n', /^w\.yaml:2:9 resilience\.idle: .+ such as 5s$/],
   [
+    'a request that may not take as long as its head',
+    'server: { headers_timeout: 20s, request_timeout: 15s }',
+    /^w\.yaml:1:50 server\.request_timeout: must not be shorter than headers_timeout/,
+  ],
+  ['no time for a head', 'server: { headers_timeout: 0s }', /headers_timeout: must be at least 100ms$/],
+  [
+    'answers that are kept for no time',
+    'cache: { ttl: 0s }',
+    /^w\.yaml:1:15 cache\.ttl: must be at least 1s$/,
+  ],
+  [
+    'a rate over a month',
+    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", rate: { requests: 9, per: 720h } } ]`,
+    /keys\.0\.rate\.per: must be between 1s and 24h$/,
+  ],
+  [
+    'a budget over a week',
+    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", budget: { usd: 9, per: week } } ]`,
+    /keys\.0\.budget\.per: /,
+  ],
+  [
     'a key in the file',
     'providers:\n  x: { api: openai, base_url: https://x.example, key: sk-live }\n',
     /^w\.yaml:2:\d+ providers\.x\.key: write \$NAME/,
@@ -143,6 +164,8 @@ test('an empty file is the defaults, units are taken, and the environment goes b
     host: '127.0.0.1',
     port: 4949,
     body_limit: 20 * 2 ** 20,
+    headers_timeout: 10_000,
+    request_timeout: 120_000,
     allowed_hosts: [],
   })
   assert.deepEqual(config.resilience, {
@@ -161,7 +184,8 @@ test('an empty file is the defaults, units are taken, and the environment goes b
     WAYBILL_KEY_DIGESTS: `ci:admin=sha256:${'a'.repeat(64)}`,
   }
   const other = parseConfig('server: { port: 1, body_limit: 1.5KiB }', 'w.yaml', { env: environment }).config
-  assert.deepEqual(other.server, { host: '::1', port: 5000, body_limit: 1536, allowed_hosts: ['a', 'b'] })
+  const { host, port, body_limit, allowed_hosts } = other.server
+  assert.deepEqual([host, port, body_limit, allowed_hosts], ['::1', 5000, 1536, ['a', 'b']])
   assert.deepEqual(
     [other.data, other.keys],
     ['/d', [{ name: 'ci', role: 'admin', digest: `sha256:${'a'.repeat(64)}` }]],

@@ -30,7 +30,8 @@ const quantity = (units: string[], example: string) =>
 
 const duration = quantity(['ms', 's', 'm', 'h'], '5s')
 const bytes = quantity(['B', 'KiB', 'MiB', 'GiB'], '20MiB')
-const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
+/** How a provider or a gateway key may be called. */
+export const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'expected sha256: and 64 hex digits')
 
 const provider = z.strictObject({
@@ -116,6 +117,7 @@ const route = z.strictObject({
     .enum(['provider', 'requested'])
     .default('provider')
     .describe("requested: the answer's `model` is the id that was asked for."),
+  cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
   targets: z
     .array(
       z.strictObject({
@@ -147,7 +149,41 @@ const resilience = z.strictObject({
     .describe('How long a target that failed is passed over; Retry-After goes first.'),
 })
 
-const key = z.strictObject({ name, role: z.enum(['client', 'admin']).default('client'), digest })
+/** Timers hold no more than 24 days; nobody counts requests for longer than a day. */
+const ONE_DAY = 24 * UNITS.h!
+
+const key = z.strictObject({
+  name,
+  role: z.enum(['client', 'admin']).default('client'),
+  digest,
+  rate: z
+    .strictObject({
+      requests: z.int().min(1),
+      per: duration.refine((ms) => ms >= 1_000 && ms <= ONE_DAY, 'must be between 1s and 24h'),
+    })
+    .optional()
+    .describe('How many calls it may make in each window of this length; more are refused with 429.'),
+  budget: z
+    .strictObject({ usd: z.number().positive(), per: z.literal('month').default('month') })
+    .optional()
+    .describe(
+      'US dollars that its calls may cost in a calendar month (UTC); then they are refused with 429.',
+    ),
+})
+
+const cache = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe('Answer a request that was answered before from memory, for the same key and target.'),
+  ttl: duration
+    .refine((ms) => ms >= 1_000, 'must be at least 1s')
+    .prefault('1h')
+    .describe('How long an answer may be repeated.'),
+  max_bytes: bytes
+    .prefault('64MiB')
+    .describe('Memory for answers; one larger than a sixteenth of it is not kept.'),
+})
 
 const shape = z.strictObject({
   server: z
@@ -156,6 +192,13 @@ const shape = z.strictObject({
       port: z.int().min(0).max(65535).default(4949),
       body_limit: bytes.prefault('20MiB'),
       allowed_hosts: z.array(z.string()).default([]),
+      headers_timeout: duration
+        .refine((ms) => ms >= 100, 'must be at least 100ms')
+        .prefault('10s')
+        .describe('For a client to send the head of a request; a slower one is cut off with 408.'),
+      request_timeout: duration
+        .prefault('120s')
+        .describe('For a client to send a whole request, body included; not for its answer.'),
     })
     .prefault({}),
   data: z.string().default('./data').describe('Directory of the database; relative to this file.'),
@@ -167,6 +210,7 @@ const shape = z.strictObject({
   models: z.record(z.string(), model).default({}),
   routes: z.record(z.string().min(1), route).default({}),
   resilience: resilience.prefault({}),
+  cache: cache.prefault({}),
   keys: z.array(key).default([]),
 })
 
@@ -178,6 +222,8 @@ const schema = shape.superRefine((config, context) => {
     Object.keys(config.providers).some((p) => id.startsWith(`${p}/`) && id.length > p.length + 1)
   const providers = `known providers: ${Object.keys(config.providers).join(', ') || 'none'}`
 
+  if (config.server.request_timeout < config.server.headers_timeout)
+    complain(['server', 'request_timeout'], 'must not be shorter than headers_timeout, which is a part of it')
   for (const id of Object.keys(config.models))
     if (!known(id)) complain(['models', id], `must be provider/model; ${providers}`)
   for (const [id, { targets, rules }] of Object.entries(config.routes)) {

@@ -32,7 +32,11 @@ export interface Cost {
 const UNKNOWN: Cost = { usd: null, price: null }
 
 /** The cost of an attempt that ended at `at` (ms since the epoch), for prices that change with the time. */
-export type Pricer = (target: Pick<Target, 'provider' | 'model'>, tokens: Tokens | null, at: number) => Cost
+export type Pricer = (
+  target: Pick<Target, 'provider' | 'model'>,
+  tokens: Omit<Tokens, 'source'> | null,
+  at: number,
+) => Cost
 
 /** What is remembered of a target: its entry in the price table, and its rates where they are always the same. */
 interface Entry {
@@ -87,6 +91,7 @@ export type Quote = (target: Pick<Target, 'provider' | 'model'>) => number | nul
 
 /** Three tokens read for each that is written, as in the field's comparisons of prices. */
 const ORDINARY: Tokens = {
+  source: 'estimated',
   input: 3_000,
   output: 1_000,
   cached_input: null,

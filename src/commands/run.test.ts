@@ -72,6 +72,28 @@ test('a mistake is one line that says what to do, and exit code 2', (t) => {
   }
 })
 
+test('config check warns of a budget that some targets do not count towards', (t) => {
+  const file = join(temporaryDirectory(t), 'budget.yaml')
+  const keys = (limits: string) => `keys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}"${limits} } ]`
+  const config = (limits: string) => `
+providers: { a: { api: openai, base_url: "http://127.0.0.1:9/v1" } }
+models: { a/known: { price: { input: 1, output: 2 } } }
+routes: { auto: { targets: [ { model: a/known }, { model: a/unknown } ] } }
+${keys(limits)}`
+  writeFileSync(file, config(', rate: { requests: 60, per: 1m }, budget: { usd: 20 }'))
+  const { status, stdout, stderr } = waybill('config', 'check', '-c', file)
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /: ok, 1 provider, 1 route, 1 key\n$/)
+  assert.equal(
+    stderr,
+    `${file}: warning: no price is known for a/unknown, so it does not count towards the budget of ann; set models.a/unknown.price\n`,
+  )
+  writeFileSync(file, config(''))
+  assert.equal(waybill('config', 'check', '-c', file).stderr, '')
+  writeFileSync(file, config(', rate: { requests: 60, per: 25d }'))
+  assert.equal(waybill('config', 'check', '-c', file).status, 2)
+})
+
 test('routes shows where calls would go, as a table and as JSON', () => {
   const { status, stdout } = waybill('routes', '-c', EXAMPLE)
   assert.equal(status, 0)

@@ -1,13 +1,13 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { ConfigError } from '../config.ts'
+import { ConfigError, name as nameSchema } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
-export async function run(args: readonly string[], env: Env): Promise<number> {
+/** Every command with its options; nothing runs yet. */
+export function commandLine(env: Env): Command {
   const program = new Command('waybill')
     .description('A local gateway for language models that keeps a record of where each call went.')
     .version(manifest.version)
@@ -41,6 +41,22 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     .option(...config)
     .addHelpText('after', example('waybill config check --config waybill.yaml'))
     .action(async (options) => (await import('./config-check.ts')).configCheck({ ...options, env }))
+
+  program
+    .command('key')
+    .description('keys of the gateway')
+    .command('new')
+    .description(
+      'make a key, keep it in a file that you alone can read, and print its digest for the configuration',
+    )
+    .argument('<name>', 'what the records call it', keyName)
+    .addOption(new Option('--role <role>', 'what it may see').choices(['client', 'admin']).default('client'))
+    .option('--file <file>', 'where to keep it, instead of ~/.config/waybill/keys/NAME')
+    .option('--print', 'show the key as well; only on a terminal')
+    .addHelpText('after', example('waybill key new laptop'))
+    .action(async (name, options) =>
+      (await import('./key-new.ts')).keyNew({ name, ...options, env, out: process.stdout }),
+    )
 
   const line = program
     .command('statusline [options...]')
@@ -83,8 +99,13 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
 
   program.addHelpText('after', '\nExit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.')
 
+  return program
+}
+
+/** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
+export async function run(args: readonly string[], env: Env): Promise<number> {
   try {
-    await program.parseAsync(args, { from: 'user' })
+    await commandLine(env).parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -92,6 +113,12 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     for (const line of lines) process.stderr.write(`waybill: ${line}\n`)
     return error instanceof ConfigError || error instanceof GatewayError ? 2 : 1
   }
+}
+
+function keyName(text: string): string {
+  const { data, error } = nameSchema.safeParse(text)
+  if (data === undefined) throw new InvalidArgumentError(error!.issues[0]!.message)
+  return data
 }
 
 const example = (line: string): string => `\nExample:\n  $ ${line}`

@@ -16,6 +16,8 @@ export interface RelayOptions {
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   readonly requestId: string
+  /** Hears of every event of the stream, also of one that is withheld. */
+  readonly onEvent: (bytes: Buffer, reading: Reading) => void
 }
 
 /** What the stream said, and how it ended. */
@@ -49,7 +51,7 @@ export async function relayStream(
 function pump(
   response: ServerResponse,
   stream: EventStream,
-  { withholdUsage, mask, rewrite = asItCame, idle, requestId }: RelayOptions,
+  { withholdUsage, mask, rewrite = asItCame, idle, requestId, onEvent }: RelayOptions,
 ): Promise<Relayed> {
   const { promise, resolve } = Promise.withResolvers<Relayed>()
   let model: string | null = null
@@ -80,8 +82,10 @@ function pump(
     event(bytes, reading) {
       if (over) return true // nothing follows the end mark
       note(reading)
+      const shown = reading.error ? masked(bytes, mask) : rewrite(bytes, reading)
+      onEvent(shown, reading)
       if (reading.usageOnly && withholdUsage) return true
-      const room = response.write(reading.error ? masked(bytes, mask) : rewrite(bytes, reading))
+      const room = response.write(shown)
       if (reading.done) {
         response.end()
         settle(error ? 'failed' : 'completed', error && codeOf(error))

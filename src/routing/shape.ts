@@ -1,6 +1,6 @@
 // What a request is like, as far as rules and capabilities ask: tools, images, effort, length. Reads bodies in
 // OpenAI's chat shape, and only what is asked for; knows no target.
-import { estimateTokenCount } from 'tokenx'
+import { estimateTokens, textOf } from '../token-estimate.ts'
 
 export interface Shape {
   readonly tools: boolean
@@ -46,7 +46,7 @@ export class ChatShape implements Shape {
 
   get inputTokens(): number {
     const { messages, tools, functions } = this.#body
-    this.#inputTokens ??= estimate(textsIn([messages, tools, functions]).join('\n'))
+    this.#inputTokens ??= estimateTokens(textOf([messages, tools, functions]))
     return this.#inputTokens
   }
 
@@ -60,36 +60,3 @@ export class ChatShape implements Shape {
 
 const isImage = (part: unknown): boolean => isObject(part) && IMAGES.has(part.type)
 const IMAGES = new Set<unknown>(['image_url', 'input_image', 'image'])
-
-/** Members whose text is not read as text by a model: pictures, sound and files, mostly as base64. */
-const BINARY = new Set(['image_url', 'input_audio', 'file', 'source'])
-
-/** Every text inside, names of members too: they stand for what a provider writes around messages and tools. */
-function textsIn(values: unknown[]): string[] {
-  const texts: string[] = []
-  // Not recursive: a body may be nested more deeply than the stack is.
-  while (values.length > 0) {
-    const value = values.pop()
-    if (typeof value === 'string') texts.push(value)
-    else if (Array.isArray(value)) for (const inner of value) values.push(inner)
-    else if (isObject(value))
-      for (const [name, inner] of Object.entries(value)) if (!BINARY.has(name)) values.push(name, inner)
-  }
-  return texts
-}
-
-/** A long text is estimated from samples, because the event loop waits: about 0.15 µs a character. */
-const SAMPLES = 16
-const SAMPLE_LENGTH = 2_000
-
-function estimate(text: string): number {
-  const sampled = SAMPLES * SAMPLE_LENGTH
-  if (text.length <= sampled) return estimateTokenCount(text)
-  const step = (text.length - SAMPLE_LENGTH) / (SAMPLES - 1)
-  let found = 0
-  for (let n = 0; n < SAMPLES; n++) {
-    const start = Math.floor(n * step)
-    found += estimateTokenCount(text.slice(start, start + SAMPLE_LENGTH))
-  }
-  return Math.round((found * text.length) / sampled)
-}
