@@ -32,6 +32,8 @@ export interface Endpoint {
   readonly method: 'GET' | 'POST'
   /** Its path below the base path, and its name in recordings: `chat/completions`, `models/{model}:generateContent`. */
   readonly name: string
+  /** Further paths below the base path that lead to it, placeholders and all. */
+  readonly alsoAt?: readonly string[]
   readonly kind: RequestKind
   /**
    * The request body as the provider judges it: the types and ranges of the fields that it knows. Loose at the top
@@ -127,10 +129,11 @@ export function endpointOf(
   method: string,
   path: string,
 ): { endpoint: Endpoint; params: Readonly<Record<string, string>> } | null {
-  for (const endpoint of endpoints) {
-    const found = endpoint.method === method && patternOf(endpoint.name).exec(path)
-    if (found) return { endpoint, params: found.groups ?? {} }
-  }
+  for (const endpoint of endpoints)
+    for (const name of [endpoint.name, ...(endpoint.alsoAt ?? [])]) {
+      const found = endpoint.method === method && patternOf(name).exec(path)
+      if (found) return { endpoint, params: found.groups ?? {} }
+    }
   return null
 }
 
