@@ -1,13 +1,24 @@
 // OpenAI itself: the dialect that the others follow.
-import { modelList, openAiChat, openAiEmbeddings, openAiRefusal } from '../openai-dialect.ts'
-import { bearer, type Provider } from '../provider.ts'
+import { modelList, openAiChat, openAiEmbeddings, openAiRefusal, openAiWants } from '../openai-dialect.ts'
+import { openAiResponses } from '../openai-responses.ts'
+import { bearer, type Endpoint, type Provider } from '../provider.ts'
+import { openAiImagesBody } from '../schemas/openai-images.ts'
+
+const images: Endpoint = {
+  method: 'POST',
+  name: 'images/generations',
+  kind: 'inference',
+  body: openAiImagesBody,
+  wants: openAiWants,
+  speech: null,
+}
 
 /** The stand-in for OpenAI. */
 export const openai = {
   name: 'openai',
   origin: 'https://api.openai.com',
   basePaths: ['/v1'],
-  endpoints: [openAiChat(), openAiEmbeddings, modelList],
+  endpoints: [openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
   credential: bearer,
   refusal: openAiRefusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
