@@ -1,4 +1,4 @@
-// What the witness saw: one entry for each request, in the order of arrival. Shapes only; JSON all through, because
+// What the witness saw: one entry for each request, in the order in which they had arrived whole. Shapes only; JSON all through, because
 // the same entries are read over the control port and kept as evidence. Times are ms since the epoch, with fractions.
 
 /** What a request was for. Token counts and metadata cost nothing, so they are counted apart from inferences. */
@@ -63,6 +63,9 @@ export interface LedgerPage {
 
 /** What a nonce looks like: 16 hex digits behind a word that no prompt holds by accident. */
 const NONCE = /waybill-nonce-([0-9a-f]{16})/
+
+/** The ledger's clock. */
+export const now = (): number => performance.timeOrigin + performance.now()
 
 /** The first nonce in a text, without the word in front of it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null

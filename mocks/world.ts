@@ -1,0 +1,232 @@
+// The outside world in one place: a request comes in, is judged, written into the ledger, and its answer chosen.
+// Whoever carries bytes (interception, the witness's port) asks here, so that both give the same answers.
+import type { Answer } from './answer.ts'
+import { type Asked, choose, noEndpoint, type Stock, scenarioOf } from './choose.ts'
+import { createGates, type Gates } from './gates.ts'
+import { judge, type Verdict } from './judge.ts'
+import { type LedgerEntry, nonceIn, now } from './ledger.ts'
+import { createLedgerBook, KEPT_BYTES, type OpenEntry } from './ledger-book.ts'
+import { openAiRefusal, openAiWants } from './openai-dialect.ts'
+import type { Place } from './places.ts'
+import { type Arrived, bearer, endpointOf, type Provider } from './provider.ts'
+import { providers } from './providers.ts'
+import { ownRecordings, type Recording, readRecordings } from './recording.ts'
+import type { Pace } from './replay.ts'
+import type { Notes } from './respond.ts'
+import { refusalOf } from './scenario.ts'
+import { findScenario } from './scenarios.ts'
+import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
+import { CREDENTIAL_HEADERS, createSecrets } from './secrets.ts'
+
+export interface WorldOptions {
+  /** Themselves, or their directory; those that come with the package unless told otherwise. */
+  readonly recordings?: readonly Recording[] | string
+  readonly pace?: Pace
+  /** Provider name -> the key that is right; `any`: every key will do, and none as well. */
+  readonly keys?: Readonly<Record<string, string>> | 'any'
+  /** Name -> a secret that must not show up at a provider. */
+  readonly canaries?: Readonly<Record<string, string>>
+}
+
+/** What can be seen and told from outside, the same in a process and over the control port. */
+export interface Stage {
+  /** What arrived, in its order; with `since` only entries whose `n` is greater. */
+  entries(since?: number): LedgerEntry[]
+  /** Resolves with the first request that carries the nonce; rejects when none comes within `timeoutMs` (5000). */
+  seen(nonce: string, timeoutMs?: number): Promise<LedgerEntry>
+  /** How the requests that carry a nonce are answered. Throws when it is no script. */
+  script(nonce: string, answers: readonly ScriptedAnswer[]): void
+  /** Resolves when no answer is on its way, and everything about those that were is written down. */
+  settled(): Promise<void>
+  /** Opens a gate; it stays open. */
+  release(gate: string): void
+  /** Names a secret: entries tell when it arrived, and it is masked wherever something is told. */
+  plant(name: string, secret: string): void
+  /** Forgets entries, scripts and gates, and lets go what is held. Planted secrets stay planted. */
+  clear(): void
+}
+
+/** A request as whoever carries it reads it. */
+export interface Incoming {
+  readonly method: string
+  readonly url: URL
+  /** As it arrived, without the query. */
+  readonly path: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** When its head arrived. */
+  readonly at: number
+}
+
+export interface Reception {
+  readonly answer: Answer
+  readonly note: Notes
+}
+
+export interface World extends Stage {
+  readonly providers: readonly Provider[]
+  readonly gate: Gates['wait']
+  key(provider: string): string
+  /** Judges, notes and answers. `place` is null where no provider lives at the address. */
+  receive(incoming: Incoming, place: Place | null): Reception
+}
+
+/** Throws when recordings cannot be read. */
+export function createWorld({
+  recordings = ownRecordings,
+  pace = 'none',
+  keys,
+  canaries = {},
+}: WorldOptions = {}): World {
+  const stock: Stock = {
+    recordings: typeof recordings === 'string' ? readRecordings(recordings) : recordings,
+    pace,
+  }
+  const key = (provider: string): string => (keys !== 'any' && keys?.[provider]) || `witness-key-${provider}`
+  const secrets = createSecrets(providers.map(({ name }) => key(name)))
+  for (const [name, secret] of Object.entries(canaries)) secrets.plant(name, secret)
+  const book = createLedgerBook(secrets)
+  const scripts = createScripts()
+  const gates = createGates()
+  let open = 0
+  let idle = Promise.withResolvers<void>()
+
+  return {
+    providers,
+    key,
+    gate: gates.wait,
+    entries: book.entries,
+    seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
+    settled() {
+      if (open === 0) return Promise.resolve()
+      idle = Promise.withResolvers()
+      return idle.promise
+    },
+    script: scripts.put,
+    release: gates.release,
+    plant: secrets.plant,
+    clear() {
+      book.clear()
+      scripts.clear()
+      gates.clear()
+    },
+
+    receive(incoming, place) {
+      const { method, url, headers, text } = incoming
+      const { provider, path } = place ?? { provider: foreign(url.host), path: url.pathname.slice(1) }
+      const request: Arrived = { method, path, query: url.searchParams, headers, text, json: parse(text) }
+      const found = endpointOf(provider, method, path)
+      const endpoint = found?.endpoint ?? null
+      const wants = found ? found.endpoint.wants(request, found.params) : openAiWants(request)
+      const kind = endpoint?.kind ?? (method === 'POST' ? 'inference' : 'metadata')
+      const nonce = nonceIn(text)
+      const scripted = nonce && kind === 'inference' ? scripts.next(nonce, provider.name, wants.model) : null
+      const asked: Asked = {
+        ...{ provider, endpoint, method, path, wants },
+        scenario: scripted?.scenario ?? scenarioOf(wants),
+        address: `${url.origin}${url.pathname}`,
+      }
+      const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict
+      const verdict: Verdict = place
+        ? judge(provider, endpoint, request, {
+            key: keys === 'any' ? null : key(provider.name),
+            strict: strict === true,
+          })
+        : { credential: 'absent', problems: [], refused: null }
+      const answer = answerTo(asked, verdict, scripted, stock, place !== null)
+
+      const shown = provider.credential(request)
+      const hide = (part: string) => (shown ? part.replaceAll(shown, '***') : part)
+      const entry: OpenEntry = {
+        kind,
+        at: incoming.at,
+        provider: provider.name,
+        method,
+        path: incoming.path,
+        endpoint: path,
+        model: wants.model,
+        stream: wants.stream,
+        nonce,
+        credential: verdict.credential,
+        canaries: secrets.found([url.href, ...Object.values(headers), text]),
+        problems: [...verdict.problems],
+        headers: Object.fromEntries(
+          Object.entries(headers).map(([name, value]) => [
+            name,
+            CREDENTIAL_HEADERS.includes(name) ? '***' : hide(value),
+          ]),
+        ),
+        text: hide(text),
+        answer: {
+          from: answer.from,
+          status: null,
+          first_byte_at: null,
+          last_byte_at: null,
+          complete: false,
+          bytes: 0,
+          sent: [],
+        },
+        peer_left_at: null,
+      }
+      book.enter(entry)
+      open++
+      return { answer, note: notesOn(entry, answer, () => --open === 0 && idle.resolve()) }
+    },
+  }
+}
+
+function answerTo(
+  asked: Asked,
+  { refused }: Verdict,
+  scripted: ParsedAnswer | null,
+  stock: Stock,
+  known: boolean,
+): Answer {
+  if (refused) return { ...refusalOf(refused), from: 'refusal' }
+  if (known && !asked.endpoint) return noEndpoint(asked, stock)
+  return choose(asked, scripted, stock)
+}
+
+/** Keeps an entry up to date while its answer goes out. */
+function notesOn(entry: OpenEntry, { status }: Answer, done: () => void): Notes {
+  const { answer } = entry
+  return {
+    sent(bytes, at) {
+      answer.status = status
+      answer.first_byte_at ??= at
+      answer.last_byte_at = at
+      answer.bytes += bytes.length
+      if (answer.bytes <= KEPT_BYTES) answer.sent.push(bytes)
+      else answer.sent = []
+    },
+    completed() {
+      answer.status = status
+      answer.complete = true
+    },
+    peerLeft() {
+      if (!answer.complete) entry.peer_left_at ??= now()
+    },
+    done,
+  }
+}
+
+/** A host that is no provider's, which only interception ever sees. */
+const foreign = (host: string): Provider => ({
+  name: host,
+  origin: `https://${host}`,
+  basePaths: [''],
+  endpoints: [],
+  credential: bearer,
+  refusal: openAiRefusal,
+  unknownField: () => null,
+})
+
+function parse(text: string): unknown {
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
