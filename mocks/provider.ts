@@ -117,8 +117,14 @@ export interface Provider {
   readonly endpoints: readonly Endpoint[]
   /** The credential that a request shows, wherever this provider takes it from; null where it shows none. */
   credential(request: Arrived): string | null
+  /** It asks for no key, and looks at none. */
+  readonly keyless?: true
+  /** What beside key and body it wants and does not find, such as a version header; null where nothing is missing. */
+  lacks?(request: Arrived): { readonly problem: string; readonly refused: Refused } | null
   /** How this provider words it, with the status that it really sends. `param`: the field that is to blame. */
   refusal(kind: Refusal, message: string, param?: string): Refused
+  /** How it says that a field of the body is not valid; left out: as OpenAI does. */
+  invalidField?(field: string, issue: string): string
   /** What it says to a top-level field that it does not know; null where it ignores such fields. */
   unknownField(name: string): string | null
 }

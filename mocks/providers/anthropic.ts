@@ -8,6 +8,7 @@ import {
   event,
   type Provider,
   type Refusal,
+  type Refused,
   type Said,
   type Speech,
   type Usage,
@@ -172,6 +173,17 @@ const REFUSALS = {
   server_error: [500, 'api_error', true],
 } as const satisfies Record<Refusal, readonly [number, string, boolean]>
 
+/** Its own words, and whether its clients are told to try again. */
+function refusal(kind: Refusal, text: string): Refused {
+  const [status, type, retry] = REFUSALS[kind]
+  const request_id = 'req_witness'
+  return {
+    status,
+    headers: { 'request-id': request_id, 'x-should-retry': String(retry) },
+    body: { ...failed(type, text), request_id },
+  }
+}
+
 /** The stand-in for Anthropic. */
 export const anthropic = {
   name: 'anthropic',
@@ -179,14 +191,12 @@ export const anthropic = {
   basePaths: ['/v1'],
   endpoints: [messages, countTokens, models],
   credential: (request) => request.headers['x-api-key'] ?? bearer(request),
-  refusal(kind, text) {
-    const [status, type, retry] = REFUSALS[kind]
-    const request_id = 'req_witness'
-    return {
-      status,
-      headers: { 'request-id': request_id, 'x-should-retry': String(retry) },
-      body: { ...failed(type, text), request_id },
-    }
+  lacks({ headers }) {
+    if (headers['anthropic-version']) return null
+    const problem = 'anthropic-version: header is required'
+    return { problem, refused: refusal('invalid_request', problem) }
   },
+  refusal,
+  invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${issue}`,
   unknownField: (name) => `${name}: Extra inputs are not permitted`,
 } satisfies Provider

@@ -1,7 +1,7 @@
 // Azure OpenAI: OpenAI's dialect at an address of each customer's own. The deployment in the path is the model, the key
 // comes in `api-key`, content filters speak in every answer, and a stream begins with what they say of the prompt.
 import { modelList, openAiAccent, openAiChat, openAiEmbeddings, openAiWants } from '../openai-dialect.ts'
-import { bearer, type Endpoint, event, type Provider, type Refusal } from '../provider.ts'
+import { bearer, type Endpoint, event, type Provider, type Refusal, type Refused } from '../provider.ts'
 
 const safe = { filtered: false, severity: 'safe' }
 const unseen = { detected: false, filtered: false }
@@ -34,6 +34,16 @@ const REFUSALS = {
   server_error: [500, 'InternalServerError', {}],
 } as const satisfies Record<Refusal, readonly [number, string | null, Readonly<Record<string, string>>]>
 
+/** Its own services answer with a code, the model behind them as OpenAI does. */
+function refusal(kind: Refusal, message: string, param: string | null = null): Refused {
+  const [status, code, headers] = REFUSALS[kind]
+  const error =
+    kind === 'invalid_request'
+      ? { message, type: 'invalid_request_error', param, code }
+      : { code, message, ...(kind === 'rate_limited' && { details: message }) }
+  return { status, headers, body: { error } }
+}
+
 /** The stand-in for Azure OpenAI. */
 export const azure = {
   name: 'azure',
@@ -42,13 +52,13 @@ export const azure = {
   basePaths: ['/openai/v1', '/openai', '/models'],
   endpoints: [deployed(chat), deployed(openAiEmbeddings), modelList],
   credential: (request) => request.headers['api-key'] ?? bearer(request),
-  refusal(kind, message, param) {
-    const [status, code, headers] = REFUSALS[kind]
-    const error =
-      kind === 'invalid_request'
-        ? { message, type: 'invalid_request_error', param: param ?? null, code }
-        : { code, message, ...(kind === 'rate_limited' && { details: message }) }
-    return { status, headers, body: { error } }
+  lacks({ path, query }) {
+    if (!path.startsWith('deployments/') || query.has('api-version')) return null
+    return {
+      problem: 'no api-version in the query',
+      refused: refusal('unknown_path', 'Resource not found'),
+    }
   },
+  refusal,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies Provider

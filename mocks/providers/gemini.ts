@@ -149,5 +149,6 @@ export const gemini = {
       body: { error: { code: status, message, status: name, ...(fields && { details: [detail(fields)] }) } },
     }
   },
+  invalidField: (field, issue) => `Invalid value at '${field}': ${issue}`,
   unknownField: (name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`,
 } satisfies Provider

@@ -36,6 +36,7 @@ export const ollama = {
   basePaths: ['/v1'],
   endpoints: [chat, openAiEmbeddings, modelList],
   credential: bearer,
+  keyless: true,
   refusal(kind, message) {
     const status = STATUSES[kind]
     return {
