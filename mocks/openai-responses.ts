@@ -35,20 +35,10 @@ interface Numbered {
   readonly [field: string]: unknown
 }
 
-function reasoningItem({ reasoning }: Said): Item {
-  const id = 'rs_witness'
-  const part = { type: 'summary_text', text: reasoning.join('') }
-  const at = { item_id: id, summary_index: 0 }
-  return {
-    started: { id, type: 'reasoning', summary: [] },
-    events: [
-      { type: 'response.reasoning_summary_part.added', ...at, part: { ...part, text: '' } },
-      ...reasoning.map((delta) => ({ type: 'response.reasoning_summary_text.delta', ...at, delta })),
-      { type: 'response.reasoning_summary_text.done', ...at, text: part.text },
-      { type: 'response.reasoning_summary_part.done', ...at, part },
-    ],
-    finished: { id, type: 'reasoning', summary: [part] },
-  }
+/** The thoughts stay hidden: an item that says that there were some. */
+function reasoningItem(): Item {
+  const item = { id: 'rs_witness', type: 'reasoning', content: [], summary: [] }
+  return { started: item, events: [], finished: item }
 }
 
 function messageItem({ text }: Said): Item {
@@ -87,7 +77,7 @@ function callItem({ id: call_id, name, arguments: pieces }: Said['calls'][number
 }
 
 const itemsOf = (said: Said): Item[] => [
-  ...(said.reasoning.length > 0 ? [reasoningItem(said)] : []),
+  ...(said.reasoning.length > 0 ? [reasoningItem()] : []),
   ...(said.text.length > 0 ? [messageItem(said)] : []),
   ...said.calls.map(callItem),
 ]

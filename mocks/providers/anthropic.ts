@@ -99,7 +99,8 @@ const speech: Speech = {
 
   events(said) {
     const usage = said.usage && usageOf(said.usage)
-    const start = { ...message(said, [], null), ...(usage && { usage: { ...usage, output_tokens: 1 } }) }
+    const soFar = said.usage && { usage: usageOf({ ...said.usage, output: 1, reasoning: 0 }) }
+    const start = { ...message(said, [], null), ...soFar }
     return [
       named({ type: 'message_start', message: start }),
       PING,

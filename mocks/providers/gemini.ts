@@ -60,13 +60,14 @@ const speech: Speech = {
   },
 
   events(said) {
-    const steps: object[][] = [
-      ...said.reasoning.map((text) => [{ text, thought: true }]),
-      ...said.text.map((text) => [{ text }]),
-    ]
+    const thinking: Said = { ...said, usage: said.usage && { ...said.usage, output: 0, reasoning: 0 } }
+    const steps: object[][] = said.text.map((text) => [{ text }])
     if (said.calls.length > 0) steps.push(said.calls.map(callPart))
     if (steps.length === 0) steps.push([{ text: '' }])
-    return steps.map((parts, index) => line(answer(said, parts, index === steps.length - 1)))
+    return [
+      ...said.reasoning.map((text) => line(answer(thinking, [{ text, thought: true }], false))),
+      ...steps.map((parts, index) => line(answer(said, parts, index === steps.length - 1))),
+    ]
   },
 }
 

@@ -93,11 +93,11 @@ export const mistral = {
   basePaths: ['/v1'],
   endpoints: [chat, openAiEmbeddings, modelList],
   credential: bearer,
-  refusal(kind, message, param) {
+  refusal(kind, message) {
     if (kind === 'bad_key') return { status: 401, headers: {}, body: { detail: message } }
     if (kind === 'unknown_path') return { status: 404, headers: {}, body: { detail: message } }
     const [status, type, code] = REFUSALS[kind]
-    return { status, headers: {}, body: { object: 'error', message, type, param: param ?? null, code } }
+    return { status, headers: {}, body: { object: 'error', message, type, param: null, code } }
   },
   unknownField: (name) => `${name}: Extra inputs are not permitted`,
 } satisfies Provider

@@ -1,11 +1,10 @@
 // xAI: OpenAI's dialect, where a bad key is a 400, an error is a bare text beside its code, and the reasoning tokens
-// are counted beside the output tokens instead of among them.
+// are counted beside the output tokens instead of among them. Thoughts stay hidden.
 import { modelList, openAiAccent, openAiChat } from '../openai-dialect.ts'
 import { bearer, type Provider, type Refusal } from '../provider.ts'
 
 const chat = openAiChat({
   ...openAiAccent,
-  reasoning: 'reasoning_content',
   streamType: 'text/event-stream',
   usage: ({ input, output, cached, reasoning }) => ({
     prompt_tokens: input,
