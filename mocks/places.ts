@@ -4,6 +4,7 @@ import { endpointOf, type Provider } from './provider.ts'
 
 export interface Place {
   readonly provider: Provider
+  readonly basePath: string
   /** Below the base path, without a slash in front. */
   readonly path: string
 }
@@ -29,5 +30,5 @@ export function placeUnder(providers: readonly Provider[], method: string, pathn
 
 function below(provider: Provider, pathname: string): Place {
   const base = provider.basePaths.find((one) => pathname.startsWith(`${one}/`))
-  return { provider, path: pathname.slice(base === undefined ? 1 : base.length + 1) }
+  return { provider, basePath: base ?? '', path: pathname.slice((base ?? '').length + 1) }
 }

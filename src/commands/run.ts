@@ -1,5 +1,5 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError } from '../config.ts'
 import { GatewayError } from '../errors.ts'
@@ -41,6 +41,24 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     .option(...config)
     .addHelpText('after', example('waybill config check --config waybill.yaml'))
     .action(async (options) => (await import('./config-check.ts')).configCheck({ ...options, env }))
+
+  program
+    .command('witness')
+    .description('stand in for the providers on a port of this machine, and keep a ledger of what arrives')
+    .option('-p, --port <number>', 'port to listen on; 0 takes a free one', portNumber, 4950)
+    .option(
+      '--control-port <number>',
+      'port of the ledger and of scripts; 0 takes a free one',
+      portNumber,
+      4951,
+    )
+    .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
+    .option('--recordings <dir>', 'recordings to answer from, instead of those that come along')
+    .addOption(new Option('--pace <pace>', 'how fast').choices(['recorded', 'none']).default('none'))
+    .option('--json', 'print addresses and keys as one line of JSON')
+    .option('--list', 'print the scenarios and end')
+    .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
+    .action(async (options) => (await import('./witness.ts')).witness(options))
 
   const line = program
     .command('statusline [options...]')
@@ -92,6 +110,12 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     for (const line of lines) process.stderr.write(`waybill: ${line}\n`)
     return error instanceof ConfigError || error instanceof GatewayError ? 2 : 1
   }
+}
+
+function portNumber(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('A port is 0 to 65535.')
+  return port
 }
 
 const example = (line: string): string => `\nExample:\n  $ ${line}`
