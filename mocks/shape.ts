@@ -66,6 +66,9 @@ const THOUGHTS = [
 /** A picture that comes in the answer itself; others come as an address. */
 const PICTURES = [/"b64_json":\s*"/]
 
+/** A list that goes on elsewhere. */
+const PAGES = [/"nextPageToken":\s*"[^"]/]
+
 /** What kind of answer it is: captures are compared only with recordings of the same kind. */
 export function kindOf({ status, body }: Answer): string {
   if (status >= 400) return `error ${status}`
@@ -75,6 +78,7 @@ export function kindOf({ status, body }: Answer): string {
     has(CALLS) && 'tools',
     has(THOUGHTS) && 'reasoning',
     has(PICTURES) && 'picture',
+    has(PAGES) && 'more pages',
   ]
     .filter(Boolean)
     .join(' + ')
