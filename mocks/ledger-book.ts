@@ -6,10 +6,7 @@ import type { Secrets } from './secrets.ts'
 type Writable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] }
 
 /** An entry while it is written. The bodies are kept as they are; reading turns them into text and masks them. */
-export interface OpenEntry
-  extends Writable<Omit<LedgerEntry, 'n' | 'body' | 'answer' | 'problems' | 'canaries'>> {
-  canaries: string[]
-  problems: string[]
+export interface OpenEntry extends Writable<Omit<LedgerEntry, 'n' | 'body' | 'answer'>> {
   text: string
   answer: Writable<Omit<LedgerAnswer, 'body'>> & { sent: Uint8Array[] }
 }

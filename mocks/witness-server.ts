@@ -26,7 +26,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
   )
-  const incoming = { method, url, path, headers, text: text ?? '', at }
+  const incoming = { method, url, path, headers, text, at }
   const { answer, note } = world.receive(incoming, place)
 
   const left = new AbortController()

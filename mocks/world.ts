@@ -2,10 +2,11 @@
 // Whoever carries bytes (interception, the witness's port) asks here, so that both give the same answers.
 import type { Answer } from './answer.ts'
 import { type Asked, choose, noEndpoint, type Stock, scenarioOf } from './choose.ts'
+import { notesOn, openEntry } from './entry.ts'
 import { createGates, type Gates } from './gates.ts'
 import { judge, type Verdict } from './judge.ts'
-import { type LedgerEntry, nonceIn, now } from './ledger.ts'
-import { createLedgerBook, KEPT_BYTES, type OpenEntry } from './ledger-book.ts'
+import { type LedgerEntry, nonceIn } from './ledger.ts'
+import { createLedgerBook } from './ledger-book.ts'
 import { openAiRefusal, openAiWants } from './openai-dialect.ts'
 import type { Place } from './places.ts'
 import { type Arrived, bearer, endpointOf, type Provider } from './provider.ts'
@@ -16,7 +17,7 @@ import type { Notes } from './respond.ts'
 import { refusalOf } from './scenario.ts'
 import { findScenario } from './scenarios.ts'
 import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
-import { CREDENTIAL_HEADERS, createSecrets } from './secrets.ts'
+import { createSecrets } from './secrets.ts'
 
 export interface WorldOptions {
   /** Themselves, or their directory; those that come with the package unless told otherwise. */
@@ -54,7 +55,8 @@ export interface Incoming {
   readonly path: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  readonly text: string
+  /** Null: the other side left before the end of its request. */
+  readonly text: string | null
   /** When its head arrived. */
   readonly at: number
 }
@@ -113,7 +115,8 @@ export function createWorld({
     },
 
     receive(incoming, place) {
-      const { method, url, headers, text } = incoming
+      const { method, url, headers, at } = incoming
+      const text = incoming.text ?? ''
       const { provider, path } = place ?? { provider: foreign(url.host), path: url.pathname.slice(1) }
       const request: Arrived = { method, path, query: url.searchParams, headers, text, json: parse(text) }
       const found = endpointOf(provider, method, path)
@@ -122,59 +125,41 @@ export function createWorld({
       const kind = endpoint?.kind ?? (method === 'POST' ? 'inference' : 'metadata')
       const nonce = nonceIn(text)
       const scripted = nonce && kind === 'inference' ? scripts.next(nonce, provider.name, wants.model) : null
-      const asked: Asked = {
-        ...{ provider, endpoint, method, path, wants },
-        scenario: scripted?.scenario ?? scenarioOf(wants),
-        address: `${url.origin}${url.pathname}`,
-      }
-      const strict = scripted?.strict || findScenario(asked.scenario)?.scenario.strict
-      const verdict: Verdict = place
-        ? judge(provider, endpoint, request, {
-            key: keys === 'any' ? null : key(provider.name),
-            strict: strict === true,
-          })
-        : { credential: 'absent', problems: [], refused: null }
-      const answer = answerTo(asked, verdict, scripted, stock, place !== null)
+      const scenario = scripted?.scenario ?? scenarioOf(wants)
 
-      const shown = provider.credential(request)
-      const hide = (part: string) => (shown ? part.replaceAll(shown, '***') : part)
-      const entry: OpenEntry = {
-        kind,
-        at: incoming.at,
+      const verdict = (): Verdict => {
+        if (incoming.text === null) return BROKE_OFF
+        if (!place) return UNJUDGED
+        const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
+        return judge(provider, endpoint, request, {
+          key: keys === 'any' ? null : key(provider.name),
+          strict,
+        })
+      }
+      const judged = verdict()
+      const address = `${url.origin}${url.pathname}`
+      const asked: Asked = { provider, endpoint, method, path, wants, scenario, address }
+      const answer = answerTo(asked, judged, scripted, stock, place !== null)
+      const entry = openEntry({
+        ...{ kind, at, method, wants, nonce, headers, text, answer },
         provider: provider.name,
-        method,
         path: incoming.path,
         endpoint: path,
-        model: wants.model,
-        stream: wants.stream,
-        nonce,
-        credential: verdict.credential,
+        verdict: judged,
         canaries: secrets.found([url.href, ...Object.values(headers), text]),
-        problems: [...verdict.problems],
-        headers: Object.fromEntries(
-          Object.entries(headers).map(([name, value]) => [
-            name,
-            CREDENTIAL_HEADERS.includes(name) ? '***' : hide(value),
-          ]),
-        ),
-        text: hide(text),
-        answer: {
-          from: answer.from,
-          status: null,
-          first_byte_at: null,
-          last_byte_at: null,
-          complete: false,
-          bytes: 0,
-          sent: [],
-        },
-        peer_left_at: null,
-      }
+        shown: provider.credential(request),
+      })
       book.enter(entry)
       open++
       return { answer, note: notesOn(entry, answer, () => --open === 0 && idle.resolve()) }
     },
   }
 }
+
+/** A host that is no provider's has no rules; interception alone ever sees one. */
+const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null }
+
+const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
 
 function answerTo(
   asked: Asked,
@@ -188,30 +173,7 @@ function answerTo(
   return choose(asked, scripted, stock)
 }
 
-/** Keeps an entry up to date while its answer goes out. */
-function notesOn(entry: OpenEntry, { status }: Answer, done: () => void): Notes {
-  const { answer } = entry
-  return {
-    sent(bytes, at) {
-      answer.status = status
-      answer.first_byte_at ??= at
-      answer.last_byte_at = at
-      answer.bytes += bytes.length
-      if (answer.bytes <= KEPT_BYTES) answer.sent.push(bytes)
-      else answer.sent = []
-    },
-    completed() {
-      answer.status = status
-      answer.complete = true
-    },
-    peerLeft() {
-      if (!answer.complete) entry.peer_left_at ??= now()
-    },
-    done,
-  }
-}
-
-/** A host that is no provider's, which only interception ever sees. */
+/** Such a host, in the place of a provider. */
 const foreign = (host: string): Provider => ({
   name: host,
   origin: `https://${host}`,
