@@ -1,9 +1,12 @@
-// Writes what the documentation takes from the code: the table of endpoints and the JSON Schema of waybill.yaml.
+// Writes what the documentation takes from the code: the table of endpoints, the JSON Schema of
+// waybill.yaml, the table of recordings.
 // With --check it writes nothing and fails when something is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { readRecordings } from '../mocks/recording.ts'
 import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
+import { recordingsTable } from './recordings-table.ts'
 
 const check = process.argv.includes('--check')
 const stale: string[] = []
@@ -35,6 +38,7 @@ const endpoints = [
 ]
 
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
+put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 
 if (stale.length > 0)
