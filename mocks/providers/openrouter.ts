@@ -1,12 +1,32 @@
 // OpenRouter: OpenAI's dialect from a router of other providers. Comments come before the first token, the usage
 // comes always, and an upstream's own words stand inside the error.
-import { modelList, openAiAccent, openAiChat, openAiEmbeddings, openAiRefusal } from '../openai-dialect.ts'
+import { z } from 'zod'
+import {
+  type Accent,
+  modelList,
+  openAiAccent,
+  openAiChat,
+  openAiEmbeddings,
+  openAiRefusal,
+} from '../openai-dialect.ts'
 import { bearer, event, type Provider } from '../provider.ts'
+import { openAiChatBody } from '../schemas/openai-chat.ts'
 
 const PROCESSING = ': OPENROUTER PROCESSING\n\n'
 const upstream = 'Witness'
 
-const chat = openAiChat({
+/** What a request may say to the router itself; its own tools are kinds beside `function`. */
+const body = openAiChatBody.extend({
+  models: z.array(z.string()).optional(),
+  plugins: z.array(z.looseObject({ id: z.string() })).optional(),
+  provider: z.looseObject({}).optional(),
+  reasoning: z.looseObject({}).nullish(),
+  tools: z.array(z.looseObject({ type: z.string() })).optional(),
+  transforms: z.array(z.string()).optional(),
+  usage: z.looseObject({ include: z.boolean() }).optional(),
+})
+
+const accent: Accent = {
   ...openAiAccent,
   reasoning: 'reasoning',
   streamUsage: 'finish',
@@ -23,7 +43,8 @@ const chat = openAiChat({
     completion_tokens_details: { reasoning_tokens: reasoning },
   }),
   also: () => ({ provider: upstream }),
-})
+}
+const chat = openAiChat(accent, body)
 
 /** The stand-in for OpenRouter. */
 export const openrouter = {

@@ -1,47 +1,38 @@
 // What Anthropic takes in `messages` and `messages/count_tokens`: the fields of the public API reference, their types
 // and ranges. Knows nothing of how a request is answered.
 import { z } from 'zod'
+import { byType } from './by-type.ts'
 
-/** A part of a message. Kinds that are not spelt out here (documents, results of the provider's own tools) pass. */
-const block = z.union([
-  z.discriminatedUnion('type', [
-    z.looseObject({ type: z.literal('text'), text: z.string().min(1) }),
-    z.looseObject({ type: z.literal('image'), source: z.looseObject({ type: z.string() }) }),
-    z.looseObject({
-      type: z.literal('tool_use'),
-      id: z.string().min(1),
-      name: z.string().min(1),
-      input: z.looseObject({}),
-    }),
-    z.looseObject({
-      type: z.literal('tool_result'),
-      tool_use_id: z.string().min(1),
-      content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
-      is_error: z.boolean().optional(),
-    }),
-    z.looseObject({ type: z.literal('thinking'), thinking: z.string(), signature: z.string() }),
-    z.looseObject({ type: z.literal('redacted_thinking'), data: z.string() }),
-  ]),
-  z.looseObject({
-    type: z.string().regex(/^(?!(text|image|tool_use|tool_result|thinking|redacted_thinking)$)/),
+/** A part of a message. Kinds that are not spelt out (documents, results of the provider's own tools) pass. */
+const block = byType({
+  text: z.looseObject({ text: z.string().min(1) }),
+  image: z.looseObject({ source: z.looseObject({ type: z.string() }) }),
+  tool_use: z.looseObject({ id: z.string().min(1), name: z.string().min(1), input: z.looseObject({}) }),
+  tool_result: z.looseObject({
+    tool_use_id: z.string().min(1),
+    content: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).optional(),
+    is_error: z.boolean().optional(),
   }),
-])
+  thinking: z.looseObject({ thinking: z.string(), signature: z.string() }),
+  redacted_thinking: z.looseObject({ data: z.string() }),
+})
 
 const message = z.looseObject({
   role: z.enum(['user', 'assistant']),
   content: z.union([z.string().min(1), z.array(block).min(1)]),
 })
 
-/** The caller's own tools have a schema; the provider's carry a dated type instead. */
-const tool = z.union([
-  z.looseObject({
-    type: z.literal('custom').nullish(),
-    name: z.string().regex(/^[\w-]{1,128}$/),
-    input_schema: z.looseObject({ type: z.literal('object') }),
-    description: z.string().optional(),
-  }),
-  z.looseObject({ type: z.string().regex(/_\d{8}$/), name: z.string() }),
-])
+/** The caller's own tools have a schema and need no type; the provider's carry a dated one. */
+const tool = byType(
+  {
+    custom: z.looseObject({
+      name: z.string().regex(/^[\w-]{1,128}$/),
+      input_schema: z.looseObject({ type: z.literal('object') }),
+      description: z.string().optional(),
+    }),
+  },
+  'custom',
+)
 
 const thinking = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('enabled'), budget_tokens: z.int().min(1024) }),

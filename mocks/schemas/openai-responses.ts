@@ -1,40 +1,38 @@
 // What OpenAI takes in `responses`: the fields of the public API reference, their types and ranges. Knows nothing of
 // how a request is answered.
 import { z } from 'zod'
+import { byType } from './by-type.ts'
 
 const part = z.looseObject({ type: z.string() })
 
-/** A message may leave out its type. Items of the other kinds are told apart by it. */
-const item = z.union([
-  z.looseObject({
-    type: z.literal('message').optional(),
-    role: z.enum(['user', 'assistant', 'system', 'developer']),
-    content: z.union([z.string(), z.array(part)]),
-  }),
-  z.looseObject({
-    type: z.literal('function_call'),
-    call_id: z.string().min(1),
-    name: z.string().min(1),
-    arguments: z.string(),
-  }),
-  z.looseObject({
-    type: z.literal('function_call_output'),
-    call_id: z.string().min(1),
-    output: z.union([z.string(), z.array(part)]),
-  }),
-  z.looseObject({ type: z.string().regex(/^(?!(message|function_call|function_call_output)$)/) }),
-])
+/** A message may leave out its type; kinds that are not spelt out pass. */
+const item = byType(
+  {
+    message: z.looseObject({
+      role: z.enum(['user', 'assistant', 'system', 'developer']),
+      content: z.union([z.string(), z.array(part)]),
+    }),
+    function_call: z.looseObject({
+      call_id: z.string().min(1),
+      name: z.string().min(1),
+      arguments: z.string(),
+    }),
+    function_call_output: z.looseObject({
+      call_id: z.string().min(1),
+      output: z.union([z.string(), z.array(part)]),
+    }),
+  },
+  'message',
+)
 
 /** The caller's own functions stand flat here, without a `function` object around them. */
-const tool = z.union([
-  z.looseObject({
-    type: z.literal('function'),
+const tool = byType({
+  function: z.looseObject({
     name: z.string().regex(/^[\w-]{1,64}$/),
     parameters: z.looseObject({}).nullish(),
     strict: z.boolean().nullish(),
   }),
-  z.looseObject({ type: z.string().regex(/^(?!function$)/) }),
-])
+})
 
 /** The body of `POST responses`. */
 export const openAiResponsesBody = z.looseObject({
