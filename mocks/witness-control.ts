@@ -65,7 +65,7 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   const [, path, act] = route
-  const name = decodeURIComponent(path.exec(url.pathname)?.[1] ?? '')
+  const name = decoded(path.exec(url.pathname)?.[1] ?? '')
   return act({ name, query: url.searchParams, text: Buffer.concat(chunks).toString('utf8') })
 }
 
@@ -88,6 +88,14 @@ function json(text: string): never {
     return JSON.parse(text) as never
   } catch {
     throw new Refused(400, 'The body is no JSON.')
+  }
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    throw new Refused(400, 'The path holds a broken % escape.')
   }
 }
 

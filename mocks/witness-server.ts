@@ -35,13 +35,10 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
     note.peerLeft()
     left.abort()
   }
-  // The end of the other side's bytes counts as well: a client that still reads does not close its side.
-  request.socket.once('end', leave)
   response.once('close', leave)
   if (text === null || response.destroyed) leave()
 
   await perform(answer, outletTo(response, answer), { gate: world.gate, gone: left.signal }, note)
-  request.socket.off('end', leave)
   if (left.signal.aborted) response.destroy()
   note.done()
 }
