@@ -24,8 +24,9 @@ export function judge(
   provider: Provider,
   endpoint: Endpoint | null,
   request: Arrived,
-  { key, strict }: Rules,
+  { key: rightKey, strict }: Rules,
 ): Verdict {
+  const key = provider.keyless ? null : rightKey
   const shown = provider.credential(request)
   const credential = shown === null ? 'absent' : key === null || shown === key ? 'match' : 'mismatch'
   const problems: string[] = []
@@ -40,6 +41,8 @@ export function judge(
     refuse('no credential', provider.refusal('bad_key', 'You did not provide an API key.'))
   if (credential === 'mismatch')
     refuse('not the key of this provider', provider.refusal('bad_key', 'Incorrect API key provided.'))
+  const lack = endpoint && provider.lacks?.(request)
+  if (lack) refuse(lack.problem, lack.refused)
   if (!endpoint?.body) return { credential, problems, refused }
 
   if (request.json === undefined)
@@ -50,8 +53,12 @@ export function judge(
   else {
     const parsed = endpoint.body.safeParse(request.json)
     for (const issue of parsed.error?.issues ?? []) {
-      const { field, text } = wordsOf(issue)
-      refuse(`${field || 'body'}: ${text}`, provider.refusal('invalid_request', text, field || undefined))
+      const field = fieldOf(issue)
+      const text = wordsOf(provider, field, issue.message)
+      refuse(
+        `${field || 'body'}: ${issue.message}`,
+        provider.refusal('invalid_request', text, field || undefined),
+      )
     }
     for (const name of unknownFields(endpoint.body, request.json)) {
       const message = provider.unknownField(name)
@@ -64,12 +71,16 @@ export function judge(
   return { credential, problems, refused }
 }
 
-function wordsOf({ path, message }: z.core.$ZodIssue): { field: string; text: string } {
-  const field = path
+/** `messages[0].role`; empty for the body itself. */
+const fieldOf = ({ path }: z.core.$ZodIssue): string =>
+  path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')
     .replace(/^\./, '')
-  return { field, text: field ? `Invalid value for '${field}': ${message}.` : `${message}.` }
+
+function wordsOf({ invalidField }: Provider, field: string, issue: string): string {
+  if (!field) return `${issue}.`
+  return invalidField ? invalidField(field, issue) : `Invalid value for '${field}': ${issue}.`
 }
 
 const unknownFields = ({ shape }: z.ZodObject, json: unknown): string[] =>
