@@ -44,14 +44,13 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
 }
 
 /** The request's body; null when the other side left before its end. */
-async function textOf(request: IncomingMessage): Promise<string | null> {
+function textOf(request: IncomingMessage): Promise<string | null> {
   const chunks: Buffer[] = []
-  try {
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    return Buffer.concat(chunks).toString('utf8')
-  } catch {
-    return null
-  }
+  return new Promise((done) => {
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => done(Buffer.concat(chunks).toString('utf8')))
+    request.on('close', () => done(null))
+  })
 }
 
 function outletTo(response: ServerResponse, answer: Answer): Outlet {
