@@ -103,6 +103,14 @@ test('what a scenario says arrives as well: cached tokens, a cut by the limit, m
   assert.deepEqual([cached.usage.input_tokens, cached.usage.cache_read_input_tokens], [128, 1920])
   const cut = await client.messages.stream({ ...ask, model: 'scenario-finish-length' }).finalMessage()
   assert.equal(cut.stop_reason, 'max_tokens')
+  for (const both of [
+    await client.messages.create({ ...ask, model: 'scenario-finish-tool-calls' }),
+    await client.messages.stream({ ...ask, model: 'scenario-finish-tool-calls' }).finalMessage(),
+  ]) {
+    const [text, call] = both.content
+    assert.ok(text?.type === 'text' && call?.type === 'tool_use')
+    assert.deepEqual([both.stop_reason, call.input], ['tool_use', { city: 'Vienna' }])
+  }
   for (const model of ['scenario-pings', 'scenario-per-byte', 'scenario-split-utf8', 'scenario-crlf'])
     assert.match(await client.messages.stream({ ...ask, model }).finalText(), /naïve café 🙂/, model)
 })
@@ -114,6 +122,17 @@ test('tokens are counted without an inference; models are listed', async () => {
   const ids: string[] = []
   for await (const { id } of client.models.list()) ids.push(id)
   assert.ok(ids.includes('claude-haiku-4-5-20251001'))
+})
+
+test('the key is taken from `x-api-key` too, which other clients send', async () => {
+  const count = (key: string) =>
+    fetch(`${witness.baseUrl('anthropic')}/messages/count_tokens`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
+      body: JSON.stringify({ model: ask.model, messages: ask.messages }),
+    })
+  assert.equal((await count(witness.key('anthropic'))).status, 200)
+  assert.equal((await count('a-key-of-nobody')).status, 401)
 })
 
 test('an error is the class that the client has for it, with type, words and request id', async () => {

@@ -103,6 +103,11 @@ test('what a scenario says arrives as well: cached tokens, a cut by the limit, o
   assert.equal(cached.usageMetadata!.cachedContentTokenCount, 1920)
   const cut = await models.generateContent({ ...ask, model: 'scenario-finish-length' })
   assert.equal(cut.candidates![0]!.finishReason, 'MAX_TOKENS')
+  const both = await streamed({ ...ask, model: 'scenario-finish-tool-calls' })
+  assert.deepEqual(
+    both.flatMap(({ functionCalls }) => functionCalls ?? []),
+    [{ name: 'get_weather', args: { city: 'Vienna' } }],
+  )
   for (const model of ['scenario-per-byte', 'scenario-split-utf8', 'scenario-split-data'])
     assert.match((await streamed({ ...ask, model })).map(({ text }) => text).join(''), /naïve café 🙂/, model)
 })

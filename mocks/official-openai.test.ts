@@ -134,6 +134,13 @@ test('responses: function calls, reasoning, and what a scenario says', async () 
   )
   assert.equal(thought.usage!.output_tokens_details.reasoning_tokens, 128)
 
+  const { output } = await client.responses
+    .stream({ model: 'scenario-finish-tool-calls', input: 'Where to?' })
+    .finalResponse()
+  const [text, both] = output
+  assert.ok(text?.type === 'message' && both?.type === 'function_call')
+  assert.deepEqual(JSON.parse(both.arguments), { city: 'Vienna' })
+
   const cut = client.responses.stream({ model: 'scenario-finish-length', input: 'Where to?' })
   const { status, incomplete_details, output_text } = await cut.finalResponse()
   assert.deepEqual([status, incomplete_details?.reason], ['incomplete', 'max_output_tokens'])
@@ -254,6 +261,11 @@ test('the dialect of the others: Mistral, xAI and Ollama', async () => {
     const [call] = (await stream.finalChatCompletion()).choices[0]!.message.tool_calls!
     assert.equal(call?.type === 'function' && JSON.parse(call.function.arguments).city, 'Hamburg', name)
   }
+
+  const said = of('mistral').chat.completions.stream({ ...ask, model: 'scenario-finish-tool-calls' })
+  const { message, finish_reason } = (await said.finalChatCompletion()).choices[0]!
+  assert.match(message.content!, /naïve café/)
+  assert.deepEqual([finish_reason, message.tool_calls?.length], ['tool_calls', 1])
 
   const { usage } = await of('xai').chat.completions.create({ ...ask, model: 'grok-4-fast' })
   const reasoning = usage!.completion_tokens_details!.reasoning_tokens!
