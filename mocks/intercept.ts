@@ -47,7 +47,7 @@ export function interceptProviders({ loopback = 'real', ...options }: InterceptO
   const restoreIntercepting = loopback === 'real' ? exemptLoopback(connect) : () => {}
   active = true
   return {
-    ...world,
+    ...world.stage,
     dispose() {
       if (!active) return
       active = false

@@ -207,8 +207,8 @@ test('what breaks a connection breaks a request inside the process too', async (
     assert.equal((await askInside(name)).type, 'error', name)
   for (const name of ['cut-after-3', 'reset', 'cut-in-utf8'])
     await assert.rejects((await askInside(name)).text(), /broke the connection/, name)
-  await world.settled()
-  assert.ok(world.entries().every((entry) => !entry.answer.complete && entry.peer_left_at === null))
+  await world.stage.settled()
+  assert.ok(world.stage.entries().every((entry) => !entry.answer.complete && entry.peer_left_at === null))
 })
 
 test('every scenario plays at every endpoint where a model speaks', () => {

@@ -355,7 +355,7 @@ test('inside a process and on the port the same request gets the same bytes', as
         ...rest,
         told,
       }))
-  assert.deepEqual(stripped(world), stripped(witness))
+  assert.deepEqual(stripped(world.stage), stripped(witness))
 })
 
 test('clear forgets entries, scripts and gates, and lets go what is held; numbers go on', async (t) => {

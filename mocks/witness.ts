@@ -52,9 +52,9 @@ export async function createWitness({
   const world = createWorld(options)
   let connections = 0
   const server = createWitnessServer(world, () => connections++)
-  const control = createControlServer(world, () => connections)
+  const control = createControlServer(world.stage, () => connections)
   const close = async () => {
-    world.clear() // what is held would hold its connection
+    world.stage.clear() // what is held would hold its connection
     await Promise.all([stop(server), stop(control)])
   }
   try {
@@ -67,6 +67,7 @@ export async function createWitness({
 
   const url = addressOf(server)
   return {
+    ...world.stage,
     url,
     controlUrl: addressOf(control),
     providers: world.providers.map(({ name }) => name),
@@ -79,13 +80,6 @@ export async function createWitness({
     get connections() {
       return connections
     },
-    entries: world.entries,
-    seen: world.seen,
-    settled: world.settled,
-    script: world.script,
-    release: world.release,
-    plant: world.plant,
-    clear: world.clear,
     close,
   }
 }

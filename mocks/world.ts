@@ -5,11 +5,11 @@ import { type Asked, choose, noEndpoint, type Stock, scenarioOf } from './choose
 import { notesOn, openEntry } from './entry.ts'
 import { createGates, type Gates } from './gates.ts'
 import { judge, type Verdict } from './judge.ts'
-import { type LedgerEntry, nonceIn } from './ledger.ts'
+import { type LedgerEntry, nonceIn, type RequestKind } from './ledger.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { openAiRefusal, openAiWants } from './openai-dialect.ts'
 import type { Place } from './places.ts'
-import { type Arrived, bearer, endpointOf, type Provider } from './provider.ts'
+import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from './provider.ts'
 import { providers } from './providers.ts'
 import { ownRecordings, type Recording, readRecordings } from './recording.ts'
 import type { Pace } from './replay.ts'
@@ -66,7 +66,8 @@ export interface Reception {
   readonly note: Notes
 }
 
-export interface World extends Stage {
+export interface World {
+  readonly stage: Stage
   readonly providers: readonly Provider[]
   readonly gate: Gates['wait']
   key(provider: string): string
@@ -91,20 +92,14 @@ export function createWorld({
   const book = createLedgerBook(secrets)
   const scripts = createScripts()
   const gates = createGates()
-  let open = 0
-  let idle = Promise.withResolvers<void>()
+  let onTheWay = 0
+  let settled = Promise.withResolvers<void>()
+  settled.resolve()
 
-  return {
-    providers,
-    key,
-    gate: gates.wait,
+  const stage: Stage = {
     entries: book.entries,
     seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
-    settled() {
-      if (open === 0) return Promise.resolve()
-      idle = Promise.withResolvers()
-      return idle.promise
-    },
+    settled: () => settled.promise,
     script: scripts.put,
     release: gates.release,
     plant: secrets.plant,
@@ -113,46 +108,74 @@ export function createWorld({
       scripts.clear()
       gates.clear()
     },
+  }
 
-    receive(incoming, place) {
-      const { method, url, headers, at } = incoming
-      const text = incoming.text ?? ''
-      const { provider, path } = place ?? { provider: foreign(url.host), path: url.pathname.slice(1) }
-      const request: Arrived = { method, path, query: url.searchParams, headers, text, json: parse(text) }
-      const found = endpointOf(provider, method, path)
-      const endpoint = found?.endpoint ?? null
-      const wants = found ? found.endpoint.wants(request, found.params) : openAiWants(request)
-      const kind = endpoint?.kind ?? (method === 'POST' ? 'inference' : 'metadata')
-      const nonce = nonceIn(text)
-      const scripted = nonce && kind === 'inference' ? scripts.next(nonce, provider.name, wants.model) : null
-      const scenario = scripted?.scenario ?? scenarioOf(wants)
+  /** What the provider makes of a request before anybody thinks of an answer. */
+  function verdictOn(incoming: Incoming, place: Place | null, read: Read, strict: boolean): Verdict {
+    if (incoming.text === null) return BROKE_OFF
+    if (!place) return UNJUDGED
+    const right = keys === 'any' ? null : key(read.provider.name)
+    return judge(read.provider, read.endpoint, read.request, { key: right, strict })
+  }
 
-      const verdict = (): Verdict => {
-        if (incoming.text === null) return BROKE_OFF
-        if (!place) return UNJUDGED
-        const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
-        return judge(provider, endpoint, request, {
-          key: keys === 'any' ? null : key(provider.name),
-          strict,
-        })
-      }
-      const judged = verdict()
-      const address = `${url.origin}${url.pathname}`
-      const asked: Asked = { provider, endpoint, method, path, wants, scenario, address }
-      const answer = answerTo(asked, judged, scripted, stock, place !== null)
-      const entry = openEntry({
-        ...{ kind, at, method, wants, nonce, headers, text, answer },
-        provider: provider.name,
-        path: incoming.path,
-        endpoint: path,
-        verdict: judged,
-        canaries: secrets.found([url.href, ...Object.values(headers), text]),
-        shown: provider.credential(request),
-      })
-      book.enter(entry)
-      open++
-      return { answer, note: notesOn(entry, answer, () => --open === 0 && idle.resolve()) }
-    },
+  function receive(incoming: Incoming, place: Place | null): Reception {
+    const read = readRequest(incoming, place)
+    const { provider, endpoint, request, wants, kind } = read
+    const { method, path, text } = request
+    const nonce = nonceIn(text)
+    const scripted = nonce && kind === 'inference' ? scripts.next(nonce, provider.name, wants.model) : null
+    const scenario = scripted?.scenario ?? scenarioOf(wants)
+    const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
+    const verdict = verdictOn(incoming, place, read, strict)
+    const { origin, pathname } = incoming.url
+    const address = `${origin}${pathname}`
+    const asked: Asked = { provider, endpoint, method, path, wants, scenario, address }
+    const answer = answerTo(asked, verdict, scripted, stock, place !== null)
+
+    const entry = openEntry({
+      kind,
+      at: incoming.at,
+      provider: provider.name,
+      method,
+      path: incoming.path,
+      endpoint: path,
+      wants,
+      nonce,
+      verdict,
+      canaries: secrets.found([incoming.url.href, ...Object.values(incoming.headers), text]),
+      headers: incoming.headers,
+      text,
+      shown: provider.credential(request),
+      answer,
+    })
+    book.enter(entry)
+    if (onTheWay++ === 0) settled = Promise.withResolvers()
+    return { answer, note: notesOn(entry, answer, () => --onTheWay === 0 && settled.resolve()) }
+  }
+
+  return { stage, providers, key, gate: gates.wait, receive }
+}
+
+/** A request as its provider reads it. */
+interface Read {
+  readonly provider: Provider
+  readonly endpoint: Endpoint | null
+  readonly request: Arrived
+  readonly wants: Wants
+  readonly kind: RequestKind
+}
+
+function readRequest({ method, url, headers, text }: Incoming, place: Place | null): Read {
+  const { provider, path } = place ?? { provider: foreign(url.host), path: url.pathname.slice(1) }
+  const body = text ?? ''
+  const request = { method, path, query: url.searchParams, headers, text: body, json: parse(body) }
+  const found = endpointOf(provider, method, path)
+  return {
+    provider,
+    endpoint: found?.endpoint ?? null,
+    request,
+    wants: found ? found.endpoint.wants(request, found.params) : openAiWants(request),
+    kind: found?.endpoint.kind ?? (method === 'POST' ? 'inference' : 'metadata'),
   }
 }
 
