@@ -1,7 +1,9 @@
 // Mistral: OpenAI's dialect with errors of its own (a bad key is `{detail}`, the rest carries a number as code). Thoughts
 // are parts of the content, calls come whole, and the usage comes with the finish reason, asked for or not.
+import { z } from 'zod'
 import { modelList, openAiAccent, openAiChat, openAiEmbeddings, openAiSpeech } from '../openai-dialect.ts'
 import { bearer, event, type Provider, type Refusal, type Said, type Speech } from '../provider.ts'
+import { openAiChatBody } from '../schemas/openai-chat.ts'
 
 const created = 1_795_200_000
 const own = openAiSpeech({ ...openAiAccent, streamUsage: 'finish' })
@@ -76,7 +78,17 @@ const speech: Speech = {
   },
 }
 
-const chat = { ...openAiChat(), speech }
+/** With its own fields; a temperature above 1.5 is too high here. */
+const body = openAiChatBody.extend({
+  document_image_limit: z.int().min(0).nullish(),
+  document_page_limit: z.int().min(0).nullish(),
+  prompt_mode: z.literal('reasoning').nullish(),
+  random_seed: z.int().min(0).nullish(),
+  safe_prompt: z.boolean().optional(),
+  temperature: z.number().min(0).max(1.5).nullish(),
+})
+
+const chat = { ...openAiChat(openAiAccent, body), speech }
 
 const REFUSALS = {
   invalid_request: [400, 'invalid_request_invalid_args', '3051'],
