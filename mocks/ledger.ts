@@ -6,7 +6,7 @@ export type RequestKind = 'inference' | 'token_count' | 'metadata'
 
 /** How a request was answered, as far as it has been. */
 export interface LedgerAnswer {
-  /** The scenario, the recording, or `script` for an answer that was spelt out. */
+  /** The scenario; the recording (`openai/chat-plain`); `script` for an answer that was spelt out; `refusal`; `no recording`. */
   readonly from: string
   /** Null until the head left. */
   readonly status: number | null
@@ -14,7 +14,7 @@ export interface LedgerAnswer {
   readonly last_byte_at: number | null
   /** Whether everything was sent that was meant to be; false for a cut, a reset, or a peer that left. */
   readonly complete: boolean
-  /** Bytes of the body that were sent. */
+  /** Bytes of the body that the other side's system has taken. */
   readonly bytes: number
   /** The body that was sent, as text; null where it is no UTF-8 or longer than 256 KiB. */
   readonly body: string | null
@@ -40,7 +40,7 @@ export interface LedgerEntry {
   readonly credential: 'match' | 'mismatch' | 'absent'
   /** Names of the planted secrets that were found anywhere in the request: head, query or body. */
   readonly canaries: readonly string[]
-  /** What the provider's schema finds wrong; empty for a valid request. */
+  /** What the provider finds wrong, also what it lets pass (`unknown field: NAME`); empty for a valid request. */
   readonly problems: readonly string[]
   /** Lower-case names; the values of credentials are `***`. */
   readonly headers: Readonly<Record<string, string>>

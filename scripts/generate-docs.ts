@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { readRecordings } from '../mocks/recording.ts'
+import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
 import { recordingsTable } from './recordings-table.ts'
@@ -37,8 +38,17 @@ const endpoints = [
   ...READS.map((each) => row('GET', each)),
 ]
 
+const scenarioTable = [
+  '| scenario | what happens | shape |',
+  '|---|---|---|',
+  ...Object.entries(scenarios).map(
+    ([name, { description, shape }]) => `| \`${name}\` | ${description} | ${shape} |`,
+  ),
+]
+
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
+put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 
 if (stale.length > 0)

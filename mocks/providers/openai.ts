@@ -21,5 +21,9 @@ export const openai = {
   endpoints: [openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
   credential: bearer,
   refusal: openAiRefusal,
+  invalidField: (field, issue) =>
+    issue.endsWith('received undefined')
+      ? `Missing required parameter: '${field}'.`
+      : `Invalid value for '${field}': ${issue}.`,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies Provider
