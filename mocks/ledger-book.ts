@@ -103,10 +103,12 @@ function textOf(pieces: readonly Uint8Array[]): string | null {
 
 const maskNull = (mask: (text: string) => string, text: string | null): string | null => text && mask(text)
 
-/** A body that is no JSON is kept as the text that it is. */
+/** A body that is no JSON is told as the text that it is; so is one that is nested too deeply to be written again. */
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    const json: unknown = JSON.parse(text)
+    if ((text.match(/[[{]/g)?.length ?? 0) > 1000) JSON.stringify(json)
+    return json
   } catch {
     return text
   }

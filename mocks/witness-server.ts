@@ -10,7 +10,12 @@ import type { World } from './world.ts'
 export function createWitnessServer(world: World, onConnection: () => void): Server {
   // Clients keep connections open for reuse; a server that closes them first makes races that no provider makes.
   const server = createServer({ keepAliveTimeout: 300_000, noDelay: true }, (request, response) => {
-    void serve(world, request, response)
+    serve(world, request, response).catch((error: unknown) => {
+      response.destroy()
+      process.emitWarning(
+        `the witness failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
+      )
+    })
   })
   server.requestTimeout = 0
   return server.on('connection', onConnection)
@@ -20,7 +25,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const at = now()
   const text = await textOf(request)
   const method = request.method ?? 'GET'
-  const path = (request.url ?? '/').replace(/\?.*$/s, '')
+  const path = pathOf(request)
   const place = placeUnder(world.providers, method, decoded(path))
   const url = new URL(`${place.provider.origin}${place.basePath}/${place.path}${search(request.url)}`)
   const headers = Object.fromEntries(
@@ -38,9 +43,12 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   response.once('close', leave)
   if (text === null || response.destroyed) leave()
 
-  await perform(answer, outletTo(response, answer), { gate: world.gate, gone: left.signal }, note)
-  if (left.signal.aborted) response.destroy()
-  note.done()
+  try {
+    await perform(answer, outletTo(response, answer), { gate: world.gate, gone: left.signal }, note)
+    if (left.signal.aborted) response.destroy()
+  } finally {
+    note.done()
+  }
 }
 
 /** The request's body; null when the other side left before its end. */
@@ -86,6 +94,9 @@ function outletTo(response: ServerResponse, answer: Answer): Outlet {
     reset: () => socket?.resetAndDestroy(),
   }
 }
+
+/** Without the query: a key may stand in it. */
+const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')
 
 const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')
 

@@ -403,3 +403,40 @@ test('one connection serves many requests', async (t) => {
   assert.match(Buffer.concat(seen).toString(), /"object": "list"/)
   assert.equal(witness.connections, 1)
 })
+
+test('hostile requests neither crash the witness nor spoil its ledger', async (t) => {
+  const witness = await witnessFor(t)
+  const deep = `{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  assert.equal((await ask(witness, deep)).status, 400)
+  assert.equal((await ask(witness, `{"a":${deep}}`)).status, 400)
+  const bodies = [
+    '\u0000\u0001',
+    '"text"',
+    '[[[',
+    '{"model":{"__proto__":1}}',
+    '{"messages":[null]}',
+    '1e999',
+  ]
+  for (const body of bodies) assert.equal((await ask(witness, body)).status, 400, body)
+  const { port } = new URL(witness.url)
+  const heads = [
+    'GET /%E0%A4%A HTTP/1.1\r\nhost: x',
+    'OPTIONS * HTTP/1.1\r\nhost: x',
+    'GET http://elsewhere.example/v1/models?key=x HTTP/1.1\r\nhost: x',
+    'GET //// HTTP/1.1\r\nhost: x',
+    'GET /openai HTTP/1.1\r\nhost: x',
+    'GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ',
+    'no HTTP at all',
+  ]
+  for (const head of heads) {
+    const socket = connect(Number(port), '127.0.0.1')
+    socket.write(`${head}\r\nconnection: close\r\n\r\n`)
+    const { bytes } = await drain(socket)
+    assert.match(bytes.toString('latin1'), /^HTTP\/1\.1 4\d\d /, head)
+  }
+  const page = await fetch(`${witness.controlUrl}/ledger`)
+  assert.equal(page.status, 200)
+  const { entries } = (await page.json()) as { entries: unknown[] }
+  assert.equal(entries.length, 2 + bodies.length + heads.length - 1)
+  assert.equal((await ask(witness, chatBody('m'))).status, 200)
+})
