@@ -21,13 +21,15 @@ export interface LedgerBook {
   clear(): void
 }
 
-/** Entries beyond this number drop out, oldest first, so that a witness that nobody clears does not fill the memory. */
-const LIMIT = 50_000
+/** Bytes, roughly. Beyond it the older half drops out, so that a witness that nobody clears does not fill the memory. */
+const LIMIT = 256 * 1024 * 1024
+/** So many entries come between two looks at what all of them hold. */
+const LOOK = 256
 
 /** Sent bytes beyond this are counted, but not kept. */
 export const KEPT_BYTES = 256 * 1024
 
-export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>): LedgerBook {
+export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = LIMIT): LedgerBook {
   let book: OpenEntry[] = []
   let dropped = 0
   const watchers = new Set<(entry: OpenEntry, n: number) => void>()
@@ -51,9 +53,10 @@ export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>): LedgerBook {
   return {
     enter(entry) {
       book.push(entry)
-      if (book.length > 2 * LIMIT) {
-        dropped += book.length - LIMIT
-        book = book.slice(-LIMIT)
+      if (book.length % LOOK === 0 && book.reduce((sum, one) => sum + weightOf(one), 0) > limit) {
+        const half = book.length >> 1
+        dropped += half
+        book = book.slice(half)
       }
       for (const watcher of watchers) watcher(entry, numberOf(book.length - 1))
     },
@@ -90,6 +93,9 @@ export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>): LedgerBook {
     },
   }
 }
+
+const weightOf = ({ text, answer }: OpenEntry): number =>
+  2048 + text.length + Math.min(answer.bytes, KEPT_BYTES)
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 

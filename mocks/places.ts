@@ -30,5 +30,14 @@ export function placeUnder(providers: readonly Provider[], method: string, pathn
 
 function below(provider: Provider, pathname: string): Place {
   const base = provider.basePaths.find((one) => pathname.startsWith(`${one}/`))
-  return { provider, basePath: base ?? '', path: pathname.slice((base ?? '').length + 1) }
+  return { provider, basePath: base ?? '', path: decoded(pathname.slice((base ?? '').length + 1)) }
+}
+
+/** A model id in a path may come encoded. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
 }

@@ -26,7 +26,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const text = await textOf(request)
   const method = request.method ?? 'GET'
   const path = pathOf(request)
-  const place = placeUnder(world.providers, method, decoded(path))
+  const place = placeUnder(world.providers, method, path)
   const url = new URL(`${place.provider.origin}${place.basePath}/${place.path}${search(request.url)}`)
   const headers = Object.fromEntries(
     Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
@@ -99,11 +99,3 @@ function outletTo(response: ServerResponse, answer: Answer): Outlet {
 const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')
 
 const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')
-
-function decoded(path: string): string {
-  try {
-    return decodeURIComponent(path)
-  } catch {
-    return path
-  }
-}
