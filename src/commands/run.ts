@@ -58,6 +58,24 @@ export function commandLine(env: Env): Command {
       (await import('./key-new.ts')).keyNew({ name, ...options, env, out: process.stdout }),
     )
 
+  program
+    .command('witness')
+    .description('stand in for the providers on a port of this machine, and keep a ledger of what arrives')
+    .option('-p, --port <number>', 'port to listen on; 0 takes a free one', portNumber, 4950)
+    .option(
+      '--control-port <number>',
+      'port of the ledger and of scripts; 0 takes a free one',
+      portNumber,
+      4951,
+    )
+    .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
+    .option('--recordings <dir>', 'recordings to answer from, instead of those that come along')
+    .addOption(new Option('--pace <pace>', 'how fast').choices(['recorded', 'none']).default('none'))
+    .option('--json', 'print addresses and keys as one line of JSON')
+    .option('--list', 'print the scenarios and end')
+    .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
+    .action(async (options) => (await import('./witness.ts')).witness(options))
+
   const line = program
     .command('statusline [options...]')
     .description("draw a coding client's status line from its JSON on stdin")
@@ -119,6 +137,12 @@ function keyName(text: string): string {
   const { data, error } = nameSchema.safeParse(text)
   if (data === undefined) throw new InvalidArgumentError(error!.issues[0]!.message)
   return data
+}
+
+function portNumber(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('A port is 0 to 65535.')
+  return port
 }
 
 const example = (line: string): string => `\nExample:\n  $ ${line}`
