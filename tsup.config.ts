@@ -8,7 +8,7 @@ export const gateway = defineConfig({
     cli: 'src/cli.ts',
     gateway: 'src/gateway.ts',
     writer: 'src/store/writer.ts',
-    mocks: 'mocks/intercept.ts',
+    mocks: 'mocks/library.ts',
   },
   format: 'esm',
   target: 'node22',

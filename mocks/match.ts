@@ -26,11 +26,14 @@ const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model']
  * `stream: null` answers both ways of asking.
  */
 export function match(recordings: readonly Recording[], asked: Asked): Recording | Miss {
-  const differing = recordings.map((recording) => ({ recording, fields: difference(recording, asked) }))
-  const hits = differing.filter((one) => one.fields.length === 0).map((one) => one.recording)
+  const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, asked, field)))
   const hit = hits.find((recording) => recording.request.model !== null) ?? hits[0]
   if (hit) return hit
 
+  const differing = recordings.map((recording) => ({
+    recording,
+    fields: fields.filter((field) => !agrees(recording, asked, field)),
+  }))
   const [nearest] = differing.sort((a, b) => weight(a.fields) - weight(b.fields))
   if (!nearest) return { nearest: null, differs: [] }
   return {
@@ -44,12 +47,10 @@ export function match(recordings: readonly Recording[], asked: Asked): Recording
 
 type Field = (typeof fields)[number]
 
-function difference(recording: Recording, asked: Asked): Field[] {
-  return fields.filter((field) => {
-    const value = recorded(recording, field)
-    const any = value === null && (field === 'model' || field === 'stream')
-    return !any && value !== asked[field]
-  })
+function agrees(recording: Recording, asked: Asked, field: Field): boolean {
+  const value = recorded(recording, field)
+  const any = value === null && (field === 'model' || field === 'stream')
+  return any || value === asked[field]
 }
 
 /** A difference in an earlier field outweighs differences in all later ones. */

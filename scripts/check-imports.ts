@@ -16,10 +16,13 @@ const ROOMS: readonly [string, RegExp][] = [
   ['routing', /^src\/routing\//],
   ['providers', /^src\/providers\//],
   ['store', /^src\/store\//],
+  ['cache', /^src\/cache\//],
   ['statusline', /^src\/statusline\//],
   ['redact', /^src\/redact\.ts$/],
-  ['ground', /^src\/(call|errors|config|pricing)\.ts$/],
+  ['ground', /^src\/(call|errors|config|pricing|token-estimate)\.ts$/],
   ['mocks', /^mocks\//],
+  // Only these reach into the gateway: the target that runs inside the suite, and what is bent from it.
+  ['targets', /^conformance\/(targets|mutants)\/|^conformance\/mutant\.ts$/],
   ['conformance', /^conformance\//],
   ['scripts', /^scripts\//],
 ]
@@ -32,12 +35,14 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   routing: ['ground', 'redact'],
   providers: ['ground', 'redact'],
   store: ['ground', 'redact'],
+  cache: ['ground', 'redact'],
   statusline: ['redact'],
-  endpoints: ['http', 'routing', 'providers', 'store', 'statusline', 'ground', 'redact'],
-  gateway: ['endpoints', 'http', 'routing', 'providers', 'store', 'ground', 'redact'],
+  endpoints: ['http', 'routing', 'providers', 'store', 'cache', 'statusline', 'ground', 'redact'],
+  gateway: ['endpoints', 'http', 'routing', 'providers', 'store', 'cache', 'ground', 'redact'],
   commands: ['gateway', 'routing', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
   mocks: ['redact'],
   conformance: ['mocks'],
+  targets: ['conformance', 'gateway', 'ground', 'mocks'],
   scripts: ['gateway', 'endpoints', 'statusline', 'ground', 'redact', 'mocks', 'conformance'],
 }
 

@@ -1,6 +1,7 @@
 // Joins the rooms into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
 import { Agent, type Dispatcher, interceptors } from 'undici'
+import { createResponseCache } from './cache/response-cache.ts'
 import { type Config, type Loaded, pricingOf } from './config.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
@@ -15,6 +16,7 @@ import { resolve } from './endpoints/resolve.ts'
 import { statusline } from './endpoints/statusline.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
+import { createLimits } from './http/limits.ts'
 import { createHttpServer } from './http/server.ts'
 import { openai } from './providers/openai.ts'
 import type { Provider } from './providers/send.ts'
@@ -59,7 +61,7 @@ const DIALECTS = { openai }
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, secrets, now = Date.now, random = Math.random } = options
   const { onInternalError = () => {} } = options
-  const { host, port, allowed_hosts } = config.server
+  const { host, port, allowed_hosts, headers_timeout, request_timeout } = config.server
   if (config.keys.length === 0 && !isLoopback(host) && !options.replay)
     throw new Error(
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
@@ -76,6 +78,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     config,
     router,
     store,
+    cache: createResponseCache(config.cache, now),
+    limits: createLimits(config.keys, { spent: store.spending.spent, now }),
     providers: connect(config, secrets, dispatcher),
     mask: createMask(secrets.values()),
     now,
@@ -86,6 +90,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readHouse,
     callHouse,
     authenticate: createAuth(config.keys),
+    headersTimeout: headers_timeout,
+    requestTimeout: request_timeout,
     guard: createHostGuard([host, ...allowed_hosts]),
     now,
     onInternalError,

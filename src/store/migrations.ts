@@ -2,7 +2,7 @@
 // is never edited. `PRAGMA user_version` counts the steps that a database has seen.
 import type { Database } from 'better-sqlite3'
 
-const STEPS: readonly string[] = [
+export const STEPS: readonly string[] = [
   // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
   // time, so both tables grow at their end; the partial index holds only the calls that are open now.
   // A price is a JSON snapshot that many calls share; it is never changed, only followed by another.
@@ -67,6 +67,24 @@ const STEPS: readonly string[] = [
     cost_usd REAL,
     PRIMARY KEY (call_id, n)
   ) WITHOUT ROWID, STRICT;
+  `,
+
+  // What each key has spent in each month (UTC, `2026-11`), kept apart from the calls, which retention drops: a
+  // budget must not grow because rows went. And whether an attempt's tokens are the provider's or our estimate.
+  `
+  CREATE TABLE key_spending (
+    key_name TEXT NOT NULL,
+    month TEXT NOT NULL,
+    usd REAL NOT NULL,
+    PRIMARY KEY (key_name, month)
+  ) WITHOUT ROWID, STRICT;
+  INSERT INTO key_spending
+    SELECT key_name, strftime('%Y-%m', created_at / 1000, 'unixepoch') AS month, sum(cost_usd) FROM call_logs
+    WHERE key_name IS NOT NULL AND cost_usd > 0 GROUP BY key_name, month;
+
+  ALTER TABLE call_attempts ADD COLUMN tokens_source TEXT;
+  UPDATE call_attempts SET tokens_source = 'reported' WHERE coalesce(tokens_input, tokens_output,
+    tokens_cached_input, tokens_cache_write, tokens_reasoning) IS NOT NULL;
   `,
 ]
 

@@ -7,6 +7,7 @@ import type { Pricing } from '../pricing.ts'
 import { type CallLogs, openCallLogs } from './call-logs.ts'
 import { claim, type Durability, databaseFile, StoreError } from './open.ts'
 import { type Commit, WriteQueue } from './queue.ts'
+import { openSpending, type Spending } from './spending.ts'
 import type { WriterData } from './writer.ts'
 import type { Write } from './writes.ts'
 
@@ -18,6 +19,8 @@ export interface Store {
   write(write: Write): Promise<void>
   /** What was written. */
   readonly calls: CallLogs
+  /** What the keys have spent. */
+  readonly spending: Spending
   /** Why the store cannot be written to right now; null when it can. */
   readonly failure: string | null
   /** Waits for the end of open calls and commits it, for at most `graceMs`; then gives the directory free. */
@@ -68,6 +71,7 @@ export async function openStore({
       }
     },
     calls: openCallLogs(reader),
+    spending: openSpending(reader),
     get failure() {
       return queue.failure
     },
