@@ -238,12 +238,12 @@ export const capabilities = {
     const seen = evidence.ledger.filter(({ at: time }) => time >= image!.at)
     return [
       finding(
-        roads(evidence, 'plain').join() === A,
+        roads(evidence, 'plain').join() === 'openai/no-tools',
         `a plain call went to ${roads(evidence, 'plain').join()}`,
         refs(plain),
       ),
       finding(
-        roads(evidence, 'tools').join() === B,
+        roads(evidence, 'tools').join() === 'groq/no-images',
         `a call with tools went to ${roads(evidence, 'tools').join()}, the only target that has them`,
         refs(tools),
       ),
