@@ -85,7 +85,7 @@ export const bodyLimit = {
 
 export const killLosesNothing = {
   id: 'LIFE-01',
-  needs: ['restart', 'attempts'],
+  needs: ['restart', 'process', 'attempts'],
   timeout: 90_000,
   async probe(session) {
     const running = await session.another(null)
@@ -261,7 +261,7 @@ export const secondProcess = {
   timeout: 60_000,
   async probe(session) {
     const running = await session.another(null)
-    session.note('said', await running.second())
+    session.note('said', await running.second({ WAYBILL_PORT: '0' }))
     await session.chat('afterwards')
   },
   judge({ evidence }) {

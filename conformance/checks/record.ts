@@ -258,7 +258,7 @@ export const sumsAddUp = {
 
 export const keysAreWalls = {
   id: 'KEEP-04',
-  needs: ['gateway_keys'],
+  needs: ['gateway_keys', 'files'],
   async probe(session) {
     const { other } = session.running.keys
     if (other === null) return session.untestable('the target has no second key')
