@@ -56,8 +56,7 @@ export async function kill(name: string, { cross = false } = {}): Promise<Death>
       profile: 'waybill',
       ...(!cross && { only: mutant.kills }),
     })
-    for (const { id, outcome, reason } of results.verdicts.filter(wasCaught))
-      caught.set(id, reason || outcome)
+    for (const { id, reason } of results.verdicts.filter(wasCaught)) caught.set(id, reason)
     const outcomes = new Map(results.verdicts.map(({ id, outcome, reason }) => [id, `${outcome}: ${reason}`]))
     for (const id of mutant.kills)
       if (!caught.has(id)) survived.set(id, outcomes.get(id) ?? 'there is no such check')
@@ -71,5 +70,5 @@ export async function kill(name: string, { cross = false } = {}): Promise<Death>
   return { name, mutant, caught, survived, duration: performance.now() - began }
 }
 
-/** `untestable` counts as a failure, so it catches too. */
-const wasCaught = ({ outcome }: Verdict): boolean => ['fail', 'warn', 'untestable'].includes(outcome)
+/** `untestable` counts as a failure too, but here it proves nothing: the judge saw nothing of what is wrong. */
+const wasCaught = ({ outcome }: Verdict): boolean => outcome === 'fail' || outcome === 'warn'
