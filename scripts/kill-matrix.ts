@@ -72,16 +72,18 @@ function checksThatCatchNothing(all: readonly Death[]): string[] {
 }
 
 function document(all: readonly Death[], how: string, cross: boolean): string {
-  const slugs = new Map(readRequirements().requirements.map(({ id, slug }) => [id, slug]))
-  const ids = [...new Set([...checks.keys(), ...all.flatMap(({ mutant }) => mutant.kills)])]
-  const rows = ids.flatMap((id) =>
-    all
-      .filter(({ mutant, caught }) => mutant.kills.includes(id) && caught.has(id))
-      .map(({ name, caught }, index) => {
-        const check = index === 0 ? `${id} ${slugs.get(id) ?? ''}`.trim() : ''
-        return `| ${check} | [${name}](../conformance/mutants/${name}.ts) | ${cell(caught.get(id)!)} |`
-      }),
-  )
+  const meant = new Set(all.flatMap(({ mutant }) => mutant.kills))
+  const { requirements } = readRequirements()
+  const rows = requirements
+    .filter(({ id }) => meant.has(id))
+    .flatMap(({ id, slug }) =>
+      all
+        .filter(({ mutant, caught }) => mutant.kills.includes(id) && caught.has(id))
+        .map(({ name, caught }, index) => {
+          const check = index === 0 ? `${id} ${slug}` : ''
+          return `| ${check} | [${name}](../conformance/mutants/${name}.ts) | ${cell(caught.get(id)!)} |`
+        }),
+    )
   const others = ({ mutant, caught }: Death) => [...caught.keys()].filter((id) => !mutant.kills.includes(id))
   const wrong = all.map((death) => {
     const { name, mutant } = death

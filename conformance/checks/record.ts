@@ -176,6 +176,7 @@ export const pagesWithoutGaps = {
 
 export const sumsAddUp = {
   id: 'LOG-10',
+  needs: ['files'],
   timeout: 60_000,
   async probe(session) {
     await session.another(null)
