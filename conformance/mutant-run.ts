@@ -44,9 +44,16 @@ export function targetOf(name: string, { asCommand = false }: Mutant): Target {
   return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
 }
 
-/** Runs a mutant against the checks that are meant to catch it, or with `cross` against all. */
-export async function kill(name: string, { cross = false } = {}): Promise<Death> {
-  const mutant = await loadMutant(name)
+export interface KillOptions {
+  /** Against all checks, not only those that are meant to catch it. */
+  readonly cross?: boolean
+  /** Other checks than those that are meant to catch it. */
+  readonly kills?: readonly string[]
+}
+
+/** Runs a mutant against the checks that are meant to catch it. */
+export async function kill(name: string, { cross = false, ...other }: KillOptions = {}): Promise<Death> {
+  const mutant = { ...(await loadMutant(name)), ...other }
   const began = performance.now()
   const caught = new Map<string, string>()
   const survived = new Map<string, string>()

@@ -19,12 +19,12 @@ export function markdown({
     .filter(([, count]) => count > 0)
     .map(([outcome, count]) => `${count} ${outcome}`)
   return [
-    `## ${target.name}: ${conclusion}`,
+    `## ${cell(target.name)}: ${conclusion}`,
     '',
     `Profile \`${profile}\`. ${cell(reason)}. ${summary.join(', ')}. ${inferences.total} inferences.`,
     '',
     ...(rows.length > 0 ? ['| requirement | level | outcome | why |', '|---|---|---|---|', ...rows, ''] : []),
-    ...(reproduce ? [`Again: \`${reproduce}\``, ''] : []),
+    ...(reproduce ? [`Again: \`${reproduce.replaceAll('`', "'")}\``, ''] : []),
   ].join('\n')
 }
 
