@@ -49,6 +49,8 @@ export interface Started {
 /** Starts an instance. Rejects with StartError: one sentence that says what happened and what to do. */
 export async function start(template: Target, { values, variant }: StartOptions): Promise<Started> {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', remove)
   const made = makeKeys()
   const all = { ...values, ...made.values, ...HERE, port: String(await freePort()), dir: directory }
   let target: Target
@@ -110,7 +112,8 @@ export async function start(template: Target, { values, variant }: StartOptions)
     secrets,
     async dispose() {
       await running!.stop('politely')
-      rmSync(directory, { recursive: true, force: true })
+      remove()
+      process.off('exit', remove)
     },
   }
 }

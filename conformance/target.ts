@@ -1,7 +1,7 @@
 // The target file: how a gateway is started, how it is pointed at the witness, what it claims, and where it tells
 // the route. One YAML file for each gateway, or one that `extends` another; this schema is its reference.
 import { readFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
@@ -230,7 +230,7 @@ function completed(file: string): unknown {
   const raw = readYaml(file)
   if (typeof raw !== 'object' || raw === null || !('extends' in raw)) return raw
   const { extends: base, ...own } = raw
-  return { ...Object(readYaml(join(dirname(file), String(base)))), ...own }
+  return { ...Object(readYaml(resolve(dirname(file), String(base)))), ...own }
 }
 
 function readYaml(file: string): unknown {

@@ -45,8 +45,7 @@ export async function conform(options: ConformCommand): Promise<number> {
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
     checkIds(options.only ?? [])
     if (options.report !== undefined) makeDirectory(options.report)
-    // An orderly end, so that the target ends too.
-    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(TROUBLE))
+    endOnSignal()
     const {
       results,
       run: file,
@@ -113,6 +112,15 @@ function complain(thrown: unknown): number {
   for (const line of (known ? message : `the suite failed: ${stack}`).split('\n'))
     process.stderr.write(`waybill: ${line}\n`)
   return usage ? USAGE : TROUBLE
+}
+
+/** An orderly end, so that the target ends too. */
+function endOnSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      process.stderr.write(`waybill: ${signal}: the run was broken off, and what it had started was ended\n`)
+      process.exit(TROUBLE)
+    })
 }
 
 class UsageError extends Error {}
