@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Results } from './judge.ts'
+import { readRequirements } from './requirements.ts'
 
 const schema = z.array(
   z.strictObject({
@@ -29,10 +30,15 @@ export function readBaseline(file: string): Baseline {
     throw new BaselineError(`${file}: ${(cause as Error).message.split('\n')[0]}`, { cause })
   }
   const parsed = schema.safeParse(raw ?? [])
-  if (parsed.success) return parsed.data
-  throw new BaselineError(
-    parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
-  )
+  if (!parsed.success)
+    throw new BaselineError(
+      parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
+    )
+  const known = new Set(readRequirements().requirements.map(({ id }) => id))
+  const unknown = parsed.data.filter(({ id }) => !known.has(id))
+  if (unknown.length > 0)
+    throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
+  return parsed.data
 }
 
 export interface Compared {

@@ -40,23 +40,28 @@ export const OUTCOMES = [
 ] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
-export interface Verdict {
-  readonly id: string
-  readonly slug: string
-  readonly level: 'MUST' | 'SHOULD'
-  readonly scope: Requirement['scope']
-  readonly text: string
-  readonly outcome: Outcome
-  /** Whether it counts: its requirement belongs to the frozen set of this suite version. */
-  readonly scored: boolean
-  /** One sentence; for a pass, how much was looked at. */
-  readonly reason: string
-  readonly findings: readonly Finding[]
-  /** Inferences that the check caused. */
-  readonly inferences: number
-  /** Milliseconds. */
-  readonly duration: number
-}
+const verdict = z.strictObject({
+  id: z.string(),
+  slug: z.string(),
+  level: z.enum(['MUST', 'SHOULD']),
+  scope: z.enum(['any', 'obs', 'wb']),
+  text: z.string().describe('The sentence of the contract.'),
+  outcome: z.enum(OUTCOMES),
+  scored: z
+    .boolean()
+    .describe('Whether it counts: its requirement belongs to the frozen set of this suite version.'),
+  reason: z.string().describe('One sentence; for a pass, how much was looked at.'),
+  findings: z.array(
+    z.strictObject({
+      ok: z.boolean(),
+      what: z.string(),
+      see: z.array(z.string()).readonly().optional().describe('Exchanges (#3) and ledger entries (@7).'),
+    }),
+  ),
+  inferences: z.int().describe('Inferences that the check caused.'),
+  duration: z.int().describe('Milliseconds.'),
+})
+export type Verdict = z.output<typeof verdict>
 
 /**
  * `conformant`: every applicable MUST was tried and holds. `partial`: none failed, and not every one was tried.
@@ -65,21 +70,24 @@ export interface Verdict {
 export const CONCLUSIONS = ['conformant', 'partial', 'not conformant', 'error'] as const
 export type Conclusion = (typeof CONCLUSIONS)[number]
 
-export interface Results {
-  readonly suite: string
-  readonly profile: RunFile['profile']
-  readonly target: { readonly name: string; readonly version: string | null; readonly sealed: boolean }
-  readonly started_at: string
-  readonly duration: number
-  readonly conclusion: Conclusion
-  readonly reason: string
-  readonly counts: Readonly<Record<Outcome, number>>
-  /** What the run cost in calls, each accounted to a check. */
-  readonly inferences: { readonly total: number; readonly accounted: number }
-  readonly verdicts: readonly Verdict[]
-  readonly environment: Readonly<Record<string, string>>
-  readonly reproduce: string
-}
+/** What a run comes to: `results.json`. Its JSON Schema is shipped as docs/results.schema.json. */
+export const resultsSchema = z.strictObject({
+  suite: z.string(),
+  profile: z.enum(PROFILES),
+  target: z.strictObject({ name: z.string(), version: z.string().nullable(), sealed: z.boolean() }),
+  started_at: z.iso.datetime(),
+  duration: z.int().describe('Milliseconds.'),
+  conclusion: z.enum(CONCLUSIONS),
+  reason: z.string(),
+  counts: z.record(z.enum(OUTCOMES), z.int()),
+  inferences: z
+    .strictObject({ total: z.int(), accounted: z.int() })
+    .describe('What the run cost in calls, and how many of them are accounted to a check.'),
+  verdicts: z.array(verdict),
+  environment: z.record(z.string(), z.string()),
+  reproduce: z.string().describe('The command that does this run again.'),
+})
+export type Results = z.output<typeof resultsSchema>
 
 /** Judges a whole run. `evidence` by check id; a check without evidence was not tried. */
 export function judge(
@@ -122,7 +130,7 @@ function verdictOf(
   const check = checks.get(name!)
   const evidence = all.get(check?.shares ?? name!) ?? null
   const level = levelOf(requirement, run.profile)
-  const said = (outcome: Outcome, reason: string, findings: readonly Finding[] = []): Verdict => ({
+  const said = (outcome: Outcome, reason: string, findings: Finding[] = []): Verdict => ({
     id,
     slug,
     level,

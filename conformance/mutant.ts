@@ -1,33 +1,13 @@
 // What a mutant is: the reference gateway with one thing bent, and the requirements whose checks must notice. The
-// bending happens on the wire, in front of a gateway that is itself as it should be.
+// bending happens around a gateway that is itself as it should be: on the wire, in its configuration, in its files.
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
-import {
-  createServer,
-  request as httpRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  type ServerResponse,
-} from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { InProcess } from './connectors/inproc.ts'
+import { forward, type Head, pass, startBetween, type Wanted } from './mutant-wire.ts'
 import { startWaybill } from './targets/waybill.ts'
-
-/** A client's request, on its way to the gateway. */
-export interface Wanted {
-  method: string
-  path: string
-  headers: IncomingHttpHeaders
-  body: Buffer
-}
-
-/** An answer's head, on its way to the client. */
-export interface Head {
-  status: number
-  headers: IncomingHttpHeaders
-}
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that changes nothing returns nothing
 type MaybeAnswer = (Head & { body: string }) | undefined | void
@@ -63,8 +43,14 @@ export interface Bend {
   ): readonly string[] | Promise<readonly string[]>
   /** When a stream was cut: what is sent in its place. */
   cut?(wanted: Wanted, world: World): Promise<string>
+  /** What it reads instead of its configuration file; then a change of the file is not seen. */
+  config?(text: string): string
+  /** What becomes of its data directory before it starts, and starts again. */
+  before?(data: string): void
   /** Once, when it has started. */
   started?(world: World): void
+  /** When it is told to end, before it does; `cut` breaks all connections. */
+  stopping?(cut: () => void): void | Promise<void>
   /** The client goes away and the gateway is not told. */
   readonly ignoresLeaving?: boolean
   /** The provider is read as fast as it sends, whatever the client does. */
@@ -72,6 +58,7 @@ export interface Bend {
   /** What goes wrong between the gateway and its providers: bytes of an answer as they come, or the request. */
   upstream?: {
     request?(wanted: Wanted, world: World): void
+    head?(head: Head, world: World): void
     chunk?(bytes: Buffer): Buffer | string
   }
   /** The end of an answer is made to look well, also where it broke. */
@@ -125,6 +112,8 @@ export interface Mutant {
   readonly what: string
   /** The requirements whose checks must notice; each of them, not only one. */
   readonly kills: readonly string[]
+  /** Run as a process of its own: for what only a killed process shows. */
+  readonly asCommand?: boolean
   readonly start: InProcess['start']
 }
 
@@ -132,12 +121,17 @@ export interface Mutant {
 export const bent =
   (bend: Bend): InProcess['start'] =>
   async (directory, env) => {
-    const file = join(directory, 'waybill.yaml')
-    const config = parse(readFileSync(file, 'utf8'))
+    const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
+    const config = parse(text)
+    bend.before?.(config.data)
     const provider = new URL(config.providers.openai.base_url).origin
     const between = bend.upstream ? await startBetween(provider, bend.upstream, () => world) : null
-    if (between) writeFileSync(file, readFileSync(file, 'utf8').replaceAll(provider, between.origin))
-    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
+    const file = bend.config || between ? 'bent.yaml' : 'waybill.yaml'
+    if (file === 'bent.yaml') {
+      const changed = bend.config?.(text) ?? text
+      writeFileSync(join(directory, file), between ? changed.replaceAll(provider, between.origin) : changed)
+    }
+    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' }, file)
     let count = 0
     const world: World = {
       env,
@@ -160,14 +154,15 @@ export const bent =
       }
       count++
     })
-    server.listen(config.server.port, '127.0.0.1')
+    server.listen(Number(env.WAYBILL_PORT ?? config.server.port), '127.0.0.1')
     await once(server, 'listening')
     bend.started?.(world)
     return {
       async close() {
         server.close()
-        server.closeAllConnections()
+        await bend.stopping?.(() => server.closeAllConnections())
         await gateway.close()
+        server.closeAllConnections()
         between?.server.close()
         between?.server.closeAllConnections()
       },
@@ -191,153 +186,6 @@ export const instead =
       },
     }
   }
-
-/** Stands between the gateway and its providers. */
-async function startBetween(provider: string, bend: NonNullable<Bend['upstream']>, world: () => World) {
-  const server = createServer(async (request, response) => {
-    try {
-      const wanted = await read(request)
-      bend.request?.(wanted, world())
-      const upstream = open(provider, wanted)
-      response.on('close', () => upstream.destroy())
-      const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
-      response.writeHead(incoming.statusCode!, incoming.headers)
-      response.flushHeaders()
-      for await (const piece of incoming) {
-        const out = bend.chunk?.(piece as Buffer) ?? (piece as Buffer)
-        if (!response.write(out)) await drained(response)
-      }
-      response.end()
-    } catch {
-      response.destroy()
-    }
-  })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
-}
-
-function drained(response: ServerResponse): Promise<void> {
-  return new Promise((done) => {
-    const go = () => {
-      response.off('drain', go).off('close', go)
-      done()
-    }
-    response.on('drain', go).on('close', go)
-  })
-}
-
-async function read(request: IncomingMessage): Promise<Wanted> {
-  const pieces: Buffer[] = []
-  for await (const piece of request) pieces.push(piece as Buffer)
-  return {
-    method: request.method!,
-    path: request.url!,
-    headers: { ...request.headers },
-    body: Buffer.concat(pieces),
-  }
-}
-
-async function pass(
-  request: IncomingMessage,
-  response: ServerResponse,
-  bend: Bend,
-  world: World,
-  url: string,
-): Promise<void> {
-  const wanted = await read(request)
-  const instead = await bend.request?.(wanted, world)
-  if (instead) {
-    response.writeHead(instead.status, instead.headers).end(instead.body)
-    return
-  }
-  const upstream = open(url, wanted)
-  if (!bend.ignoresLeaving) response.on('close', () => upstream.destroy())
-  const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
-  const head: Head = { status: incoming.statusCode!, headers: { ...incoming.headers } }
-  bend.head?.(head, wanted, world)
-  const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
-  if (streamed) await passStream(incoming, response, head, wanted, bend, world)
-  else await passWhole(incoming, response, head, wanted, bend, world)
-}
-
-async function passWhole(
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  head: Head,
-  wanted: Wanted,
-  bend: Bend,
-  world: World,
-): Promise<void> {
-  const pieces: Buffer[] = []
-  for await (const piece of incoming) pieces.push(piece as Buffer)
-  const whole = Buffer.concat(pieces)
-  const body = bend.body ? Buffer.from(await bend.body(whole.toString('utf8'), wanted, world)) : whole
-  if (wanted.method !== 'HEAD' && head.headers['content-length'] !== undefined)
-    head.headers['content-length'] = String(body.length)
-  response.writeHead(head.status, head.headers).end(body)
-}
-
-async function passStream(
-  incoming: IncomingMessage,
-  response: ServerResponse,
-  head: Head,
-  wanted: Wanted,
-  bend: Bend,
-  world: World,
-): Promise<void> {
-  response.writeHead(head.status, head.headers)
-  response.flushHeaders()
-  const write = async (text: string | Buffer) => {
-    if (!response.write(text) && !bend.ignoresSlowness && !response.destroyed) await drained(response)
-  }
-  let index = 0
-  let rest = ''
-  const decoder = new TextDecoder()
-  try {
-    for await (const piece of incoming) {
-      if (!bend.event) {
-        await write(piece as Buffer)
-        continue
-      }
-      rest += decoder.decode(piece as Buffer, { stream: true })
-      const parts = rest.split(/(?<=\r?\n\r?\n)/)
-      rest = /\n\r?\n$/.test(parts.at(-1)!) ? '' : parts.pop()!
-      for (const event of parts)
-        for (const out of await bend.event(event, index++, wanted, world)) await write(out)
-    }
-  } catch (cut) {
-    if (!bend.hidesCuts && !bend.cut) throw cut
-    await write((await bend.cut?.(wanted, world)) ?? 'data: [DONE]\n\n')
-  }
-  if (rest) await write(rest)
-  response.end()
-}
-
-function open(url: string, { method, path, headers, body }: Wanted) {
-  const { hostname, port } = new URL(url)
-  const { 'transfer-encoding': _, ...rest } = headers
-  const sent = {
-    ...rest,
-    host: `${hostname}:${port}`,
-    ...(body.length > 0 && { 'content-length': String(body.length) }),
-  }
-  const request = httpRequest({ hostname, port, method, path, headers: sent, agent: false })
-  request.on('error', () => {})
-  request.end(body)
-  return request
-}
-
-async function forward(url: string, wanted: Wanted): Promise<Head & { body: string }> {
-  const [incoming] = (await once(open(url, wanted), 'response')) as [IncomingMessage]
-  const pieces: Buffer[] = []
-  for await (const piece of incoming) pieces.push(piece as Buffer)
-  return {
-    status: incoming.statusCode!,
-    headers: incoming.headers,
-    body: Buffer.concat(pieces).toString('utf8'),
-  }
-}
 
 const spend = (baseUrl: string, key: string, more: object) =>
   fetch(`${baseUrl}/chat/completions`, {

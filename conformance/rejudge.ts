@@ -1,5 +1,5 @@
 // Verdicts from what a run left behind: the same function as in the run, over files.
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { z } from 'zod'
 import { type Evidence, evidenceSchema } from './evidence.ts'
@@ -22,6 +22,7 @@ export interface Kept {
 export function rejudge(directory: string): Kept {
   const run = read(join(directory, 'run.json'), runSchema)
   const folder = join(directory, 'evidence')
+  if (!existsSync(folder)) throw new EvidenceError(`${directory}: the run left no evidence there`)
   const evidence = new Map<string, Evidence>()
   for (const file of readdirSync(folder).sort()) {
     const each = read(join(folder, file), evidenceSchema)

@@ -19,8 +19,11 @@ export interface Running {
   output(): string
   /** Ends it: politely, or with SIGKILL. Resolves when it is gone. */
   stop(how?: 'politely' | 'killed'): Promise<void>
-  /** Starts a second process on the same files: what it said before it ended, or null where it came up. */
-  second(): Promise<string | null>
+  /**
+   * Starts a second process on the same files, `env` added to its environment: what it said before it ended, or null
+   * where it came up.
+   */
+  second(env: Readonly<Record<string, string>>): Promise<string | null>
   /** Starts it again on the same files. Rejects with StartError. */
   start(): Promise<void>
 }

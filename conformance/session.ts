@@ -8,7 +8,7 @@ import type { ScriptedAnswer } from '../mocks/script.ts'
 import { clock, type OpenExchange, type Outgoing, type Seen, send } from './client.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 import { at, jsonOf } from './reading.ts'
-import type { Running } from './running.ts'
+import { type Running, StartError } from './running.ts'
 import { markOf } from './secrets.ts'
 import type { Target } from './target.ts'
 
@@ -60,7 +60,10 @@ export interface SessionOptions {
   readonly another: (variant: string | null) => Promise<Running>
 }
 
+/** How long a call may take, ms. */
 const PATIENCE = 15_000
+/** How long after the end of a call its request may still be on the way to the witness, ms. */
+const LATE = 1_000
 
 export class Session {
   readonly target: Target
@@ -130,10 +133,8 @@ export class Session {
 
   /** A call that proves, seen at the witness, that the way there is open. Its entry, or null when none came. */
   async plant(label: string): Promise<LedgerEntry | null> {
-    const call = await this.openChat(label)
-    const entry = await this.witness.seen(call.nonce, PATIENCE)
-    await call.done
-    return entry
+    const { nonce } = await this.chat(label)
+    return this.witness.seen(nonce!, LATE)
   }
 
   /** The model that is called where it does not matter which. */
@@ -214,7 +215,9 @@ export class Session {
   async evidence(failure: unknown): Promise<Evidence> {
     await Promise.all(this.#pending)
     const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
-    const untestable = failure instanceof Untestable ? failure.message : null
+    // A variant that the target file promises and that does not start is the target's failure, not the suite's.
+    const theirs = failure instanceof Untestable || failure instanceof StartError
+    const untestable = theirs ? failure.message : null
     const evidence: Evidence = {
       check: this.#options.check,
       started_at: this.#started,

@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { send } from './client.ts'
 import { runCommand } from './connectors/command.ts'
 import { runInProcess } from './connectors/inproc.ts'
@@ -20,6 +21,12 @@ export interface StartOptions {
   readonly values: Values
   /** A configuration variant of the target file; null for the usual one. */
   readonly variant: string | null
+}
+
+/** This program: what runs it, and where its package lies. */
+const HERE: Values = {
+  node: process.execPath,
+  project: fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''),
 }
 
 /** What a way of running must be able to do. */
@@ -43,7 +50,7 @@ export interface Started {
 export async function start(template: Target, { values, variant }: StartOptions): Promise<Started> {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
   const made = makeKeys()
-  const all = { ...values, ...made.values, port: String(await freePort()), dir: directory }
+  const all = { ...values, ...made.values, ...HERE, port: String(await freePort()), dir: directory }
   let target: Target
   try {
     target = fill({ ...template, setup: [] }, all)
@@ -83,9 +90,9 @@ export async function start(template: Target, { values, variant }: StartOptions)
     output: () => running!.output(),
     stop: (how = 'politely') => running!.stop(how),
     start: begin,
-    async second() {
+    async second(env) {
       try {
-        const twin = await run(target, directory)
+        const twin = await run({ ...target, env: { ...target.env, ...env } }, directory)
         for (let waited = 0; twin.alive() && waited < 5_000; waited += 50) await sleep(50)
         if (!twin.alive()) return twin.output()
         await twin.stop('killed')
@@ -166,7 +173,8 @@ function makeKeys(): { values: Record<string, string> } {
   return { values }
 }
 
-async function freePort(): Promise<number> {
+/** A port of this machine that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
   const server = createServer()
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
   const { port } = server.address() as { port: number }

@@ -1,6 +1,7 @@
 // The target file: how a gateway is started, how it is pointed at the witness, what it claims, and where it tells
-// the route. One YAML file for each gateway; this schema is its reference.
+// the route. One YAML file for each gateway, or one that `extends` another; this schema is its reference.
 import { readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
@@ -162,6 +163,7 @@ export type Capability =
   | 'time_outs'
   | 'files'
   | 'restart'
+  | 'process'
   | 'cache'
   | `variant:${string}`
 
@@ -192,6 +194,8 @@ export function declares({ start, models, tells, has, variants }: Target, capabi
       return log?.fields.input_tokens !== undefined
     case 'files':
       return ours
+    case 'process':
+      return 'command' in start || 'image' in start
     case 'restart':
       return ours && has.restart
     case 'catalog':
@@ -213,18 +217,28 @@ export class TargetError extends Error {
 
 /** Reads a target file. Throws TargetError, one line for each problem. */
 export function readTarget(file: string): Target {
-  let raw: unknown
-  try {
-    raw = parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new TargetError(`${file}: ${(cause as Error).message.split('\n')[0]}`, { cause })
-  }
-  const parsed = targetSchema.safeParse(raw)
+  const parsed = targetSchema.safeParse(completed(file))
   if (parsed.success) return parsed.data
   const lines = parsed.error.issues.map(
     ({ path, message }) => `${file}: ${path.join('.') || 'file'}: ${message}`,
   )
   throw new TargetError(lines.join('\n'))
+}
+
+/** The file with what it takes from another: `extends: other.yaml` gives everything that it does not say itself. */
+function completed(file: string): unknown {
+  const raw = readYaml(file)
+  if (typeof raw !== 'object' || raw === null || !('extends' in raw)) return raw
+  const { extends: base, ...own } = raw
+  return { ...Object(readYaml(join(dirname(file), String(base)))), ...own }
+}
+
+function readYaml(file: string): unknown {
+  try {
+    return parse(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new TargetError(`${file}: ${(cause as Error).message.split('\n')[0]}`, { cause })
+  }
 }
 
 /** A target of which nothing is known but its address and a model: what a bare url on the command line stands for. */

@@ -1,8 +1,10 @@
 // Writes what the documentation takes from the code: the table of endpoints, the JSON Schema of
-// waybill.yaml, the table of recordings.
+// waybill.yaml and of the suite's results, the table of recordings.
 // With --check it writes nothing and fails when something is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { resultsSchema } from '../conformance/judge.ts'
 import { readRecordings } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config.ts'
@@ -49,6 +51,7 @@ const scenarioTable = [
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
+put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 
 if (stale.length > 0)

@@ -5,18 +5,8 @@ import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { labelled, recordIn, ref, refs, requestIdOf, servedBy } from '../lookup.ts'
 import { at, eventsOf, readChat } from '../reading.ts'
+import { DONE, delta } from '../scripted.ts'
 import type { Session } from '../session.ts'
-
-const delta = (content: string, finish_reason: string | null = null) => ({
-  data: {
-    id: 'chatcmpl-flow',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: 'synthetic',
-    choices: [{ index: 0, delta: finish_reason ? {} : { role: 'assistant', content }, finish_reason }],
-  },
-})
-const DONE = { data: '[DONE]' }
 
 /** Makes a streamed call for each scenario. */
 const streamEach =

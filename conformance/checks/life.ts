@@ -5,23 +5,8 @@ import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { labelled, ref, refs, servedBy, where } from '../lookup.ts'
 import { at, jsonOf, type Json as Row, readChat } from '../reading.ts'
-import type { Session } from '../session.ts'
-
-const LOG = '/api/usage/request-logs'
-const eventOf = (content: string) => ({
-  data: {
-    id: 'x',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: 'x',
-    choices: [{ index: 0, delta: { content }, finish_reason: null }],
-  },
-})
-const read = (session: Session, label: string, path: string): Promise<Exchange> =>
-  session.ask(label, path, { key: session.running.keys.reader })
-
-const rowsIn = (exchange: Exchange | undefined): Row[] =>
-  (at(jsonOf(exchange?.body ?? ''), '/data') ?? []) as Row[]
+import { LOG, readAll, rowsIn } from '../request-log.ts'
+import { DONE, delta } from '../scripted.ts'
 
 /** Size and time of every file that a gateway keeps; SQLite's shared memory is no content. */
 function filesIn(directory: string): Record<string, string> {
@@ -46,7 +31,7 @@ export const readsWriteNothing = {
     await session.wait(1_500)
     session.note('before', filesIn(session.running.directory!))
     for (let times = 0; times < 3; times++)
-      for (const path of session.target.has.read_paths) await read(session, 'read', path)
+      for (const path of session.target.has.read_paths) await readAll(session, 'read', path)
     await session.wait(500)
     session.note('after', filesIn(session.running.directory!))
   },
@@ -100,13 +85,13 @@ export const bodyLimit = {
 
 export const killLosesNothing = {
   id: 'LIFE-01',
-  needs: ['restart', 'attempts'],
+  needs: ['restart', 'process', 'attempts'],
   timeout: 90_000,
   async probe(session) {
     const running = await session.another(null)
     for (let round = 0; round < 3; round++) {
       const gate = session.nonce()
-      const held = [{ events: [eventOf('one'), { gate }, { data: '[DONE]' }] }]
+      const held = [{ events: [delta('one'), { gate }, DONE] }]
       const open = await Promise.all(
         Array.from({ length: 6 }, () => session.openChat('open', { stream: true, script: held })),
       )
@@ -122,9 +107,9 @@ export const killLosesNothing = {
     }
     let cursor: unknown = null
     do {
-      const page = await read(session, 'log', `${LOG}?limit=200${cursor ? `&cursor=${cursor}` : ''}`)
+      const page = await readAll(session, 'log', `${LOG}?limit=200${cursor ? `&cursor=${cursor}` : ''}`)
       cursor = at(jsonOf(page.body), '/next_cursor')
-      for (const { id } of rowsIn(page)) await read(session, 'record', `${LOG}/${id}`)
+      for (const { id } of rowsIn(page)) await readAll(session, 'record', `${LOG}/${id}`)
     } while (cursor)
   },
   judge({ evidence }) {
@@ -174,7 +159,7 @@ export const termDrains = {
   async probe(session) {
     const running = await session.another(null)
     const gate = session.nonce()
-    const script = [{ events: [eventOf('one'), { gate }, eventOf('two'), { data: '[DONE]' }] }]
+    const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
     const call = await session.openChat('open', { stream: true, script })
     await call.until((body) => body.includes('one'), 5_000)
     const stopped = running.stop('politely')
@@ -222,15 +207,15 @@ export const capsHold = {
       await Promise.all(Array.from({ length: 20 }, () => session.chat('call', { prompt: 'x'.repeat(500) })))
     for (let tries = 0; tries < 40; tries++) {
       await session.wait(250)
-      const page = await read(session, 'look', `${LOG}?limit=200`)
+      const page = await readAll(session, 'look', `${LOG}?limit=200`)
       if (rowsIn(page).length <= 100) break
     }
-    const log = await read(session, 'log', `${LOG}?limit=200`)
+    const log = await readAll(session, 'log', `${LOG}?limit=200`)
     for (const { id } of rowsIn(log).slice(0, 40)) {
-      await read(session, 'record', `${LOG}/${id}`)
-      await read(session, 'artifact', `${LOG}/${id}/artifact`)
+      await readAll(session, 'record', `${LOG}/${id}`)
+      await readAll(session, 'artifact', `${LOG}/${id}/artifact`)
     }
-    await read(session, 'sessions', '/api/usage/history?window=24h')
+    await readAll(session, 'sessions', '/api/usage/history?window=24h')
     const data = join(running.directory!, 'data')
     const bytes = readdirSync(data, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
@@ -276,7 +261,7 @@ export const secondProcess = {
   timeout: 60_000,
   async probe(session) {
     const running = await session.another(null)
-    session.note('said', await running.second())
+    session.note('said', await running.second({ WAYBILL_PORT: '0' }))
     await session.chat('afterwards')
   },
   judge({ evidence }) {
@@ -306,7 +291,7 @@ export const reload = {
     if (!existsSync(file)) return session.untestable('the target has no waybill.yaml')
     const original = readFileSync(file, 'utf8')
     const gate = session.nonce()
-    const script = [{ events: [eventOf('one'), { gate }, eventOf('two'), { data: '[DONE]' }] }]
+    const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
     const call = await session.openChat('open', { stream: true, script })
     await call.until((body) => body.includes('one'), 5_000)
 
@@ -314,7 +299,7 @@ export const reload = {
       writeFileSync(file, text)
       for (let tries = 0; tries < 30; tries++) {
         await session.wait(200)
-        if (until(await read(session, label, '/v1/models'))) return
+        if (until(await readAll(session, label, '/v1/models'))) return
       }
     }
     await settle(
@@ -329,7 +314,7 @@ export const reload = {
     writeFileSync(file, 'routes: { broken: [')
     await session.wait(1_500)
     await session.chat('old still', { model: 'auto/other' })
-    await read(session, 'readyz', '/readyz')
+    await readAll(session, 'readyz', '/readyz')
     await session.witness.release(gate)
     await call.done
   },

@@ -15,22 +15,10 @@ import {
   where,
 } from '../lookup.ts'
 import { at } from '../reading.ts'
+import { readAll } from '../request-log.ts'
+import { answer, DONE, delta, failure } from '../scripted.ts'
 import type { Session } from '../session.ts'
 import type { Target } from '../target.ts'
-
-const FAIL = {
-  status: 500,
-  body: { error: { message: 'synthetic failure', type: 'server_error', param: null, code: null } },
-}
-const delta = (content: string) => ({
-  data: {
-    id: 'chatcmpl-open',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: 'synthetic',
-    choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }],
-  },
-})
 
 /** A stream that the client leaves after its first event. */
 async function leave(session: Session, label: string): Promise<Exchange> {
@@ -42,7 +30,7 @@ async function leave(session: Session, label: string): Promise<Exchange> {
 }
 
 const readLog = (session: Session, label: string): Promise<Exchange> =>
-  session.ask(label, session.target.tells.log!.path, { key: session.running.keys.reader })
+  readAll(session, label, session.target.tells.log!.path)
 
 const idsIn = (target: Target, exchange: Exchange): string[] =>
   (itemsOf(target, exchange) ?? []).map((item) => String(at(item, target.tells.log!.fields.id)))
@@ -57,7 +45,7 @@ export const oneRecordPerCall = {
     await session.chat('call')
     await session.chat('call', { stream: true })
     await session.chat('call', { script: [{ scenario: '400' }] })
-    await session.chat('call', { script: [FAIL] })
+    await session.chat('call', { script: [failure(500)] })
     await session.wait(session.target.has.cooldown_ms)
     await leave(session, 'call')
     await session.wait(session.target.tells.log!.lag_ms)
@@ -185,8 +173,8 @@ export const nothingUnrecorded = {
     const model = route?.id ?? session.model
     const calls = [
       ...(await Promise.all([1, 2, 3, 4].map((n) => session.chat('call', { model, stream: n % 2 === 0 })))),
-      await session.chat('call', { model, script: [FAIL, { scenario: 'plain' }] }),
-      await session.chat('call', { model, script: [FAIL] }),
+      await session.chat('call', { model, script: [failure(500), { scenario: 'plain' }] }),
+      await session.chat('call', { model, script: [failure(500)] }),
       await session.chat('call', {
         model,
         stream: true,
@@ -238,21 +226,7 @@ export const noContentInLists = {
     const words = [`asked${session.nonce()}`, `answered${session.nonce()}`] as const
     session.note('words', words)
     for (const stream of [false, true]) {
-      const script = stream
-        ? [{ events: [delta(words[1]), { data: '[DONE]' }] }]
-        : [
-            {
-              body: {
-                id: 'x',
-                object: 'chat.completion',
-                created: 0,
-                model: 'synthetic',
-                choices: [
-                  { index: 0, message: { role: 'assistant', content: words[1] }, finish_reason: 'stop' },
-                ],
-              },
-            },
-          ]
+      const script = stream ? [{ events: [delta(words[1]), DONE] }] : [answer(words[1])]
       await session.chat('call', { stream, prompt: `Which way, ${words[0]}?`, script })
     }
     await session.wait(session.target.tells.log!.lag_ms)

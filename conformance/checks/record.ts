@@ -3,45 +3,26 @@ import { type Check, type Finding, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { labelled, ref, refs, requestIdOf, requestsOf, where } from '../lookup.ts'
 import { at, jsonOf, type Json as Row } from '../reading.ts'
-import type { Session } from '../session.ts'
-
-const LOG = '/api/usage/request-logs'
-const error = (status: number) => ({
-  status,
-  body: { error: { message: `synthetic ${status}`, type: 'synthetic', param: null, code: 'synthetic' } },
-})
-const eventOf = (content: string) => ({
-  data: {
-    id: 'x',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: 'x',
-    choices: [{ index: 0, delta: { content }, finish_reason: null }],
-  },
-})
-
-const rowsIn = ({ body }: Exchange): Row[] => (at(jsonOf(body), '/data') ?? []) as Row[]
-
-const asAdmin = (session: Session, label: string, path: string): Promise<Exchange> =>
-  session.ask(label, path, { key: session.running.keys.reader })
+import { LOG, readAll, rowsIn } from '../request-log.ts'
+import { DONE, delta, failure } from '../scripted.ts'
 
 export const fromRoutingTime = {
   id: 'LOG-03',
   async probe(session) {
     const [silent, gate] = [session.nonce(), session.nonce()]
     const tag = session.nonce()
-    const script = [{ events: [{ gate: silent }, eventOf('one'), { gate }, { data: '[DONE]' }] }]
+    const script = [{ events: [{ gate: silent }, delta('one'), { gate }, DONE] }]
     const call = await session.openChat('call', {
       stream: true,
       script,
       headers: { 'x-gateway-session-id': tag },
     })
     await session.witness.seen(call.nonce, 5_000)
-    await asAdmin(session, 'while silent', `${LOG}?session_id=${tag}`)
+    await readAll(session, 'while silent', `${LOG}?session_id=${tag}`)
     await session.witness.release(silent)
     await call.until((body) => body.includes('one'), 5_000)
     await session.wait(100)
-    await asAdmin(session, 'while streaming', `${LOG}?session_id=${tag}`)
+    await readAll(session, 'while streaming', `${LOG}?session_id=${tag}`)
     await session.witness.release(gate)
     await session.record('afterwards', await call.done)
   },
@@ -74,7 +55,7 @@ export const failuresListAttempts = {
   needs: ['fallback'],
   async probe(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-    const exchange = await session.chat('call', { model: route.id, script: [error(503), error(500)] })
+    const exchange = await session.chat('call', { model: route.id, script: [failure(503), failure(500)] })
     await session.record('record', exchange)
     await session.wait(session.target.has.cooldown_ms)
   },
@@ -113,11 +94,11 @@ export const sessionSurvives = {
     for (let n = 0; n < 3; n++) await session.chat('call', { headers: { 'x-gateway-session-id': id } })
     await session.chat('other', { headers: { 'x-gateway-session-id': `${id}-other` } })
     await session.wait(300)
-    await asAdmin(session, 'before', `${LOG}?session_id=${id}`)
+    await readAll(session, 'before', `${LOG}?session_id=${id}`)
     await running.stop()
     await running.start()
-    await asAdmin(session, 'after', `${LOG}?session_id=${id}`)
-    await asAdmin(session, 'session', `/api/sessions/${id}`)
+    await readAll(session, 'after', `${LOG}?session_id=${id}`)
+    await readAll(session, 'session', `/api/sessions/${id}`)
   },
   judge({ evidence }) {
     const [before, after, session] = ['before', 'after', 'session'].map(
@@ -155,7 +136,7 @@ export const pagesWithoutGaps = {
     let cursor: unknown = null
     for (let page = 0; page < 10; page++) {
       const path = `${LOG}?session_id=${id}&limit=7${cursor ? `&cursor=${cursor}` : ''}`
-      const exchange = await asAdmin(session, 'page', path)
+      const exchange = await readAll(session, 'page', path)
       cursor = at(jsonOf(exchange.body), '/next_cursor')
       if (!cursor) break
       await session.chat('meanwhile', { headers })
@@ -170,7 +151,7 @@ export const pagesWithoutGaps = {
       'state=sleeping',
       'status=99',
     ])
-      await asAdmin(session, 'bad', `${LOG}?${bad}`)
+      await readAll(session, 'bad', `${LOG}?${bad}`)
   },
   judge({ evidence }) {
     const pages = labelled(evidence, 'page')
@@ -195,13 +176,14 @@ export const pagesWithoutGaps = {
 
 export const sumsAddUp = {
   id: 'LOG-10',
+  needs: ['files'],
   timeout: 60_000,
   async probe(session) {
     await session.another(null)
     const headers = { 'x-gateway-session-id': `sums-${session.nonce()}` }
     for (let n = 0; n < 6; n++) await session.chat('call', { stream: n % 2 === 0, headers })
-    await session.chat('call', { script: [error(400)], headers })
-    await session.chat('call', { script: [error(500), { scenario: 'plain' }] })
+    await session.chat('call', { script: [failure(400)], headers })
+    await session.chat('call', { script: [failure(500), { scenario: 'plain' }] })
     await session.wait(1_200)
     for (const [label, path] of Object.entries({
       log: `${LOG}?limit=200`,
@@ -210,7 +192,7 @@ export const sumsAddUp = {
       sessions: '/api/sessions',
       analytics: '/api/analytics/auto-routing?window=24h',
     }))
-      await asAdmin(session, label, path)
+      await readAll(session, label, path)
   },
   judge({ evidence }) {
     const of = (label: string) => labelled(evidence, label)[0]!
@@ -277,7 +259,7 @@ export const sumsAddUp = {
 
 export const keysAreWalls = {
   id: 'KEEP-04',
-  needs: ['gateway_keys'],
+  needs: ['gateway_keys', 'files'],
   async probe(session) {
     const { other } = session.running.keys
     if (other === null) return session.untestable('the target has no second key')

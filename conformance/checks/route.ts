@@ -5,13 +5,9 @@ import { type Check, finding } from '../check.ts'
 import type { Evidence } from '../evidence.ts'
 import { labelled, ref, refs, requestsOf, servedBy, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { delta, errorBody, failure } from '../scripted.ts'
 import type { Session } from '../session.ts'
 import type { Target } from '../target.ts'
-
-const FAIL = {
-  status: 500,
-  body: { error: { message: 'synthetic failure', type: 'server_error', param: null, code: null } },
-}
 
 type Table = Target['models']['logical'][number]
 
@@ -47,7 +43,7 @@ export const directIds = {
     for (const { id } of session.target.models.direct) {
       await session.chat(id, { model: id })
       await session.chat(id, { model: id, stream: true })
-      await session.chat(id, { model: id, script: [FAIL] })
+      await session.chat(id, { model: id, script: [failure(500)] })
       await session.wait(session.target.has.cooldown_ms)
     }
   },
@@ -100,7 +96,7 @@ export const nothingOutside = {
   timeout: 90_000,
   async probe(session) {
     for (const { id } of session.target.models.logical) {
-      await session.chat(id, { model: id, script: [FAIL] })
+      await session.chat(id, { model: id, script: [failure(500)] })
       await session.drain()
       await session.wait(session.target.has.cooldown_ms)
     }
@@ -223,9 +219,8 @@ const FINAL = [400, 413, 422]
 async function tryFallback(session: Session, status: number): Promise<void> {
   const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
   const [first] = route.targets
-  const error = { message: `synthetic ${status}`, type: 'synthetic', param: null, code: null }
   // The first target fails for as long as it is asked; any other answers.
-  const script = [{ ...first!, status, body: { error }, times: 1_000 }, { scenario: 'plain' }]
+  const script = [{ ...first!, ...failure(status), times: 1_000 }, { scenario: 'plain' }]
   for (let tries = 0; tries < 8; tries++) {
     const call = await session.openChat(`status ${status}`, { model: route.id, script })
     await call.done
@@ -280,23 +275,12 @@ export const fallbackConditions = {
   },
 } satisfies Check
 
-const delta = (content: string) => ({
-  data: {
-    id: 'chatcmpl-cut',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: 'synthetic',
-    choices: [{ index: 0, delta: { role: 'assistant', content }, finish_reason: null }],
-  },
-})
-
 export const nothingAfterCommit = {
   id: 'ROUTE-08',
   timeout: 60_000,
   async probe(session) {
     const { logical } = session.target.models
     const model = logical.find(({ targets }) => targets.length > 1)?.id ?? session.model
-    const error = { error: { message: 'synthetic', type: 'server_error', param: null, code: null } }
     await session.chat('cut', {
       model,
       stream: true,
@@ -307,7 +291,7 @@ export const nothingAfterCommit = {
     await session.chat('error event', {
       model,
       stream: true,
-      script: [{ events: [delta('one'), { data: error }] }],
+      script: [{ events: [delta('one'), { data: errorBody('synthetic') }] }],
     })
     await session.drain()
     await session.wait(session.target.has.cooldown_ms)

@@ -4,6 +4,7 @@ import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { labelled, refs, requestsOf, servedBy, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { DONE, delta, failure } from '../scripted.ts'
 import type { Session } from '../session.ts'
 
 /** Where the calls of a label went, in their order. */
@@ -44,16 +45,6 @@ function shares(evidence: Evidence, label: string, expected: Readonly<Record<str
 
 const [A, B, C] = ['openai/gpt-5-mini', 'groq/openai/gpt-oss-120b', 'openai/gpt-5-nano'] as const
 
-const eventOf = (content: string) => ({
-  data: {
-    id: 'x',
-    object: 'chat.completion.chunk',
-    created: 0,
-    model: 'x',
-    choices: [{ index: 0, delta: { content }, finish_reason: null }],
-  },
-})
-
 export const strategies = {
   id: 'ROUTE-10',
   needs: ['variant:strategies'],
@@ -71,7 +62,7 @@ export const strategies = {
       {
         provider: 'openai',
         model: 'gpt-5-mini',
-        events: [{ wait: 250 }, eventOf('slow'), { data: '[DONE]' }],
+        events: [{ wait: 250 }, delta('slow'), DONE],
       },
       { scenario: 'plain' },
     ]
@@ -84,7 +75,7 @@ export const strategies = {
       const call = await session.openChat('least-busy', {
         model: 'least-busy',
         stream: true,
-        script: [{ events: [eventOf('held'), { gate }, { data: '[DONE]' }] }],
+        script: [{ events: [delta('held'), { gate }, DONE] }],
       })
       await call.until((body) => body.includes('held'), 5_000)
       held.push(call)
@@ -171,9 +162,8 @@ export const coolingIsHonoured = {
   async probe(session) {
     await session.another('strategies')
     const busy = {
-      status: 429,
+      ...failure(429),
       headers: { 'retry-after': '2' },
-      body: { error: { message: 'busy', type: 'rate_limit', param: null, code: null } },
     }
     await session.chat('cools', {
       model: 'priority',

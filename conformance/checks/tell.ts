@@ -14,6 +14,7 @@ import {
   where,
 } from '../lookup.ts'
 import { at, readChat } from '../reading.ts'
+import { failure } from '../scripted.ts'
 import type { Target } from '../target.ts'
 
 /** Whether the head of an answer names the provider and model of the entry that served it. */
@@ -57,8 +58,7 @@ export const headAfterFallback = {
     const status =
       session.target.has.fallback_statuses.find((each) => each >= 500) ??
       session.target.has.fallback_statuses[0]!
-    const error = { message: `synthetic ${status}`, type: 'synthetic', param: null, code: null }
-    const script = [{ ...route.targets[0]!, status, body: { error }, times: 1_000 }, { scenario: 'plain' }]
+    const script = [{ ...route.targets[0]!, ...failure(status), times: 1_000 }, { scenario: 'plain' }]
     for (const stream of [false, true])
       for (let tries = 0; tries < 8; tries++) {
         const call = await session.openChat(stream ? 'streamed' : 'whole', {

@@ -3,6 +3,7 @@ import { type Check, finding } from '../check.ts'
 import type { Evidence } from '../evidence.ts'
 import { labelled, refs, requestsOf, servedBy } from '../lookup.ts'
 import { at, eventsOf, jsonOf, readChat } from '../reading.ts'
+import { delta } from '../scripted.ts'
 import type { Session } from '../session.ts'
 
 const recordAfter = async (session: Session, label: string, options: Parameters<Session['chat']>[1]) => {
@@ -82,14 +83,10 @@ export const halfWay = {
     await recordAfter(session, 'cut', { stream: true, script: [{ scenario: 'cut-after-4' }] })
     const gate = session.nonce()
     const words = 'one two three four five six seven eight nine ten '
-    const data = {
-      id: 'x',
-      object: 'chat.completion.chunk',
-      created: 0,
-      model: 'x',
-      choices: [{ index: 0, delta: { content: words }, finish_reason: null }],
-    }
-    const call = await session.openChat('left', { stream: true, script: [{ events: [{ data }, { gate }] }] })
+    const call = await session.openChat('left', {
+      stream: true,
+      script: [{ events: [delta(words), { gate }] }],
+    })
     await call.until((body) => body.includes('ten'), 5_000)
     call.leave()
     const exchange = await call.done

@@ -28,13 +28,17 @@ export async function runCommand(
     stream.on('data', (piece: Buffer) => {
       output = (output + piece.toString('utf8')).slice(-1_000_000)
     })
+  // When the suite itself ends in the middle, what it started ends with it.
+  const endWithUs = () => signal('SIGKILL')
+  process.once('exit', endWithUs)
   const gone = new Promise<void>((done) => child.once('exit', () => done()))
+  gone.then(() => process.off('exit', endWithUs))
   await new Promise<void>((done, fail) => {
     child.once('spawn', done)
     child.once('error', (cause) => fail(new StartError(`cannot run ${file}: ${cause.message}`)))
   })
   const alive = () => child.exitCode === null && child.signalCode === null
-  const signal = (name: NodeJS.Signals) => {
+  function signal(name: NodeJS.Signals): void {
     try {
       process.kill(-child.pid!, name)
     } catch {

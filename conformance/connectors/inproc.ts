@@ -1,4 +1,5 @@
 // A target that is a module: it runs in this process. The module stands in targets/ or mutants/ and exports `start`, alone or in a `mutant`.
+import { StartError } from '../running.ts'
 import type { Process } from '../start.ts'
 
 /** What such a module exports. */
@@ -19,7 +20,9 @@ export async function runInProcess(
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const module = await import(new URL(`../${name}.${extension}`, import.meta.url).href)
   const { start }: InProcess = module.mutant ?? module
-  const gateway = await start(directory, env)
+  const gateway = await start(directory, env).catch((cause: Error) => {
+    throw new StartError(cause.message, { cause })
+  })
   let up = true
   return {
     alive: () => up,

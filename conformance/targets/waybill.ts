@@ -4,8 +4,13 @@ import { loadConfig } from '../../src/config.ts'
 import { createGateway, type Gateway } from '../../src/gateway.ts'
 import type { InProcess } from '../connectors/inproc.ts'
 
-export function startWaybill(directory: string, env: Readonly<Record<string, string>>): Promise<Gateway> {
-  return createGateway(loadConfig(join(directory, 'waybill.yaml'), { env }))
+/** Starts it on a configuration in `directory`. Rejects as `createGateway` and `loadConfig` do. */
+export function startWaybill(
+  directory: string,
+  env: Readonly<Record<string, string>>,
+  file = 'waybill.yaml',
+): Promise<Gateway> {
+  return createGateway(loadConfig(join(directory, file), { env }))
 }
 
-export const start: InProcess['start'] = startWaybill
+export const start: InProcess['start'] = (directory, env) => startWaybill(directory, env)

@@ -1,5 +1,5 @@
 // `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal.
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { fileURLToPath } from 'node:url'
@@ -13,7 +13,7 @@ import type { Results } from '../../conformance/judge.ts'
 import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
 import { table } from '../../conformance/report/terminal.ts'
 import { writeReports } from '../../conformance/report/write.ts'
-import { PROFILES, type Profile } from '../../conformance/requirements.ts'
+import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements.ts'
 import { conform as run } from '../../conformance/run.ts'
 import { StartError } from '../../conformance/running.ts'
 import { bareTarget, readTarget, type Target, TargetError } from '../../conformance/target.ts'
@@ -43,6 +43,10 @@ export async function conform(options: ConformCommand): Promise<number> {
     const profile = profileOf(options.profile)
     const target = targetOf(options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
+    checkIds(options.only ?? [])
+    if (options.report !== undefined) makeDirectory(options.report)
+    // An orderly end, so that the target ends too.
+    for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(TROUBLE))
     const {
       results,
       run: file,
@@ -119,6 +123,20 @@ function profileOf(name: string): Profile {
   const profile = PROFILES.find((each) => each === name)
   if (!profile) throw new UsageError(`--profile is one of ${PROFILES.join(', ')}`)
   return profile
+}
+
+function checkIds(ids: readonly string[]): void {
+  const known = new Set(readRequirements().requirements.map(({ id }) => id))
+  const unknown = ids.filter((id) => !known.has(id))
+  if (unknown.length > 0) throw new UsageError(`--only: no such requirement: ${unknown.join(', ')}`)
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true })
+  } catch (cause) {
+    throw new UsageError(`--report: ${(cause as Error).message}`)
+  }
 }
 
 /** A file, the name of one that comes with the package, or an address. */
