@@ -1,9 +1,9 @@
-// Writes what the documentation takes from the code: the table of endpoints, the JSON Schema of
-// waybill.yaml, the table of recordings.
+// Writes what the documentation takes from the code: the tables of endpoints, recordings and scenarios, and the JSON
+// Schemas of waybill.yaml and of a recording's head.
 // With --check it writes nothing and fails when something is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { readRecordings } from '../mocks/recording.ts'
+import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
@@ -50,6 +50,7 @@ put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 
 if (stale.length > 0)
   process.stderr.write(`stale: ${stale.join(', ')}; run \`npm run docs\` and commit what it writes\n`)
