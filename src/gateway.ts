@@ -31,6 +31,8 @@ export interface GatewayOptions extends Loaded {
   readonly now?: () => number
   /** Uniform in [0, 1); Math.random by default. */
   readonly random?: () => number
+  /** Sees each exchange with a provider as its bytes go over the wire. */
+  readonly wire?: Dispatcher.DispatcherComposeInterceptor
   /** A failure of the gateway itself, with the request id that a client was told, if any. */
   readonly onInternalError?: (error: unknown, requestId: string | null) => void
 }
@@ -72,7 +74,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onInternalError(new Error(`the record cannot be written: ${reason}`), null)
   const store = await openStore({ directory, durability, pricing: pricingOf(config), now, onFailure })
   const router = createRouter(config, { now, random })
-  const dispatcher = createDispatcher(config)
+  const dispatcher = createDispatcher(config, options.wire)
   const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }
   const callHouse: CallHouse = {
     config,
@@ -127,13 +129,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Keep-alive connections to every provider; compressed answers are taken apart, because they have to be read. */
-function createDispatcher({ resilience }: Config): Dispatcher {
+function createDispatcher({ resilience }: Config, wire?: GatewayOptions['wire']): Dispatcher {
   const agent = new Agent({ connect: { timeout: resilience.connect }, keepAliveTimeout: 30_000 })
   const { emitWarning } = process
   process.emitWarning = () => {} // undici calls its decompression experimental on every start; we test what we use of it
   const decompress = interceptors.decompress({ skipErrorResponses: false })
   process.emitWarning = emitWarning
-  return agent.compose(decompress)
+  return wire ? agent.compose(wire, decompress) : agent.compose(decompress)
 }
 
 function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatcher): Map<string, Provider> {
