@@ -34,6 +34,38 @@ export function commandLine(env: Env): Command {
     .action(async (model, options) => (await import('./routes.ts')).routes({ model, ...options, env }))
 
   program
+    .command('record')
+    .description('run the gateway against a live provider and keep redacted recordings; costs money')
+    .requiredOption('--provider <name>', 'the provider whose exchanges are recorded')
+    .option(...config)
+    .option('--out <dir>', 'where recordings are written', 'recordings')
+    .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
+    .option('--scenario <name>', 'name of what is recorded, instead of plain, tools or the status')
+    .option('--canary <text...>', 'texts planted in prompts, looked for in what is written')
+    .addHelpText('after', example('waybill record --provider openai --out recordings'))
+    .action(async (options) => (await import('./record.ts')).record({ ...options, env }))
+
+  const recordings = program.command('recordings').description('look after recordings; reaches nobody')
+  recordings
+    .command('list [dir]')
+    .description('what is there; without a directory, the recordings of the package')
+    .option('--json', 'print JSON instead of a table')
+    .addHelpText('after', example('waybill recordings list recordings --json'))
+    .action(async (dir, options) => (await import('./recordings.ts')).list({ dir, ...options }))
+  recordings
+    .command('verify [dir]')
+    .description('prove that they are in order and hold nothing of whoever made them; exit code 1 if not')
+    .option('--older-than <months>', 'warn of recordings older than this')
+    .addHelpText('after', example('waybill recordings verify recordings --older-than 12'))
+    .action(async (dir, options) => (await import('./recordings.ts')).verify({ dir, ...options }))
+  recordings
+    .command('import <files...>')
+    .description('turn vcrpy, Ruby VCR, go-vcr and HAR files into redacted recordings')
+    .requiredOption('--out <dir>', 'where recordings are written')
+    .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
+    .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
+
+  program
     .command('config')
     .description('look at the configuration')
     .command('check')
