@@ -1,5 +1,5 @@
 // The recorder end to end: the gateway as `waybill record` runs it, a real socket, and a provider that repeats
-// everything it knows in every place where it could.
+// everything it knows in every place where it could. Over 250 lines, because the places are spelt out.
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
