@@ -307,7 +307,7 @@ resilience: { cooldown: 0ms }
     })
     child.stdout.setEncoding('utf8')
     child.stdout.on('data', (text: string) => {
-      const url = /listens on (\S+)/.exec(text)?.[1]
+      const url = /listens on ([^\s"]+)/.exec(text)?.[1]
       if (!url || child !== this.#child) return
       this.#becomeReady({ url, life })
       this.#isReady = true

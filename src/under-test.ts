@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Script, type StandIn, startStandIn } from '../mocks/stand-in.ts'
 import { parseConfig } from './config.ts'
 import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
+import { SILENT } from './log.ts'
 
 export interface Setup {
   /** Provider name -> how it answers; `alpha` with a plain answer by default. */
@@ -69,7 +70,7 @@ export async function underTest(t: TestContext, setup: Setup = {}): Promise<Unde
   const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
   const gateway = await createGateway({
     ...loaded,
-    onInternalError: (error) => t.diagnostic(`internal error: ${(error as Error).stack}`),
+    log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },
     ...options,
   })
   t.after(() => gateway.close(100))

@@ -25,8 +25,8 @@ export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
   readonly query: Query
   /** What it answers with, for the OpenAPI document. */
   readonly response?: z.ZodType
-  /** Answers plain text; `answer` returns the string. JSON by default. */
-  readonly text?: boolean
+  /** Answers a text of this type, which `answer` returns. JSON by default. */
+  readonly mediaType?: string
   /** Returns what is sent as JSON, or throws a GatewayError. */
   answer(query: z.output<Query>, admitted: Admitted, house: House): unknown
 }
