@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
+import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { type Config, ConfigError, type Loaded, pricingOf } from './config.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
@@ -10,6 +11,7 @@ import type { CallHouse, ConfigurationState, ReadHouse } from './endpoints/house
 import { metrics } from './endpoints/metrics.ts'
 import { model } from './endpoints/model.ts'
 import { models } from './endpoints/models.ts'
+import { openapi } from './endpoints/openapi.ts'
 import { publicModels } from './endpoints/public-models.ts'
 import { readyz } from './endpoints/readyz.ts'
 import { requestLog } from './endpoints/request-log.ts'
@@ -19,6 +21,7 @@ import { statusline } from './endpoints/statusline.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits } from './http/limits.ts'
+import { openApi } from './http/openapi.ts'
 import { createHttpServer, type Rooms } from './http/server.ts'
 import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
@@ -72,9 +75,11 @@ export const READS = [
   requestLog,
   statusline,
   metrics,
+  openapi,
 ]
 export const CALLS = [chatCompletions]
 const DIALECTS = { openai }
+const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS })
 
 /** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
@@ -115,6 +120,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         storeFailure: () => store.failure,
         configuration: () => configuration,
         metrics: meters.render,
+        openApi: DOCUMENT,
       },
       callHouse: {
         config,

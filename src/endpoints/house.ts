@@ -24,6 +24,8 @@ export interface ReadHouse {
   readonly configuration: () => ConfigurationState
   /** All figures in Prometheus' text format. */
   readonly metrics: () => Promise<string>
+  /** The interface, see `http/openapi.ts`. */
+  readonly openApi: object
 }
 
 export interface CallHouse {

@@ -30,6 +30,7 @@ export const statusline = {
   summary: 'the status line of a session as text; `?session_id=&model=&columns=`',
   mediaType: 'text/plain; charset=utf-8',
   query,
+  response: z.string(),
   async answer(
     { session_id, model = '', columns, segments, theme, aged },
     { caller, requestId },
