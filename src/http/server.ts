@@ -124,6 +124,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   }
 
   // Without the third argument polka handles the request to its end; its types do not know.
+  const handle = app.handler as unknown as RequestListener
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
@@ -132,8 +133,9 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       // Node looks for slow clients every so often, by itself only twice a minute.
       connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
     },
-    app.handler as unknown as RequestListener,
+    handle,
   )
+  server.on('checkExpectation', handle) // Node's own answer to an unknown `Expect` has no body; it may be ignored
   server.on('clientError', answerBrokenRequest)
   return server
 }
