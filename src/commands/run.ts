@@ -67,6 +67,28 @@ export function commandLine(env: Env): Command {
     .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
 
   program
+    .command('logs')
+    .description(
+      'show the newest calls of a running gateway, newest last; with --follow each further one as it ends',
+    )
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-n, --limit <number>', 'how many to begin with, 1 to 200', '20')
+    .option('--json', 'print each record as a line of JSON instead of a table')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--session <id>', 'only calls of this session')
+    .option('--provider <name>', 'only calls that went there')
+    .option('--model <id>', 'only calls that went to this model of a provider')
+    .option('--route <name>', 'only calls of this route')
+    .option('--status <status>', 'ok, error or an HTTP status')
+    .option('--since <time>', 'only calls from then on, such as 2026-11-21T07:00:00Z')
+    .addHelpText('after', example('waybill logs --follow --status error'))
+    .action(async ({ url, keyFile, follow, json, limit, session, provider, model, route, status, since }) => {
+      const filters = { session_id: session, provider, model, route, status, since }
+      await (await import('./logs.ts')).logs({ url, keyFile, follow, json, limit, filters, env })
+    })
+
+  program
     .command('config')
     .description('look at the configuration')
     .command('check')
