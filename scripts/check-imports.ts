@@ -50,7 +50,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'ground',
     'redact',
   ],
-  commands: ['gateway', 'routing', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
+  commands: ['gateway', 'routing', 'store', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
   mocks: ['redact'],
   conformance: ['mocks'],
   scripts: ['gateway', 'endpoints', 'statusline', 'ground', 'redact', 'mocks', 'conformance'],

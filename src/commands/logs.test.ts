@@ -146,6 +146,6 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
     }
   assert.match(
     createTable(200, (_, text) => text).row(call),
-    /auto → openai\/gpt-5-mini +priority +478 ms +1\.6k→- +- +5f0c2b9…$/,
+    /auto → openai\/gpt-5-mini +priority +478 ms +1\.6k→- +- +5f0c2b9e-0000$/,
   )
 })

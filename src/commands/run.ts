@@ -131,6 +131,16 @@ export function commandLine(env: Env): Command {
     .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
     .action(async (options) => (await import('./witness.ts')).witness(options))
 
+  program
+    .command('doctor')
+    .description(
+      'say what is not well with the configuration, the data directory and the running gateway; changes nothing',
+    )
+    .option(...config)
+    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .addHelpText('after', example('waybill doctor --config waybill.yaml'))
+    .action(async (options) => (await import('./doctor.ts')).doctor({ ...options, env }))
+
   const line = program
     .command('statusline [options...]')
     .description("draw a coding client's status line from its JSON on stdin")
