@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
 import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/stand-in.ts'
 import { ask, temporaryDirectory } from '../under-test.ts'
 
@@ -215,4 +216,51 @@ test('the session is said at level debug only, and a level that does not exist i
   wrong.stderr.on('data', (part) => (stderr += part))
   assert.deepEqual(await once(wrong, 'close'), [2, null])
   assert.equal(stderr, 'waybill: log level "loud" is none of silent, error, warn, info, debug\n')
+})
+
+test('SIGTERM takes no new call, lets the open stream end, and the record is whole (LIFE-02)', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((done) => {
+    release = done
+  })
+  const provider = await startStandIn(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk({ content: 'before ' }))
+    await held
+    response.end(chunk({ content: 'after' }, { finish_reason: 'stop' }) + DONE)
+  })
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  const open = await gateway.chat('auto', { stream: true })
+  gateway.child.kill('SIGTERM')
+  await gateway.line(/^stopping/)
+  await assert.rejects(gateway.chat('auto'), 'nobody listens any more')
+  release()
+  assert.match(await open.text(), /after.+\[DONE\]/s)
+  assert.deepEqual(await once(gateway.child, 'exit'), [0, null])
+  const db = new Database(join(dirname(gateway.file), 'data/waybill.db'), { readonly: true })
+  t.after(() => db.close())
+  assert.deepEqual(db.prepare('SELECT state, attempts FROM call_logs').all(), [
+    { state: 'completed', attempts: 1 },
+  ])
+  assert.equal(provider.ledger.length, 1)
+})
+
+test('a second process on the same data directory is refused in one line, and the first goes on (LIFE-05)', async (t) => {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  const second = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', gateway.file], {
+    env: { PATH: process.env.PATH, KEY: 'x' },
+  })
+  let stderr = ''
+  second.stderr.on('data', (part) => {
+    stderr += part
+  })
+  assert.deepEqual(await once(second, 'close'), [1, null])
+  assert.match(
+    stderr,
+    /^waybill: data directory [^ ]+ is in use by another Waybill; stop that one, or [^\n]+\n$/,
+  )
+  assert.equal((await gateway.chat('auto')).status, 200)
 })
