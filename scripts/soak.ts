@@ -139,22 +139,20 @@ resilience: { cooldown: 5ms, idle: 10s, answer: 10s }
 
 /** Whether memory stood still; what the other figures were. */
 function judge(points: readonly Point[]): void {
-  if (points.length < 10) {
+  if (points.length < 30) {
     problems.push('too short to say anything about memory')
     return
   }
   for (const name of ['rss', 'heap'] as const) {
-    const values = points.map((point) => point[name])
-    const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-    const growth =
-      slope(
-        points.map(({ at }) => at),
-        values,
-      ) *
-      (points.at(-1)!.at - points[0]!.at)
-    const hour = (growth / (points.at(-1)!.at - points[0]!.at)) * 3_600_000
+    // What is left after garbage was collected: the lowest of each ten seconds. What lies between is no leak.
+    const valleys = points.flatMap((_, index) =>
+      index % 10 === 9 ? [Math.min(...points.slice(index - 9, index + 1).map((point) => point[name]))] : [],
+    )
+    const mean = valleys.reduce((sum, value) => sum + value, 0) / valleys.length
+    const perPoint = slope([...valleys.keys()], valleys)
+    const growth = perPoint * (valleys.length - 1)
     console.log(
-      `${name}: mean ${mib(mean)}, from ${mib(Math.min(...values))} to ${mib(Math.max(...values))}, slope ${mib(hour)} per hour`,
+      `${name}: mean ${mib(mean)}, highest ${mib(Math.max(...points.map((point) => point[name])))}, slope ${mib(perPoint * 360)} per hour`,
     )
     if (growth > Math.max(FLAT.bytes, mean * FLAT.share))
       problems.push(`${name} grew by ${mib(growth)} while it should have been flat`)
