@@ -52,7 +52,7 @@ test('help names the commands, an example and the exit codes', () => {
   const { status, stdout } = waybill('--help')
   assert.equal(status, 0)
   for (const word of ['serve', 'routes', 'config', 'Exit codes']) assert.match(stdout, new RegExp(word))
-  for (const args of [['serve'], ['routes'], ['config', 'check']]) {
+  for (const args of [['serve'], ['routes'], ['logs'], ['doctor'], ['config', 'check']]) {
     const help = waybill(...args, '--help')
     assert.equal(help.status, 0)
     assert.match(help.stdout, /Example:\n {2}\$ waybill /)
