@@ -102,7 +102,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     cooling: () => targetStates(rooms.readHouse),
     configurationCurrent: () => configuration.state === 'current',
   })
-  const write = watchWrites(store.write, () => price, [meters, logCalls(log)])
+  const write = watchWrites(
+    store.write,
+    () => price,
+    [meters, logCalls(log)],
+    (error) => log.error(errorFields(error, rooms.callHouse.mask), 'a call could not be observed'),
+  )
   let rooms = furnish(options)
 
   /** Everything that follows from a configuration. What an earlier one filled is kept where nothing changed about it. */

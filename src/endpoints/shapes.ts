@@ -8,13 +8,14 @@ const ms = z.number().nonnegative()
 const usd = z.number().nonnegative().describe('US dollars')
 const count = z.int().nonnegative().nullable().describe('null: not reported')
 
-const tokens = {
+const tokens = z.strictObject({
   input: count,
   output: count,
   cached_input: count,
   cache_write: count,
   reasoning: count,
-}
+  source: z.enum(['reported', 'estimated']).nullable(),
+})
 
 /** One call, as in every list. */
 export const callRecord = z.strictObject({
@@ -46,7 +47,7 @@ export const callRecord = z.strictObject({
   fallbacks: z.int().nonnegative(),
   latency_ms: ms.nullable(),
   ttft_ms: ms.nullable(),
-  tokens: z.strictObject({ ...tokens, source: z.enum(['reported', 'estimated']).nullable() }),
+  tokens,
   cost_usd: usd.nullable(),
   price: z
     .strictObject({ source: z.string(), model: z.string(), rates: z.looseObject({}) })
@@ -66,7 +67,7 @@ export const attempt = z.strictObject({
   status: z.int().nullable(),
   outcome: z.enum(['open', 'answered', 'failed', 'timed_out', 'aborted', 'not_sent', 'unknown']),
   error_code: z.string().nullable(),
-  tokens: z.strictObject(tokens),
+  tokens,
   cost_usd: usd.nullable(),
 })
 

@@ -8,6 +8,8 @@ import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 const WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2]
 
+const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
+
 /** What is asked for when somebody looks. */
 export interface Gauges {
   /** Targets of the configuration, and whether each is being passed over. */
@@ -117,8 +119,10 @@ export function createMetrics(gauges: Gauges): Metrics {
       latency.observe(where, latencyMs / 1000)
       if (call.stream && ttftMs !== null) firstToken.observe(where, ttftMs / 1000)
       if (outcome.tokens)
-        for (const [kind, count] of Object.entries(outcome.tokens))
+        for (const kind of KINDS) {
+          const count = outcome.tokens[kind]
           if (count) tokens.inc({ ...where, kind }, count)
+        }
       cache.inc({ result: call.cache })
       if (savedUsd) saved.inc(where, savedUsd)
       if (costUsd === null) unpriced.inc(where)

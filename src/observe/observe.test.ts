@@ -168,3 +168,21 @@ for (const pretty of [false, true])
       for (const line of lines) assert.match(JSON.parse(line).requested_model, /^alpha\/x\{"level":"error"\}/)
     assert.match(written, /owned/, 'what can be read of a name is kept')
   })
+
+test('a log that fails keeps no call from being answered, and no record from being closed (LOG-01)', async (t) => {
+  const faults: string[] = []
+  const log = {
+    error: (_: object, said: string) => void faults.push(said),
+    warn() {},
+    info() {
+      throw new Error('the disk of the log is full')
+    },
+    debug() {},
+  }
+  const house = await underTest(t, { options: { log } })
+  const { status, headers } = await house.chat(ask('auto'))
+  assert.equal(status, 200)
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.deepEqual(faults, ['a call could not be observed'])
+  assert.equal(sum(await samples(house), 'waybill_calls_total'), 1, 'the others are told all the same')
+})

@@ -3,7 +3,7 @@
 import type { Call, Outcome, Route, Target } from '../call.ts'
 import type { Pricer } from '../pricing.ts'
 import type { Store } from '../store/store.ts'
-import type { EndedAttempt } from '../store/writes.ts'
+import type { EndedAttempt, Write } from '../store/writes.ts'
 
 /** A call that is on record. */
 export interface WatchedCall {
@@ -37,45 +37,59 @@ export interface Observer {
   closed?(watched: WatchedCall, end: CallEnd): void
 }
 
-/** The store's `write`, with observers that hear what is written. `price` is asked anew for each call's end. */
+/**
+ * The store's `write`, with observers that hear what is written. `price` is asked anew for each call's end. What an
+ * observer throws goes to `onFault` and no further: nothing that watches the record may keep it from being written.
+ */
 export function watchWrites(
   write: Store['write'],
   price: () => Pricer,
   observers: readonly Observer[],
+  onFault: (error: unknown) => void,
 ): Store['write'] {
   const open = new Map<string, WatchedCall>()
+  const tell = (say: (observer: Observer) => void) => {
+    for (const observer of observers) {
+      try {
+        say(observer)
+      } catch (error) {
+        onFault(error)
+      }
+    }
+  }
+  const tellEnd = ({ id, outcome, sent, target, ended, at }: Extract<Write, { kind: 'close' }>) => {
+    const watched = open.get(id)
+    open.delete(id)
+    // The same sums as in `store/writes.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
+    const usd = outcome.tokens && price()(target, ended ? ended.tokens : outcome.tokens, at).usd
+    const end = { target, outcome, sent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
+    tell((observer) => {
+      if (ended) observer.attempted?.(ended)
+      if (watched) observer.closed?.(watched, end)
+    })
+  }
 
   return async (what) => {
     const began = performance.now()
-    if (what.kind === 'close') {
-      const watched = open.get(what.id)
-      open.delete(what.id)
-      const { outcome, sent, target, ended, at } = what
-      // The same sums as in `store/writes.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
-      const usd = outcome.tokens && price()(target, ended ? ended.tokens : outcome.tokens, at).usd
-      const end = { target, outcome, sent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
-      for (const observer of observers) {
-        if (ended) observer.attempted?.(ended)
-        if (watched) observer.closed?.(watched, end)
-      }
-    }
-    await write(what)
+    const written = write(what)
+    if (what.kind === 'close') tellEnd(what)
+    await written
     if (what.kind === 'open') {
       const watched = { call: what.call, route: what.route, fallbacks: 0 }
       open.set(what.call.id, watched)
-      for (const observer of observers) {
+      tell((observer) => {
         observer.recorded?.(performance.now() - began)
         observer.opened?.(watched)
-      }
+      })
     } else if (what.kind === 'next') {
       const before = open.get(what.id)
       const watched = before && { ...before, fallbacks: what.fallbacks }
       if (watched) open.set(what.id, watched)
-      for (const observer of observers) {
+      tell((observer) => {
         observer.recorded?.(performance.now() - began)
         observer.attempted?.(what.ended)
         if (watched && watched.fallbacks > before.fallbacks) observer.fellBack?.(watched)
-      }
+      })
     }
   }
 }
