@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
 import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
-import { type Config, ConfigError, type Loaded, pricingOf } from './config.ts'
+import { type Config, ConfigError, type Loaded, needRestart, pricingOf } from './config.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
 import type { CallHouse, ConfigurationState, ReadHouse } from './endpoints/house.ts'
@@ -218,20 +218,6 @@ function refuseOpenHouse({ keys }: Config, host: string, replay: boolean): void 
     throw new Error(
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
     )
-}
-
-/** What a running gateway cannot change, of what differs. */
-function needRestart(before: Config, after: Config): string[] {
-  const fixed = ({ server, data, durability }: Config) => ({
-    'server.host': server.host,
-    'server.port': server.port,
-    'server.headers_timeout': server.headers_timeout,
-    'server.request_timeout': server.request_timeout,
-    data,
-    durability,
-  })
-  const [old, wanted] = [fixed(before), fixed(after)]
-  return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])
 }
 
 /** The targets of all routes, and which are being passed over. */
