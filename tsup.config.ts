@@ -14,6 +14,7 @@ export const gateway = defineConfig({
   target: 'node22',
   clean: true,
   sourcemap: true,
+  removeNodeProtocol: false, // `node:sqlite` has no other name
   // `install --sh` looks for it beside itself.
   onSuccess: async () => copyFileSync('src/statusline/statusline.sh', 'dist/statusline.sh'),
 })

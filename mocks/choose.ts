@@ -1,9 +1,8 @@
 // How a request that was let pass is answered: as a script says, by a recording, or by a scenario, in this order.
 // Pure but for the script's turn, which is handed in.
 import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
-import { type Miss, match } from './match.ts'
+import type { createMatcher, Miss } from './match.ts'
 import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
-import type { Recording } from './recording.ts'
 import { answerFrom, type Pace } from './replay.ts'
 import { refuse } from './scenario.ts'
 import { findScenario } from './scenarios.ts'
@@ -22,7 +21,8 @@ export interface Asked {
 }
 
 export interface Stock {
-  readonly recordings: readonly Recording[]
+  /** The recording whose turn it is, or the nearest. */
+  readonly find: ReturnType<typeof createMatcher>
   readonly pace: Pace
 }
 
@@ -43,8 +43,8 @@ export function choose(asked: Asked, scripted: ParsedAnswer | null, stock: Stock
   return played ? { ...played, from: asked.scenario } : noRecording(asked, found)
 }
 
-const lookUp = ({ provider, endpoint, method, path, wants, scenario }: Asked, { recordings }: Stock) =>
-  match(recordings, {
+const lookUp = ({ provider, endpoint, method, path, wants, scenario }: Asked, { find }: Stock) =>
+  find({
     provider: provider.name,
     method,
     endpoint: endpoint?.name ?? path,

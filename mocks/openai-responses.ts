@@ -160,7 +160,7 @@ const wantsSchema = z
     model: z.string().nullable().catch(null),
     stream: z.boolean().catch(false),
     tools: z.array(z.unknown()).catch([]),
-    input: z.array(z.object({ type: z.unknown() })).catch([]),
+    input: z.array(z.object({ type: z.unknown().optional() })).catch([]),
   })
   .catch({ model: null, stream: false, tools: [], input: [] })
 

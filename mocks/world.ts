@@ -7,6 +7,7 @@ import { createGates, type Gates } from './gates.ts'
 import { judge, type Verdict } from './judge.ts'
 import { type LedgerEntry, nonceIn, type RequestKind } from './ledger.ts'
 import { createLedgerBook } from './ledger-book.ts'
+import { createMatcher } from './match.ts'
 import { openAiRefusal, openAiWants } from './openai-dialect.ts'
 import type { Place } from './places.ts'
 import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from './provider.ts'
@@ -43,7 +44,7 @@ export interface Stage {
   release(gate: string): void
   /** Names a secret: entries tell when it arrived, and it is masked wherever something is told. */
   plant(name: string, secret: string): void
-  /** Forgets entries, scripts and gates, and lets go what is held. Planted secrets stay planted. */
+  /** Forgets entries, scripts, gates and whose turn it is, and lets go what is held. Planted secrets stay planted. */
   clear(): void
 }
 
@@ -82,10 +83,9 @@ export function createWorld({
   keys,
   canaries = {},
 }: WorldOptions = {}): World {
-  const stock: Stock = {
-    recordings: typeof recordings === 'string' ? readRecordings(recordings) : recordings,
-    pace,
-  }
+  const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
+  let find = createMatcher(known)
+  const stock: Stock = { find: (asked) => find(asked), pace }
   const key = (provider: string): string => (keys !== 'any' && keys?.[provider]) || `witness-key-${provider}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
   for (const [name, secret] of Object.entries(canaries)) secrets.plant(name, secret)
@@ -107,6 +107,7 @@ export function createWorld({
       book.clear()
       scripts.clear()
       gates.clear()
+      find = createMatcher(known)
     },
   }
 

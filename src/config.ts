@@ -389,3 +389,17 @@ export function pricingOf({ providers, models }: Config): Pricing {
   const own = Object.entries(models).flatMap(([id, { price }]) => (price ? [[id, price] as const] : []))
   return { baseUrls, own: Object.fromEntries(own) }
 }
+
+/** The settings that differ and that a running gateway cannot change. */
+export function needRestart(before: Config, after: Config): string[] {
+  const fixed = ({ server, data, durability }: Config) => ({
+    'server.host': server.host,
+    'server.port': server.port,
+    'server.headers_timeout': server.headers_timeout,
+    'server.request_timeout': server.request_timeout,
+    data,
+    durability,
+  })
+  const [old, wanted] = [fixed(before), fixed(after)]
+  return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])
+}

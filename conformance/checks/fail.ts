@@ -50,6 +50,7 @@ export const errorShape = {
       .filter(({ label }) => wb || !/^(read path|nothing there)/.test(label))
       .map((exchange) => {
         const { status, body, label } = exchange
+        const harmless = label.startsWith('read path') && status === 200
         const failed = status !== null && status >= 400
         const worded = wb
           ? isOpenAiError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
@@ -57,7 +58,7 @@ export const errorShape = {
         // A provider's own error is relayed as it is, and carries no request id.
         const relayed = /provider refuses|all targets fail/.test(label) && isOpenAiError(body)
         return finding(
-          failed && (worded || relayed),
+          harmless || (failed && (worded || relayed)),
           `${label}: ${status}: ${body.slice(0, 120)}`,
           refs(exchange, servedBy(evidence, exchange)),
         )

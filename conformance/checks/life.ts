@@ -334,7 +334,7 @@ export const reload = {
         refs(old),
       ),
       finding(
-        /config/i.test(ready!.body) && !/"status":"ready"/.test(ready!.body),
+        at(jsonOf(ready!.body), '/configuration/state') === 'rejected',
         `/readyz says ${ready!.status}: ${ready!.body.slice(0, 160)}`,
         refs(ready),
       ),

@@ -197,7 +197,7 @@ h1 { margin: .25rem 0; font-size: 2rem; font-weight: 650 }
 .conformant, i.pass, .ok span { color: var(--good) } .partial, i.warn { color: var(--warn) } .not-conformant, i.fail, i.untestable, .bad { color: var(--bad) } .error, i.harness-error { color: var(--odd) }
 .reason { font-size: 1.05rem; margin: .25rem 0 1rem; overflow-wrap: anywhere }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: .25rem 2rem; margin: 0 }
-dl div { display: flex; gap: .75rem } dt { color: var(--faint); min-width: 8.5rem } dd { margin: 0; overflow-wrap: anywhere }
+dl div { display: flex; gap: .75rem } dl div:last-child { grid-column: 1 / -1 } dt { color: var(--faint); min-width: 8.5rem } dd { margin: 0; overflow-wrap: anywhere }
 .counts { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0 }
 .counts b { font-size: 1.15rem }
 nav { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1rem; margin: 1rem 0 1.5rem }

@@ -22,7 +22,7 @@ export interface Look {
   readonly columns: number
 }
 
-/** The whole report; every verdict a line, everything but a pass with its reason. */
+/** The whole report; every verdict a line, everything but a pass with its reason. What was left out is only counted. */
 export function table(results: Results, { color, columns }: Look): string {
   const paint = (style: Style, text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text
@@ -49,7 +49,7 @@ export function table(results: Results, { color, columns }: Look): string {
     '',
     `${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}`,
     '',
-    ...results.verdicts.map(line),
+    ...results.verdicts.filter(({ outcome }) => outcome !== 'disabled').map(line),
     '',
     `${paint(['bold', style], conclusion)}: ${reason}`,
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),

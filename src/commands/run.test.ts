@@ -9,7 +9,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn } from '../../mocks/stand-in.ts'
+import { loadConfig } from '../config.ts'
 import { temporaryDirectory } from '../under-test.ts'
+import { greeting } from './serve.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const EXAMPLE = fileURLToPath(new URL('../../examples/waybill.yaml', import.meta.url))
@@ -33,18 +35,24 @@ async function serve(t: TestContext, args: string[], env = {}) {
   let stderr = ''
   child.stderr.on('data', (part) => (stderr += part))
   child.stdout.on('data', (part) => (stdout += part))
-  while (!stdout.includes('See where it went')) {
+  while (!stdout.includes('listens on')) {
     assert.equal(child.exitCode, null, stdout + stderr)
     await sleep(10)
   }
-  return { child, url: /listens on (http[^\s,]+)/.exec(stdout)![1]!, stdout, stderr: () => stderr }
+  const url = /listens on (http[^\s"]+)/.exec(stdout)![1]!
+  const lines = () =>
+    stdout
+      .trim()
+      .split('\n')
+      .map((line): any => JSON.parse(line))
+  return { child, url, lines, stderr: () => stderr }
 }
 
 test('help names the commands, an example and the exit codes', () => {
   const { status, stdout } = waybill('--help')
   assert.equal(status, 0)
   for (const word of ['serve', 'routes', 'config', 'Exit codes']) assert.match(stdout, new RegExp(word))
-  for (const args of [['serve'], ['routes'], ['config', 'check']]) {
+  for (const args of [['serve'], ['routes'], ['logs'], ['doctor'], ['config', 'check']]) {
     const help = waybill(...args, '--help')
     assert.equal(help.status, 0)
     assert.match(help.stdout, /Example:\n {2}\$ waybill /)
@@ -114,10 +122,13 @@ test('routes shows where calls would go, as a table and as JSON', () => {
   assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })
 
-test('serve --replay answers without a key, prints a curl line that works, and ends with 0 on SIGTERM', async (t) => {
-  const { child, url, stdout, stderr } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
+test('serve --replay answers without a key, greets with a curl line that works, and ends with 0 on SIGTERM', async (t) => {
+  const { child, url, stderr } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
   assert.ok(url.startsWith('http://127.0.0.1:'))
-  const curl = stdout.split('\n').find((line) => line.includes('/v1/chat/completions'))!
+  const { config } = loadConfig(EXAMPLE, { env: {}, replay: true })
+  const curl = greeting(url, config, true)
+    .split('\n')
+    .find((line) => line.includes('/v1/chat/completions'))!
   const { stdout: answer } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' })
   assert.equal(JSON.parse(answer).object, 'chat.completion')
   const log: any = await (await fetch(`${url}/api/usage/request-logs?limit=1`)).json()

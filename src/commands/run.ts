@@ -22,6 +22,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option(...config)
     .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
+    .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
     .action(async (options) => (await import('./serve.ts')).serve({ ...options, env }))
 
@@ -32,6 +33,60 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--json', 'print JSON instead of a table')
     .addHelpText('after', example('waybill routes auto/cheap'))
     .action(async (model, options) => (await import('./routes.ts')).routes({ model, ...options, env }))
+
+  program
+    .command('record')
+    .description('run the gateway against a live provider and keep redacted recordings; costs money')
+    .requiredOption('--provider <name>', 'the provider whose exchanges are recorded')
+    .option(...config)
+    .option('--out <dir>', 'where recordings are written', 'recordings')
+    .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
+    .option('--scenario <name>', 'name of what is recorded, instead of plain, tools or the status')
+    .option('--canary <text...>', 'texts planted in prompts, looked for in what is written')
+    .addHelpText('after', example('waybill record --provider openai --out recordings'))
+    .action(async (options) => (await import('./record.ts')).record({ ...options, env }))
+
+  const recordings = program.command('recordings').description('look after recordings; reaches nobody')
+  recordings
+    .command('list [dir]')
+    .description('what is there; without a directory, the recordings of the package')
+    .option('--json', 'print JSON instead of a table')
+    .addHelpText('after', example('waybill recordings list recordings --json'))
+    .action(async (dir, options) => (await import('./recordings.ts')).list({ dir, ...options }))
+  recordings
+    .command('verify [dir]')
+    .description('prove that they are in order and hold nothing of whoever made them; exit code 1 if not')
+    .option('--older-than <months>', 'warn of recordings older than this')
+    .addHelpText('after', example('waybill recordings verify recordings --older-than 12'))
+    .action(async (dir, options) => (await import('./recordings.ts')).verify({ dir, ...options }))
+  recordings
+    .command('import <files...>')
+    .description('turn vcrpy, Ruby VCR, go-vcr and HAR files into redacted recordings')
+    .requiredOption('--out <dir>', 'where recordings are written')
+    .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
+    .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
+
+  program
+    .command('logs')
+    .description(
+      'show the newest calls of a running gateway, newest last; with --follow each further one as it ends',
+    )
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-n, --limit <number>', 'how many to begin with, 1 to 200', '20')
+    .option('--json', 'print each record as a line of JSON instead of a table')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--session <id>', 'only calls of this session')
+    .option('--provider <name>', 'only calls that went there')
+    .option('--model <id>', 'only calls that went to this model of a provider')
+    .option('--route <name>', 'only calls of this route')
+    .option('--status <status>', 'ok, error or an HTTP status')
+    .option('--since <time>', 'only calls from then on, such as 2026-11-21T07:00:00Z')
+    .addHelpText('after', example('waybill logs --follow --status error'))
+    .action(async ({ url, keyFile, follow, json, limit, session, provider, model, route, status, since }) => {
+      const filters = { session_id: session, provider, model, route, status, since }
+      await (await import('./logs.ts')).logs({ url, keyFile, follow, json, limit, filters, env })
+    })
 
   program
     .command('config')
@@ -75,6 +130,16 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--list', 'print the scenarios and end')
     .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
     .action(async (options) => (await import('./witness.ts')).witness(options))
+
+  program
+    .command('doctor')
+    .description(
+      'say what is not well with the configuration, the data directory and the running gateway; changes nothing',
+    )
+    .option(...config)
+    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .addHelpText('after', example('waybill doctor --config waybill.yaml'))
+    .action(async (options) => (await import('./doctor.ts')).doctor({ ...options, env }))
 
   const line = program
     .command('statusline [options...]')

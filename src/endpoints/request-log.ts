@@ -3,11 +3,16 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadHouse } from './house.ts'
+import { attempt, callRecord } from './shapes.ts'
 
 export const requestLog = {
   path: '/api/usage/request-logs/*',
   summary: 'one call with all its attempts',
   query: z.strictObject({}),
+  response: callRecord.extend({
+    attempt_log: z.array(attempt),
+    artifact: z.strictObject({ available: z.boolean(), bytes: z.int().nonnegative() }),
+  }),
   answer(_query, { rest, caller }, { calls }) {
     const found = calls.find(rest, caller.role === 'client' ? (caller.name ?? undefined) : undefined)
     if (!found)

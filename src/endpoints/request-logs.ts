@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { CALL_STATES } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadHouse } from './house.ts'
+import { callRecord, page } from './shapes.ts'
 
 const text = z.string().min(1).optional()
 const time = z.iso
@@ -47,6 +48,7 @@ export const requestLogs = {
   path: '/api/usage/request-logs',
   summary: 'the request log, newest first, with filters and pages',
   query,
+  response: page(callRecord),
   answer({ limit, cursor, ...filter }, { caller }, { calls }) {
     const own = caller.role === 'client' ? { key_name: caller.name ?? undefined } : {}
     return { object: 'list', ...calls.list({ ...filter, ...own }, { limit, cursor }) }

@@ -88,6 +88,9 @@ export const STEPS: readonly string[] = [
   `,
 ]
 
+/** The newest schema. */
+export const SCHEMA_VERSION = STEPS.length
+
 /** Brings a database to the newest schema, one transaction a step. Throws when a newer Waybill wrote it. */
 export function migrate(db: Database): void {
   const version = db.pragma('user_version', { simple: true }) as number

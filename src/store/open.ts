@@ -14,6 +14,9 @@ export class StoreError extends Error {
 
 export const databaseFile = (directory: string): string => join(directory, 'waybill.db')
 
+/** Held by the gateway that runs on the directory. */
+export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
+
 /**
  * Creates the directory (0700) and the database (0600) where there is none, checks and migrates them, and
  * marks what a killed gateway left open. Returns a function that gives the directory free again; the
@@ -46,7 +49,7 @@ export function claim(directory: string, now: number): () => void {
 
 /** An exclusive lock held by SQLite's own file locking, which ends with the process, however it ends. */
 function takeLock(directory: string): Database.Database {
-  const file = join(directory, 'waybill.lock')
+  const file = lockFile(directory)
   const lock = new Database(file, { timeout: 0 })
   try {
     chmodSync(file, 0o600)

@@ -17,6 +17,8 @@ export interface Store {
    * sent. `streaming` and `close` never reject, they are tried until they succeed.
    */
   write(write: Write): Promise<void>
+  /** Calls that end from now on are priced with these. */
+  reprice(pricing: Pricing): void
   /** What was written. */
   readonly calls: CallLogs
   /** What the keys have spent. */
@@ -70,6 +72,7 @@ export async function openStore({
         throw error
       }
     },
+    reprice: worker.reprice,
     calls: openCallLogs(reader),
     spending: openSpending(reader),
     get failure() {
@@ -88,7 +91,11 @@ export async function openStore({
 }
 
 /** Starts the writer thread. A thread that died fails every later commit. */
-function startWriter(workerData: WriterData): { commit: Commit; stop(): Promise<void> } {
+function startWriter(workerData: WriterData): {
+  commit: Commit
+  reprice(pricing: Pricing): void
+  stop(): Promise<void>
+} {
   const source = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js'
   const worker = new Worker(new URL(source, import.meta.url), { workerData })
   let settle: ((failure: string | null) => void) | null = null
@@ -112,6 +119,7 @@ function startWriter(workerData: WriterData): { commit: Commit; stop(): Promise<
         if (dead) settle(dead)
         else worker.postMessage(JSON.stringify(batch)) // as text: the structured clone of these objects costs more
       }),
+    reprice: (pricing) => worker.postMessage({ pricing }),
     stop: () =>
       new Promise((resolve) => {
         if (dead) return resolve()

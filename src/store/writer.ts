@@ -14,18 +14,26 @@ export interface WriterData {
 const { file, durability, pricing } = workerData as WriterData
 const db = new Database(file, { timeout: 2_000, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-const run = prepareWrites(db, createPricer(pricing))
+let price = createPricer(pricing)
+const run = prepareWrites(db, (...attempt) => price(...attempt))
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
 })
 
-parentPort!.on('message', (batch: string | null) => {
-  if (batch === null) {
+/** A batch as JSON, other prices, or the end. */
+type Message = string | { readonly pricing: Pricing } | null
+
+parentPort!.on('message', (message: Message) => {
+  if (message === null) {
     db.close()
     process.exit()
   }
+  if (typeof message === 'object') {
+    price = createPricer(message.pricing)
+    return
+  }
   try {
-    commit(JSON.parse(batch))
+    commit(JSON.parse(message))
     parentPort!.postMessage(null)
   } catch (error) {
     parentPort!.postMessage((error as Error).message)
