@@ -55,7 +55,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   commands: ['gateway', 'routing', 'store', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
   mocks: ['redact'],
   conformance: ['mocks'],
-  targets: ['conformance', 'gateway', 'ground', 'mocks'],
+  targets: ['conformance', 'gateway', 'commands', 'ground', 'mocks'],
   scripts: ['gateway', 'endpoints', 'statusline', 'ground', 'redact', 'mocks', 'conformance', 'targets'],
 }
 
