@@ -1,6 +1,6 @@
-// `npm run conform:self`: the reference gateway against the whole contract, in process, as a command, and by its
-// address. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
-//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [inproc|source|command|url …]
+// `npm run conform:self`: the reference gateway against the whole contract, in process, as a command, by its address,
+// and as mutants are made but with nothing wrong. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
+//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [inproc|source|command|url|unbent …]
 // `command` needs a build, `source` does not. Exit 1 when any run was not conformant.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   inproc: (options) => conform({ ...options, target: target('waybill.inproc') }),
   source: (options) => conform({ ...options, target: target('waybill.source') }),
   command: (options) => conform({ ...options, target: target('waybill') }),
+  unbent: (options) =>
+    conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'targets/unbent' } } }),
   url: (options) => conformByUrl({ ...options, target: target('waybill.inproc') }),
 }
 
@@ -31,7 +33,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const profile = PROFILES.find((each) => each === values.profile)
-const ways = positionals.length > 0 ? positionals : ['inproc', 'command', 'url']
+const ways = positionals.length > 0 ? positionals : ['inproc', 'command', 'url', 'unbent']
 const times = Number(values.times)
 if (!profile || !(times > 0) || !ways.every((way) => Object.hasOwn(WAYS, way))) {
   process.stderr.write(
