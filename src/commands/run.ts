@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError, name as nameSchema } from '../config.ts'
 import { GatewayError } from '../errors.ts'
+import { configOrExample } from './example-config.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -23,7 +24,12 @@ export function commandLine(env: Env): Command {
     .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
-    .action(async (options) => (await import('./serve.ts')).serve({ ...options, env }))
+    .action(async (options, command) => {
+      const asked = command.getOptionValueSource('config') === 'cli'
+      const { note, ...found } = configOrExample({ ...options, asked }, env)
+      if (note) process.stderr.write(note)
+      await (await import('./serve.ts')).serve({ ...options, ...found })
+    })
 
   program
     .command('routes [model]')

@@ -12,6 +12,10 @@ export interface ServeOptions {
 
 /** Resolves when the gateway has stopped. Rejects when it cannot start. */
 export async function serve({ config: file, port, replay, env }: ServeOptions): Promise<void> {
+  // From the beginning, because the first process of a container ignores every signal that it does not ask for.
+  const told = new Promise<string>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
+  })
   const loaded = loadConfig(file, {
     env: port === undefined ? env : { ...env, WAYBILL_PORT: port },
     replay: replay !== undefined,
@@ -28,9 +32,7 @@ export async function serve({ config: file, port, replay, env }: ServeOptions): 
   process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
   process.stdout.write(greeting(gateway.url, loaded.config, replay !== undefined))
 
-  const signal = await new Promise<string>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
-  })
+  const signal = await told
   process.stdout.write(`${signal}: no new calls; waiting for open ones\n`)
   await gateway.close(30_000)
   interception?.dispose()
