@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The room that a file belongs to, by the beginning of its path. First match wins. */
 const ROOMS: readonly [string, RegExp][] = [
-  ['tests', /\.test\.ts$|\/under-test\.ts$/],
+  ['tests', /[.-]test\.ts$/],
   ['commands', /^src\/(cli\.ts|commands\/)/],
   ['gateway', /^src\/gateway\.ts$/],
   ['endpoints', /^src\/endpoints\//],
@@ -18,6 +18,7 @@ const ROOMS: readonly [string, RegExp][] = [
   ['store', /^src\/store\//],
   ['cache', /^src\/cache\//],
   ['statusline', /^src\/statusline\//],
+  ['testcontainers', /^src\/testcontainers\.ts$/],
   ['redact', /^src\/redact\.ts$/],
   ['ground', /^src\/(call|errors|config|pricing|token-estimate)\.ts$/],
   ['mocks', /^mocks\//],
@@ -38,6 +39,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   endpoints: ['http', 'routing', 'providers', 'store', 'cache', 'statusline', 'ground', 'redact'],
   gateway: ['endpoints', 'http', 'routing', 'providers', 'store', 'cache', 'ground', 'redact'],
   commands: ['gateway', 'routing', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
+  testcontainers: ['store', 'mocks'],
   mocks: ['redact'],
   conformance: ['mocks'],
   scripts: ['gateway', 'endpoints', 'statusline', 'ground', 'redact', 'mocks', 'conformance'],
