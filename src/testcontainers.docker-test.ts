@@ -1,11 +1,12 @@
 // `waybill/testcontainers` as its users meet it: containers of the real image on the real engine.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import OpenAI from 'openai'
 import { ownRecordings } from '../mocks/recording.ts'
-import { image, noEngine } from './image-under-test.ts'
+import { docker, image, noEngine } from './image-under-test.ts'
 import { WaybillContainer } from './testcontainers.ts'
 import { temporaryDirectory } from './under-test.ts'
 
@@ -58,6 +59,10 @@ test('withKeys, withConfig, withRecordings: a key is asked for, the routes and t
 test('a container that cannot start says what the gateway printed, and is not left lying', {
   skip: noEngine,
 }, async () => {
-  const container = new WaybillContainer(image).withConfig({ routes: 'nowhere' }).start()
-  await assert.rejects(container, /The container printed:\n.*waybill\.yaml:1:\d+ routes: /s)
+  const [name, value] = ['waybill.test', randomUUID()]
+  const container = new WaybillContainer(image)
+    .withConfig({ routes: 'nowhere' })
+    .withLabels({ [name]: value })
+  await assert.rejects(container.start(), /The container printed:\n.*waybill\.yaml:1:\d+ routes: /s)
+  assert.equal(await docker('ps', '--all', '--quiet', '--filter', `label=${name}=${value}`), '')
 })
