@@ -3,6 +3,7 @@
 # and npm. Needs root, debootstrap, a Debian mirror and an engine. Usage: scripts/base-image.sh [NAME]
 set -euo pipefail
 name=${1:-waybill-base:local}
+command -v debootstrap >/dev/null || { echo "base-image: needs debootstrap; apt-get install debootstrap" >&2; exit 1; }
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 
