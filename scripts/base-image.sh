@@ -12,7 +12,8 @@ rm -rf "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/*
 
 install -m 755 "$(dirname "$0")/../node_modules/node/bin/node" "$root/usr/local/bin/node"
 mkdir -p "$root/usr/local/lib/node_modules"
-cp -R "$(npm root --global)/npm" "$root/usr/local/lib/node_modules/npm"
+npm=$(dirname "$(dirname "$(readlink -f "$(command -v npm)")")")
+cp -R "$npm" "$root/usr/local/lib/node_modules/npm"
 ln -s ../lib/node_modules/npm/bin/npm-cli.js "$root/usr/local/bin/npm"
 
 tar -C "$root" -c . | docker import - "$name" >/dev/null
