@@ -27,11 +27,8 @@ export interface StandIn {
   close(): Promise<void>
 }
 
-/** Starts on a free port of 127.0.0.1, unless told otherwise. */
-export async function startStandIn(
-  script: Script = answer(),
-  { host = '127.0.0.1', port = 0 } = {},
-): Promise<StandIn> {
+/** Starts on a free port of 127.0.0.1. */
+export async function startStandIn(script: Script = answer()): Promise<StandIn> {
   const ledger: Received[] = []
   let abandoned = 0
   const server = createServer(async (request, response) => {
@@ -45,10 +42,10 @@ export async function startStandIn(
     ledger.push(received)
     standIn.script(response, received)
   })
-  await new Promise<void>((done) => server.listen(port, host, done))
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
 
   const standIn = {
-    baseUrl: `http://${host}:${(server.address() as AddressInfo).port}/v1`,
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     ledger,
     script,
     get abandoned() {

@@ -18,7 +18,7 @@ const ROOMS: readonly [string, RegExp][] = [
   ['store', /^src\/store\//],
   ['cache', /^src\/cache\//],
   ['statusline', /^src\/statusline\//],
-  ['testcontainers', /^src\/testcontainers\.ts$/],
+  ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
   ['ground', /^src\/(call|errors|config|pricing|token-estimate)\.ts$/],
   ['mocks', /^mocks\//],

@@ -1,5 +1,5 @@
 // The image under test and the engine to run it on, for the container tests; all through the docker command, as a
-// user would. Gateways run as tightly as the documentation advises. Knows no test.
+// user would, but for the witness. Gateways run as tightly as the documentation advises. Knows no test.
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -7,7 +7,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { writeNonce } from '../mocks/ledger.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { type StartedWitnessContainer, WitnessContainer } from './testcontainers/witness-container.ts'
 import { temporaryDirectory } from './under-test.ts'
 
 /** WAYBILL_IMAGE, or the one that `npm run image` makes. */
@@ -51,24 +53,13 @@ export async function room(t: TestContext): Promise<string> {
   return name
 }
 
-/** The provider `http://provider:8080/v1` in this place; resolves with how to read what it received. */
-export async function startProvider(t: TestContext, place: string): Promise<() => Promise<any[]>> {
-  const id = await docker(
-    ...['create', '--network', place, '--network-alias', 'provider', '--publish', '127.0.0.1::8081'],
-    ...['--entrypoint', 'node', image, '/provider/src/provider-under-test.ts'],
-  )
-  const files = temporaryDirectory(t)
-  const root = join(import.meta.dirname, '..')
-  await run('mkdir', ['-p', join(files, 'src'), join(files, 'mocks')])
-  await run('cp', [join(root, 'src/provider-under-test.ts'), join(files, 'src')])
-  await run('cp', [join(root, 'mocks/stand-in.ts'), join(files, 'mocks')])
-  await run('chmod', ['-R', 'a+rX', files])
-  await docker('cp', `${files}/.`, `${id}:/provider`)
-  await docker('start', id)
-  const address = await docker('port', id, '8081')
-  const ledger = async () => (await fetch(`http://${address}`)).json() as Promise<any[]>
-  await eventually(ledger)
-  return ledger
+/** The witness in this place, under the name `witness`; as slow as providers are, so that something can happen meanwhile. */
+export function startWitness(place: string): Promise<StartedWitnessContainer> {
+  return new WitnessContainer(image)
+    .withRecordedPace()
+    .withNetworkMode(place)
+    .withNetworkAliases('witness')
+    .start()
 }
 
 /** A gateway in this place with this configuration, ready. */
@@ -79,7 +70,13 @@ export async function startGateway(
 ): Promise<GatewayContainer> {
   const id = await docker(
     ...['create', ...TIGHT, '--volume', `${place}:/data`, '--network', place, '--publish', '127.0.0.1::4949'],
-    ...['--env', `WAYBILL_KEY_DIGESTS=test:admin=sha256:${digest}`, image, ...command],
+    ...[
+      '--env',
+      `WAYBILL_KEY_DIGESTS=test:admin=sha256:${digest}`,
+      '--env',
+      'OPENAI_API_KEY=witness-key-openai',
+    ],
+    ...[image, ...command],
   )
   if (config !== undefined) {
     const file = join(temporaryDirectory(t), 'waybill.yaml')
@@ -112,11 +109,16 @@ export class GatewayContainer {
     )
   }
 
-  ask(content: string, more: object = {}): Promise<Response> {
+  /** A call of this session, which the witness's ledger and scripts know by the same nonce, 16 hex digits. */
+  ask(nonce: string, more: object = {}): Promise<Response> {
     return fetch(`${this.#url}/v1/chat/completions`, {
       method: 'POST',
-      headers: { ...headers, 'x-gateway-session-id': content },
-      body: JSON.stringify({ model: 'auto', messages: [{ role: 'user', content }], ...more }),
+      headers: { ...headers, 'x-gateway-session-id': nonce },
+      body: JSON.stringify({
+        model: 'auto',
+        messages: [{ role: 'user', content: writeNonce(nonce) }],
+        ...more,
+      }),
     })
   }
 

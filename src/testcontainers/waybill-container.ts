@@ -1,17 +1,15 @@
 // Waybill as a container, for the tests of programs that ask a gateway: on recordings unless told otherwise, so that
-// they need no key and no network. Knows testcontainers and the image; of the gateway only the shape of a record.
+// they need no key and no network. Knows the image; of the gateway only the shape of a record.
 import { createHash, randomBytes } from 'node:crypto'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AbstractStartedContainer,
-  GenericContainer,
   getContainerRuntimeClient,
   type StartedTestContainer,
   Wait,
 } from 'testcontainers'
-import manifest from '../package.json' with { type: 'json' }
-import type { CallRecord } from './store/call-logs.ts'
+import type { CallRecord } from '../store/call-logs.ts'
+import { IMAGE, OwnContainer } from './own-container.ts'
 
 /** Where the gateway listens in its container. */
 const PORT = 4949
@@ -32,17 +30,14 @@ const LAG = 1_000
  * const [call] = await waybill.requestLogs()
  * await waybill.stop()
  */
-export class WaybillContainer extends GenericContainer {
+export class WaybillContainer extends OwnContainer {
   #key: string | null = null
-  #id: string | null = null
 
-  /** `image`: the one of this version, which `docker build --tag waybill:VERSION .` makes. */
-  constructor(image = `waybill:${manifest.version}`) {
+  constructor(image = IMAGE) {
     super(image)
     this.withExposedPorts(PORT)
       .withCommand(['serve', '--replay'])
       .withWaitStrategy(Wait.forHttp('/readyz', PORT, { abortOnContainerExit: true }).withReadTimeout(250))
-      .withStartupTimeout(30_000)
   }
 
   /** Answers from the recordings in a directory on this machine instead of those in the image. */
@@ -78,16 +73,7 @@ export class WaybillContainer extends GenericContainer {
 
   /** Rejects with what the gateway printed when it does not become ready. */
   override async start(): Promise<StartedWaybillContainer> {
-    let printed = ''
-    this.withLogConsumer((stream) => stream.on('data', (line) => (printed += line)))
-    try {
-      return new StartedWaybillContainer(await super.start(), this.#key ?? ANY_KEY)
-    } catch (cause) {
-      printed ||= await this.#lastWords()
-      throw new Error(`${(cause as Error).message}\nThe container printed:\n${printed || '(nothing)\n'}`, {
-        cause,
-      })
-    }
+    return new StartedWaybillContainer(await this.startOrTell(), this.#key ?? ANY_KEY)
   }
 
   /** The names under which tests and neighbours call the gateway; it refuses every other Host. */
@@ -95,24 +81,6 @@ export class WaybillContainer extends GenericContainer {
     const { info } = await getContainerRuntimeClient()
     const names = [info.containerRuntime.host, ...this.networkAliases]
     this.withEnvironment({ WAYBILL_ALLOWED_HOSTS: names.join(',') })
-  }
-
-  protected override async containerCreated(id: string): Promise<void> {
-    this.#id = id
-  }
-
-  /** What a container printed that ended before its ports were open; testcontainers leaves it lying, so it goes here. */
-  async #lastWords(): Promise<string> {
-    if (this.#id === null) return ''
-    const { container: containers } = await getContainerRuntimeClient()
-    const container = containers.getById(this.#id)
-    try {
-      const words = await text(await containers.logs(container))
-      await containers.remove(container, { removeVolumes: true })
-      return words
-    } catch {
-      return '' // gone already
-    }
   }
 }
 

@@ -5,10 +5,13 @@ import { cpSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import OpenAI from 'openai'
-import { ownRecordings } from '../mocks/recording.ts'
-import { docker, image, noEngine } from './image-under-test.ts'
-import { WaybillContainer } from './testcontainers.ts'
-import { temporaryDirectory } from './under-test.ts'
+import { Network } from 'testcontainers'
+import { writeNonce } from '../../mocks/ledger.ts'
+import { ownRecordings } from '../../mocks/recording.ts'
+import { docker, image, noEngine } from '../image-under-test.ts'
+import { temporaryDirectory } from '../under-test.ts'
+import { WaybillContainer } from './waybill-container.ts'
+import { WitnessContainer } from './witness-container.ts'
 
 const question = { model: 'auto', messages: [{ role: 'user' as const, content: 'where to?' }] }
 
@@ -65,4 +68,67 @@ test('a container that cannot start says what the gateway printed, and is not le
     .withLabels({ [name]: value })
   await assert.rejects(container.start(), /The container printed:\n.*waybill\.yaml:1:\d+ routes: /s)
   assert.equal(await docker('ps', '--all', '--quiet', '--filter', `label=${name}=${value}`), '')
+})
+
+test('a gateway and a witness on one network: what arrived is what is on record (LOG-07)', {
+  skip: noEngine,
+}, async () => {
+  await using network = await new Network().start()
+  await using witness = await new WitnessContainer(image)
+    .withNetwork(network)
+    .withNetworkAliases('witness')
+    .start()
+  await using waybill = await new WaybillContainer(image)
+    .withNetwork(network)
+    .withLiveProviders({ OPENAI_API_KEY: witness.key('openai') })
+    .withConfig({
+      providers: {
+        openai: { api: 'openai', base_url: witness.networkUrl('openai'), key: '$OPENAI_API_KEY' },
+      },
+      routes: { auto: { targets: [{ model: 'openai/gpt-5-mini' }] } },
+    })
+    .start()
+  const client = new OpenAI({ baseURL: waybill.baseUrl, apiKey: waybill.apiKey })
+  const nonce = '0123456789abcdef'
+  await witness.script(nonce, [
+    { events: [{ data: spoken('first') }, { gate: 'go' }, { data: spoken('second') }, { data: '[DONE]' }] },
+  ])
+
+  const messages = [{ role: 'user' as const, content: writeNonce(nonce) }]
+  const stream = await client.chat.completions.create({ model: 'auto', messages, stream: true })
+  const words: unknown[] = []
+  for await (const { choices } of stream) {
+    words.push(choices[0]?.delta.content)
+    if (words.length === 1) await witness.release('go')
+  }
+
+  assert.deepEqual(words, ['first', 'second'])
+  const { entries } = await witness.ledger()
+  assert.deepEqual(
+    entries.map(({ nonce, provider, model, credential }) => ({ nonce, provider, model, credential })),
+    [{ nonce, provider: 'openai', model: 'gpt-5-mini', credential: 'match' }],
+  )
+  const calls = await waybill.requestLogs()
+  assert.deepEqual(
+    calls.map(({ resolved_provider, resolved_model, attempts }) => [
+      resolved_provider,
+      resolved_model,
+      attempts,
+    ]),
+    [['openai', 'gpt-5-mini', 1]],
+  )
+  assert.deepEqual((await witness.ledger(entries[0]!.n)).entries, [])
+  await assert.rejects(witness.script('no nonce', []), /The witness refused PUT /)
+  assert.throws(() => witness.key('nobody'), /The witness has no provider "nobody", only openai, /)
+  const direct = new OpenAI({ baseURL: witness.baseUrl('groq'), apiKey: witness.key('groq') })
+  assert.equal((await direct.chat.completions.create({ ...question, model: 'x' })).object, 'chat.completion')
+})
+
+/** One event of a stream, as OpenAI writes them. */
+const spoken = (content: string) => ({
+  id: 'chatcmpl-1',
+  object: 'chat.completion.chunk',
+  created: 0,
+  model: 'gpt-5-mini',
+  choices: [{ index: 0, delta: { content }, finish_reason: content === 'second' ? 'stop' : null }],
 })
