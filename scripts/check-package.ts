@@ -19,6 +19,10 @@ const environment = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !/^(npm_|WAYBILL_|INIT_CWD|NODE_OPTIONS)/.test(name)),
 )
 const kB = (bytes: number) => `${(bytes / 1000).toFixed(0)} kB`
+const told = (times: number[]): string => {
+  const sorted = times.toSorted((a, b) => a - b).map(Math.round)
+  return `median ${sorted[sorted.length >> 1]} ms, ${sorted[0]} to ${sorted.at(-1)} ms`
+}
 const say = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Runs a program of ours or of npm to its end; throws with its output when it fails. */
@@ -126,9 +130,14 @@ try {
   await stop(child)
   assert.match(output, /^waybill: there is no waybill\.yaml, so this runs on the example configuration/m)
   const starts: number[] = []
-  for (let n = 0; n < 10; n++) starts.push(await smoke(here))
-  starts.sort((a, b) => a - b)
-  say(`start to ready, ${starts.length} times: ${starts.map((ms) => ms.toFixed(0)).join(' ')} ms`)
+  const empty: number[] = []
+  for (let n = 0; n < 15; n++) {
+    starts.push(await smoke(here)) // in turns, because a busy machine slows both
+    const start = performance.now()
+    run(here, 'node', '--eval', '0')
+    empty.push(performance.now() - start)
+  }
+  say(`start to ready, 15 times: ${told(starts)}; an empty program: ${told(empty)}`)
   for (const entry of ['waybill', 'waybill/mocks'])
     run(here, 'node', '--input-type=module', '--eval', `await import('${entry}')`)
 

@@ -79,7 +79,7 @@ test('docker stop lets an open stream end, within the grace time, and with exit 
 })
 
 test('a killed container loses nothing that the provider saw (LIFE-01)', { skip: noEngine }, async (t) => {
-  const [ANSWERS, KILLS, WORKERS] = [200, 4, 12]
+  const [ANSWERS, KILLS, WORKERS] = [120, 4, 24]
   const place = await room(t)
   const witness = await startWitness(place)
   const gateway = await startGateway(t, { place, config: LIVE })
