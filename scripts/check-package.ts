@@ -126,7 +126,7 @@ try {
 
   const here = install(tarball)
   say(`installed: ${kB(sizeOf(join(here, 'node_modules')))}`)
-  const { child, output } = await boot(here, 'npx', '--no-install', 'waybill')
+  const { child, output, ms } = await boot(here, 'npx', '--no-install', 'waybill')
   await stop(child)
   assert.match(output, /^waybill: there is no waybill\.yaml, so this runs on the example configuration/m)
   const starts: number[] = []
@@ -138,6 +138,7 @@ try {
     empty.push(performance.now() - start)
   }
   say(`start to ready, 15 times: ${told(starts)}; an empty program: ${told(empty)}`)
+  say(`start to ready through npx, once: ${ms.toFixed(0)} ms`)
   for (const entry of ['waybill', 'waybill/mocks'])
     run(here, 'node', '--input-type=module', '--eval', `await import('${entry}')`)
 
