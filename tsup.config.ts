@@ -9,6 +9,7 @@ export const gateway = defineConfig({
     gateway: 'src/gateway.ts',
     writer: 'src/store/writer.ts',
     mocks: 'mocks/library.ts',
+    testcontainers: 'src/testcontainers/library.ts',
   },
   format: 'esm',
   target: 'node22',
