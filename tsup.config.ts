@@ -9,6 +9,8 @@ export const gateway = defineConfig({
     gateway: 'src/gateway.ts',
     writer: 'src/store/writer.ts',
     mocks: 'mocks/library.ts',
+    conformance: 'conformance/library.ts',
+    testcontainers: 'src/testcontainers/library.ts',
   },
   format: 'esm',
   target: 'node22',

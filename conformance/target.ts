@@ -2,6 +2,7 @@
 // the route. One YAML file for each gateway, or one that `extends` another; this schema is its reference.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
@@ -209,6 +210,9 @@ export function declares({ start, models, tells, has, variants }: Target, capabi
       return ours && Object.hasOwn(variants, capability.slice('variant:'.length))
   }
 }
+
+/** The target files that come with the package; the same step up from conformance/ and from dist/. */
+export const ownTargets = fileURLToPath(new URL('../conformance/targets', import.meta.url))
 
 /** A target file that cannot be used; `problems` are complete lines for a person. */
 export class TargetError extends Error {

@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The room that a file belongs to, by the beginning of its path. First match wins. */
 const ROOMS: readonly [string, RegExp][] = [
-  ['tests', /\.test\.ts$|\/under-test\.ts$/],
+  ['tests', /[.-]test\.ts$/],
   ['commands', /^src\/(cli\.ts|commands\/)/],
   ['gateway', /^src\/gateway\.ts$/],
   ['endpoints', /^src\/endpoints\//],
@@ -19,6 +19,7 @@ const ROOMS: readonly [string, RegExp][] = [
   ['cache', /^src\/cache\//],
   ['statusline', /^src\/statusline\//],
   ['observe', /^src\/observe\//],
+  ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
   ['ground', /^src\/(call|errors|config|pricing|token-estimate|log)\.ts$/],
   ['mocks', /^mocks\//],
@@ -53,6 +54,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'redact',
   ],
   commands: ['gateway', 'routing', 'store', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
+  testcontainers: ['store', 'mocks'],
   mocks: ['redact'],
   conformance: ['mocks'],
   targets: ['conformance', 'gateway', 'commands', 'ground', 'mocks'],

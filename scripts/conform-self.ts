@@ -9,10 +9,9 @@ import { Worker } from 'node:worker_threads'
 import { conformByUrl } from '../conformance/by-url.ts'
 import { PROFILES } from '../conformance/requirements.ts'
 import { type Conformed, type ConformOptions, conform } from '../conformance/run.ts'
-import { readTarget } from '../conformance/target.ts'
+import { ownTargets, readTarget } from '../conformance/target.ts'
 
-const target = (name: string) =>
-  readTarget(join(import.meta.dirname, '../conformance/targets', `${name}.yaml`))
+const target = (name: string) => readTarget(join(ownTargets, `${name}.yaml`))
 type Way = (options: Omit<ConformOptions, 'target'>) => Promise<Conformed>
 const WAYS: Readonly<Record<string, Way>> = {
   inproc: (options) => conform({ ...options, target: target('waybill.inproc') }),

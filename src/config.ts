@@ -293,7 +293,9 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
   } catch (cause) {
     const reason =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (cause as Error).message
-    throw new ConfigError([`${file}: ${reason}; name another with --config FILE`])
+    throw new ConfigError([
+      `${file}: ${reason}; write one, name another with --config FILE, or try \`waybill serve --replay\`, which needs none`,
+    ])
   }
   const loaded = parseConfig(text, file, options)
   return {

@@ -1,4 +1,6 @@
-// A target that is a module: it runs in this process. The module stands in targets/ or mutants/ and exports `start`, alone or in a `mutant`.
+// A target that is a module: it runs in this process. The module exports `start`, alone or in a `mutant`.
+import { isAbsolute } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { StartError } from '../running.ts'
 import type { Process } from '../start.ts'
 
@@ -11,14 +13,16 @@ export interface InProcess {
   ): Promise<{ close(): Promise<void>; output?(): string }>
 }
 
-/** `name` is a path below conformance/, without its extension: `targets/waybill`. */
+/** `name` is the absolute path of a module, or one of this project's own below conformance/: `targets/waybill`. */
 export async function runInProcess(
   name: string,
   directory: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Process> {
-  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
-  const module = await import(new URL(`../${name}.${extension}`, import.meta.url).href)
+  const url = isAbsolute(name) ? pathToFileURL(name) : new URL(`../${name}.ts`, import.meta.url)
+  const module = await import(url.href).catch((cause: Error) => {
+    throw new StartError(`cannot load the target's module ${name}: ${cause.message}`, { cause })
+  })
   const { start }: InProcess = module.mutant ?? module
   const gateway = await start(directory, env).catch((cause: Error) => {
     throw new StartError(cause.message, { cause })

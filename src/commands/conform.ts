@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { fileURLToPath } from 'node:url'
 import {
   type Baseline,
   BaselineError,
@@ -16,7 +15,7 @@ import { writeReports } from '../../conformance/report/write.ts'
 import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements.ts'
 import { conform as run } from '../../conformance/run.ts'
 import { StartError } from '../../conformance/running.ts'
-import { bareTarget, readTarget, type Target, TargetError } from '../../conformance/target.ts'
+import { bareTarget, ownTargets, readTarget, type Target, TargetError } from '../../conformance/target.ts'
 import type { Witness } from '../../mocks/witness.ts'
 
 /** Exit codes, contract "Exit codes of conform". */
@@ -158,7 +157,7 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
       ...(port !== undefined && { witnessPort: port }),
     })
   }
-  const own = join(fileURLToPath(new URL('../../conformance/targets/', import.meta.url)), `${target}.yaml`)
+  const own = join(ownTargets, `${target}.yaml`)
   return readTarget(existsSync(target) || !existsSync(own) ? target : own)
 }
 

@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError, name as nameSchema } from '../config.ts'
 import { GatewayError } from '../errors.ts'
+import { configOrExample } from './example-config.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -24,7 +25,12 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
     .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
-    .action(async (options) => (await import('./serve.ts')).serve({ ...options, env }))
+    .action(async (options, command) => {
+      const asked = command.getOptionValueSource('config') === 'cli'
+      const { note, ...found } = configOrExample({ ...options, asked }, env)
+      if (note) process.stderr.write(note)
+      await (await import('./serve.ts')).serve({ ...options, ...found })
+    })
 
   program
     .command('routes [model]')

@@ -19,6 +19,10 @@ const GRACE_MS = 30_000
 
 /** Resolves when the gateway has stopped. Rejects when it cannot start. */
 export async function serve({ config: file, port, replay, logLevel, env }: ServeOptions): Promise<void> {
+  // From the beginning, because the first process of a container ignores every signal that it does not ask for.
+  const told = new Promise<string>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
+  })
   const level = levelOf(logLevel ?? env.WAYBILL_LOG_LEVEL ?? 'info')
   const replaying = replay !== undefined
   const load = () =>
@@ -36,9 +40,7 @@ export async function serve({ config: file, port, replay, logLevel, env }: Serve
   else log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
   const unwatch = watchConfig(file, () => gateway.reload(load))
 
-  const signal = await new Promise<string>((resolve) => {
-    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
-  })
+  const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   unwatch()
   await gateway.close(GRACE_MS)
