@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { Agent, type Dispatcher, interceptors } from 'undici'
 import { type Config, type Loaded, pricingOf } from './config.ts'
+import { autoRouting } from './endpoints/auto-routing.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
 import type { CallHouse, ReadHouse } from './endpoints/house.ts'
@@ -12,7 +13,11 @@ import { readyz } from './endpoints/readyz.ts'
 import { requestLog } from './endpoints/request-log.ts'
 import { requestLogs } from './endpoints/request-logs.ts'
 import { resolve } from './endpoints/resolve.ts'
+import { session } from './endpoints/session.ts'
+import { sessions } from './endpoints/sessions.ts'
 import { statusline } from './endpoints/statusline.ts'
+import { usageHistory } from './endpoints/usage-history.ts'
+import { usageLogs } from './endpoints/usage-logs.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createHttpServer } from './http/server.ts'
@@ -50,6 +55,11 @@ export const READS = [
   resolve,
   requestLogs,
   requestLog,
+  usageLogs,
+  usageHistory,
+  sessions,
+  session,
+  autoRouting,
   statusline,
 ]
 export const CALLS = [chatCompletions]

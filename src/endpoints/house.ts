@@ -3,13 +3,13 @@ import type { Config } from '../config.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
-import type { CallLogs } from '../store/call-logs.ts'
+import type { Reads } from '../store/reads.ts'
 import type { Store } from '../store/store.ts'
 
 export interface ReadHouse {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
-  readonly calls: CallLogs
+  readonly calls: Reads
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null
 }

@@ -32,9 +32,16 @@ export interface Page {
 /** A record as it goes over the wire, contract "Record". */
 export type CallRecord = Record<string, unknown> & { readonly id: string }
 
-export interface CallLogs {
+/** A page of a list, contract "Lists". */
+export interface Listed<Item> {
+  readonly data: readonly Item[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+
+export interface CallLogReads {
   /** Newest first; one row more than the page tells whether there are more. */
-  list(filter: CallFilter, page: Page): { data: CallRecord[]; has_more: boolean; next_cursor: string | null }
+  list(filter: CallFilter, page: Page): Listed<CallRecord>
   /** One record with its attempts; null when there is none, or none for this key. */
   find(id: string, keyName?: string): CallRecord | null
 }
@@ -55,7 +62,7 @@ const COLUMN = {
 
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
 
-export function openCallLogs(db: Database): CallLogs {
+export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 

@@ -1,12 +1,11 @@
 // The store as the gateway sees it: write what happens to a call, read what happened to calls.
-// Writes go to a thread of their own; reads use a connection that cannot write.
+// Writes go to a thread of their own, and so do reads.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import Database from 'better-sqlite3'
 import type { Pricing } from '../pricing.ts'
-import { type CallLogs, openCallLogs } from './call-logs.ts'
 import { claim, type Durability, databaseFile, StoreError } from './open.ts'
 import { type Commit, WriteQueue } from './queue.ts'
+import { type Reads, startReader } from './reads.ts'
 import type { WriterData } from './writer.ts'
 import type { Write } from './writes.ts'
 
@@ -17,7 +16,7 @@ export interface Store {
    */
   write(write: Write): Promise<void>
   /** What was written. */
-  readonly calls: CallLogs
+  readonly calls: Reads
   /** Why the store cannot be written to right now; null when it can. */
   readonly failure: string | null
   /** Waits for the end of open calls and commits it, for at most `graceMs`; then gives the directory free. */
@@ -53,7 +52,7 @@ export async function openStore({
   }
   const queue = new WriteQueue(worker.commit, onFailure)
   let open = 0
-  const reader = new Database(file, { readonly: true, fileMustExist: true })
+  const reader = startReader({ file }, () => {})
 
   return {
     async write(write) {
@@ -67,7 +66,7 @@ export async function openStore({
         throw error
       }
     },
-    calls: openCallLogs(reader),
+    calls: reader.reads,
     get failure() {
       return queue.failure
     },
@@ -76,7 +75,7 @@ export async function openStore({
       // A call whose connection was cut a moment ago is about to write its end.
       while (open > 0 && Date.now() < deadline) await sleep(5)
       await queue.drain(Math.max(1, deadline - Date.now()))
-      reader.close() // first, because the last connection to close takes the write-ahead log with it
+      await reader.stop() // first, because the last connection to close takes the write-ahead log with it
       await worker.stop()
       release()
     },
