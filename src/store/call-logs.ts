@@ -1,6 +1,7 @@
 // Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { type CallState, idAt } from '../call.ts'
+import { AFTER_ALL, ALL_HOURS, openMatchingHours } from './matching-hours.ts'
 
 /** What a list may be narrowed to; every field that is set must hold. */
 export interface CallFilter {
@@ -66,17 +67,27 @@ export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
+  const hoursOf = openMatchingHours(db)
+
   return {
-    list(filter, { limit, cursor }) {
+    list(filter, { limit, cursor = AFTER_ALL }) {
       const { where, values } = conditions(filter)
-      if (cursor !== undefined) {
-        where.push('call_logs.id < ?')
-        values.push(cursor)
+      const page = db.prepare<unknown[], Row>(
+        `${SELECT} WHERE ${[...where, 'call_logs.id >= ?', 'call_logs.id < ?'].join(' AND ')}
+           ORDER BY call_logs.id DESC LIMIT ?`,
+      )
+      // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
+      const { since = 0, until } = filter
+      const from = idAt(since)
+      const to = until !== undefined && idAt(until) < cursor ? idAt(until) : cursor
+      const rows: Row[] = []
+      for (const hour of hoursOf(filter, from, to) ?? [ALL_HOURS]) {
+        const [begin, end] = [idAt(hour.from), idAt(hour.to)]
+        rows.push(
+          ...page.all(...values, begin > from ? begin : from, end < to ? end : to, limit + 1 - rows.length),
+        )
+        if (rows.length > limit) break
       }
-      const clause = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
-      const rows = db
-        .prepare<unknown[], Row>(`${SELECT} ${clause} ORDER BY call_logs.id DESC LIMIT ?`)
-        .all(...values, limit + 1)
       const data = rows.slice(0, limit).map(toRecord)
       const has_more = rows.length > limit
       return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
@@ -107,9 +118,6 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
   if (filter.status === 'ok') where.push(`state = 'completed'`)
   else if (filter.status === 'error') where.push(`state IN ('failed', 'aborted', 'interrupted')`)
   else if (filter.status !== undefined) add('status = ?', filter.status)
-  // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
-  if (filter.since !== undefined) add('call_logs.id >= ?', idAt(filter.since))
-  if (filter.until !== undefined) add('call_logs.id < ?', idAt(filter.until))
   return { where, values }
 }
 

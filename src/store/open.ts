@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { migrate } from './migrations.ts'
+import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
 
 export type Durability = 'process' | 'full'
 
@@ -68,8 +69,12 @@ function interrupt(db: Database.Database, now: number): void {
       `UPDATE call_attempts SET outcome = 'unknown', ended_at = ? WHERE outcome = 'open'
          AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL)`,
     ).run(now)
-    db.prepare(`UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL`).run(
-      now,
+    const rollUps = openRollUps(db)
+    const interrupted = db.prepare<[number], ClosedCall>(
+      `UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL
+         RETURNING ${CLOSED_CALL}`,
     )
+    for (const call of interrupted.all(now)) rollUps.count(call)
+    rollUps.settle()
   })()
 }

@@ -1,8 +1,22 @@
-// What the calls of each session add up to, read from `call_logs`. Cannot write.
+// What the calls of each session add up to: the roll-up of its closed calls, and its open ones. Where the last call
+// went is asked of the rows. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../call.ts'
 import type { Listed, Page } from './call-logs.ts'
-import { add, calls, costOf, emptySum, failed, SUMMAND, type Sum, type Summand, tokensOf } from './tally.ts'
+import { AFTER_ALL } from './matching-hours.ts'
+import {
+  add,
+  calls,
+  costOf,
+  emptySum,
+  failed,
+  merge,
+  SESSION_COLUMNS,
+  SUMMAND,
+  type Sum,
+  type Summand,
+  tokensOf,
+} from './tally.ts'
 
 /** Contract "Session". */
 export interface Session {
@@ -18,6 +32,7 @@ export interface Session {
   readonly cost_usd: number | null
 }
 
+/** What a session used of one model. */
 export interface SessionModel extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd'> {
   readonly provider: string
   readonly model: string
@@ -30,30 +45,63 @@ export interface SessionReads {
   session(id: string, keyName?: string): (Session & { readonly by_model: readonly SessionModel[] }) | null
 }
 
-type Row = Summand & {
+/** A session and the id of its first call. */
+interface Begun {
+  readonly session_id: string
+  readonly first_id: string
+}
+
+interface Last {
   readonly id: string
   readonly requested_model: string
   readonly resolved_provider: string
   readonly resolved_model: string
 }
 
+type Row = Summand & { readonly provider: string; readonly model: string }
+
+const OWN = '(@key IS NULL OR key_name = @key)'
+
 export function openSessions(db: Database): SessionReads {
-  const OWN = '(@key IS NULL OR key_name = @key)'
-  const page = db.prepare<object, { session_id: string; first: string }>(
-    `SELECT session_id, min(id) AS first FROM call_logs WHERE session_id IS NOT NULL AND ${OWN}
-       GROUP BY session_id HAVING @cursor IS NULL OR first < @cursor ORDER BY first DESC LIMIT @limit`,
+  // A session that several keys share has a row for each, and is one for those who see all: the earliest counts.
+  const closed = db.prepare<object, Begun>(
+    `SELECT session_id, first_id FROM sessions AS s WHERE first_id < @cursor AND ${OWN}
+       AND NOT EXISTS (SELECT 1 FROM sessions AS o WHERE o.session_id = s.session_id AND o.first_id < s.first_id AND ${OWN})
+       ORDER BY first_id DESC LIMIT @limit`,
+  )
+  const open = db.prepare<object, Begun>(
+    `SELECT session_id, min(id) AS first_id FROM call_logs WHERE completed_at IS NULL AND session_id IS NOT NULL AND ${OWN}
+       GROUP BY session_id`,
+  )
+  const firstOf = db
+    .prepare<object, string | null>(`SELECT min(first_id) FROM sessions WHERE session_id = @id AND ${OWN}`)
+    .pluck()
+  const sumOf = db
+    .prepare<object, number[]>(
+      `SELECT ${SESSION_COLUMNS.join(', ')} FROM sessions WHERE session_id = @id AND ${OWN}`,
+    )
+    .raw()
+  const openOf = db.prepare<object, Summand>(
+    `SELECT ${SUMMAND} FROM call_logs INDEXED BY call_logs_open
+       WHERE completed_at IS NULL AND session_id = @id AND ${OWN}`,
+  )
+  const lastOf = db.prepare<object, Last>(
+    `SELECT id, requested_model, resolved_provider, resolved_model FROM call_logs
+       WHERE session_id = @id AND ${OWN} ORDER BY id DESC LIMIT 1`,
   )
   const rowsOf = db.prepare<object, Row>(
-    `SELECT id, requested_model, resolved_provider, resolved_model, ${SUMMAND}
-       FROM call_logs WHERE session_id = @id AND ${OWN} ORDER BY id`,
+    `SELECT resolved_provider AS provider, resolved_model AS model, ${SUMMAND}
+       FROM call_logs WHERE session_id = @id AND ${OWN}`,
   )
-  const read = (id: string, rows: readonly Row[]): Session => {
+
+  const read = ({ session_id: id, first_id }: Begun, key: string | null): Session => {
     const sum = emptySum()
-    for (const row of rows) add(sum, row)
-    const last = rows.at(-1)!
+    for (const closed of sumOf.all({ id, key })) merge(sum, closed)
+    for (const row of openOf.all({ id, key })) add(sum, row)
+    const last = lastOf.get({ id, key })!
     return {
       session_id: id,
-      first_seen: seen(rows[0]!.id),
+      first_seen: seen(first_id),
       last_seen: seen(last.id),
       ...countsOf(sum),
       last_requested_model: last.requested_model,
@@ -64,36 +112,46 @@ export function openSessions(db: Database): SessionReads {
   }
 
   return {
-    sessions({ limit, cursor }, keyName) {
+    sessions({ limit, cursor = AFTER_ALL }, keyName) {
       const key = keyName ?? null
-      const found = page.all({ key, cursor: cursor ?? null, limit: limit + 1 })
+      // Sessions whose first call is still open have no roll-up yet.
+      const fresh = open
+        .all({ key })
+        .filter(({ session_id: id, first_id }) => first_id < cursor && firstOf.get({ id, key }) === null)
+      const found = [...closed.all({ key, cursor, limit: limit + 1 }), ...fresh].sort(newestFirst)
       const data = found.slice(0, limit)
       const has_more = found.length > limit
       return {
-        data: data.map(({ session_id: id }) => read(id, rowsOf.all({ id, key }))),
+        data: data.map((begun) => read(begun, key)),
         has_more,
-        next_cursor: has_more ? data.at(-1)!.first : null,
+        next_cursor: has_more ? data.at(-1)!.first_id : null,
       }
     },
+
     session(id, keyName) {
-      const rows = rowsOf.all({ id, key: keyName ?? null })
-      return rows.length > 0 ? { ...read(id, rows), by_model: byModel(rows) } : null
+      const key = keyName ?? null
+      const rows = rowsOf.all({ id, key })
+      if (rows.length === 0) return null
+      const first_id =
+        firstOf.get({ id, key }) ?? open.all({ key }).find((each) => each.session_id === id)!.first_id
+      return { ...read({ session_id: id, first_id }, key), by_model: byModel(rows) }
     },
   }
 }
 
 function byModel(rows: readonly Row[]): SessionModel[] {
-  const models = Map.groupBy(rows, (row) => `${row.resolved_provider}/${row.resolved_model}`)
+  const models = Map.groupBy(rows, ({ provider, model }) => `${provider}/${model}`)
   return [...models.values()]
     .map((group) => {
       const sum = emptySum()
       for (const row of group) add(sum, row)
-      const { resolved_provider: provider, resolved_model: model } = group[0]!
+      const { provider, model } = group[0]!
       return { provider, model, ...countsOf(sum), ...amountsOf(sum) }
     })
     .sort((a, b) => b.calls - a.calls)
 }
 
+const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first_id ? 1 : -1)
 const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()
 const countsOf = (sum: Sum) => ({ calls: calls(sum), failed: failed(sum) })
 const amountsOf = (sum: Sum) => ({ tokens: tokensOf(sum), cost_usd: costOf(sum) })

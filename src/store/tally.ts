@@ -28,6 +28,9 @@ export const COLUMNS: readonly string[] = [
 /** How many columns there are before those of the latency. */
 const LATENCY = 3 + 2 * SUMMED.length
 
+/** The columns of a session's sum. */
+export const SESSION_COLUMNS = COLUMNS.slice(0, LATENCY)
+
 /** Numbers in the order of COLUMNS. Sums are floating point, so no provider's count can overflow them. */
 export type Sum = number[]
 
@@ -63,8 +66,9 @@ export function add(sum: Sum, row: Summand, sign: 1 | -1 = 1): void {
   if (row.state === 'completed' && row.latency_ms !== null) sum[LATENCY + stepOf(row.latency_ms)]! += sign
 }
 
+/** Adds a sum, or the beginning of one. */
 export function merge(sum: Sum, other: readonly number[]): void {
-  for (let index = 0; index < sum.length; index++) sum[index]! += other[index]!
+  for (let index = 0; index < other.length; index++) sum[index]! += other[index]!
 }
 
 export const calls = (sum: Sum): number => sum[0]!

@@ -1,14 +1,19 @@
-// What the calls of a span of time add up to: usage in buckets, and how they were routed. Cannot write.
+// What the calls of a span of time add up to: usage in buckets, and how they were routed. Whole hours come from the
+// roll-ups, what is left at both ends and what is still open from the rows. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../call.ts'
+import { HOUR } from './roll-ups.ts'
 import {
   add,
+  COLUMNS,
   calls,
   costOf,
   emptySum,
   failed,
   fellBack,
   medianLatency,
+  merge,
+  SESSION_COLUMNS,
   SUMMAND,
   type Sum,
   type Summand,
@@ -76,64 +81,119 @@ export interface UsageReads {
 }
 
 type Row = Summand & { readonly created_at: number } & Readonly<Record<string, string | null>>
+type Key = string | number | null
 
 export function openUsage(db: Database): UsageReads {
-  const rows = db.prepare<unknown[], Row>(
-    `SELECT created_at, resolved_provider, resolved_model, route, strategy, tier, key_name, ${SUMMAND}
-       FROM call_logs WHERE id >= ? AND id < ? AND (? IS NULL OR key_name = ?)`,
-  )
-  const within = ({ since, until }: Span, keyName: string | undefined) =>
-    rows.iterate(idAt(since), idAt(until), keyName ?? null, keyName ?? null)
+  const rowsWhere = (condition: string) =>
+    db.prepare<object, Row>(
+      `SELECT created_at, resolved_provider, resolved_model, route, strategy, tier, key_name, ${SUMMAND}
+         FROM call_logs WHERE ${condition} AND id >= @from AND id < @to AND (@key IS NULL OR key_name = @key)`,
+    )
+  const allRows = rowsWhere('true')
+  const openRows = rowsWhere('completed_at IS NULL')
+  const hours = (keys: readonly string[], columns: readonly string[]) =>
+    db
+      .prepare<object, (string | number | null)[]>(
+        `SELECT ${[...keys, ...columns.map((name) => `sum(${name})`)].join(', ')}
+           FROM usage_hours JOIN series ON series.id = series_id
+           WHERE hour >= @from AND hour < @to AND (@key IS NULL OR key_name = @key)
+           GROUP BY ${keys.map((_, index) => index + 1).join(', ')}`,
+      )
+      .raw()
+  const byHour = (bucketMs: number, by: By | undefined) =>
+    hours([`hour * ${HOUR} / ${bucketMs} * ${bucketMs}`, by === undefined ? 'NULL' : BY[by]], SESSION_COLUMNS)
+  const routed = hours(['strategy', 'tier', 'resolved_provider'], COLUMNS)
+
+  /** Sums of a span, grouped by keys: those of a row, and the first `width` columns of what `whole` selects. */
+  function groups<Keys extends readonly Key[]>(
+    { since, until }: Span,
+    keyName: string | undefined,
+    whole: ReturnType<typeof hours> | null,
+    width: Keys['length'],
+    keysOf: (row: Row) => Keys,
+  ): { keys: Keys; sum: Sum }[] {
+    const found = new Map<string, { keys: Keys; sum: Sum }>()
+    const sumOf = (keys: Keys): Sum => {
+      const name = JSON.stringify(keys)
+      let group = found.get(name)
+      if (!group) {
+        group = { keys, sum: emptySum() }
+        found.set(name, group)
+      }
+      return group.sum
+    }
+    const key = keyName ?? null
+    const fromRows = (rows: typeof allRows, from: number, to: number) => {
+      if (from >= to) return
+      for (const row of rows.iterate({ key, from: idAt(from), to: idAt(to) })) add(sumOf(keysOf(row)), row)
+    }
+    const first = Math.ceil(since / HOUR)
+    const last = Math.floor(until / HOUR)
+    if (whole === null || first >= last) fromRows(allRows, since, until)
+    else {
+      fromRows(allRows, since, first * HOUR)
+      fromRows(openRows, first * HOUR, last * HOUR)
+      fromRows(allRows, last * HOUR, until)
+      for (const row of whole.iterate({ key, from: first, to: last }))
+        merge(sumOf(row.slice(0, width) as unknown as Keys), row.slice(width) as number[])
+    }
+    return [...found.values()]
+  }
 
   return {
     history(span, bucketMs, by, keyName) {
-      const totals = emptySum()
-      const buckets = new Groups<{ start: number; by: string | null }>()
-      for (const row of within(span, keyName)) {
-        add(totals, row)
-        const start = Math.floor(row.created_at / bucketMs) * bucketMs
-        add(buckets.of({ start, by: by === undefined ? null : row[BY[by]]! }), row)
-      }
+      const whole = bucketMs < HOUR ? null : byHour(bucketMs, by)
+      const found = groups(span, keyName, whole, 2, (row): [number, string | null] => [
+        Math.floor(row.created_at / bucketMs) * bucketMs,
+        by === undefined ? null : row[BY[by]]!,
+      ])
       return {
-        totals: usageOf(totals),
-        buckets: buckets.entries
-          .sort((a, b) => a.of.start - b.of.start || calls(b.sum) - calls(a.sum))
-          .map(({ of, sum }) => ({
-            start: new Date(of.start).toISOString(),
-            ...(by !== undefined && { by: of.by }),
+        totals: usageOf(total(found)),
+        buckets: found
+          .sort((a, b) => a.keys[0] - b.keys[0] || calls(b.sum) - calls(a.sum))
+          .map(({ keys: [start, name], sum }) => ({
+            start: new Date(start).toISOString(),
+            ...(by !== undefined && { by: name }),
             ...usageOf(sum),
           })),
       }
     },
 
     routing(span, keyName) {
-      const total = emptySum()
-      const strategies = new Groups<string>()
-      const tiers = new Groups<string>()
-      const providers = new Groups<string>()
-      for (const row of within(span, keyName)) {
-        add(total, row)
-        add(strategies.of(row.strategy!), row)
-        add(tiers.of(row.tier ?? 'none'), row)
-        add(providers.of(row.resolved_provider!), row)
-      }
-      const all = calls(total)
+      const found = groups(span, keyName, routed, 3, (row): [string, string | null, string] => [
+        row.strategy!,
+        row.tier!,
+        row.resolved_provider!,
+      ])
+      const sum = total(found)
+      const all = calls(sum)
       const share = (count: number): Share => ({ calls: count, share: all === 0 ? null : count / all })
-      const distribution = (groups: Groups<string>) =>
-        Object.fromEntries(groups.largestFirst().map(({ of, sum }) => [of, share(calls(sum))]))
+      /** One of the keys, largest first. */
+      const by = (index: 0 | 1 | 2) =>
+        [...Map.groupBy(found, ({ keys }) => keys[index] ?? 'none')]
+          .map(([name, same]) => ({ name, sum: total(same) }))
+          .sort((a, b) => calls(b.sum) - calls(a.sum))
+      const distribution = (index: 0 | 1) =>
+        Object.fromEntries(by(index).map(({ name, sum }) => [name, share(calls(sum))]))
       return {
         total_calls: all,
-        strategy_distribution: distribution(strategies),
-        tier_distribution: distribution(tiers),
-        top_providers: providers.largestFirst().map(({ of, sum }) => ({
-          provider: of,
+        strategy_distribution: distribution(0),
+        tier_distribution: distribution(1),
+        top_providers: by(2).map(({ name, sum }) => ({
+          provider: name,
           ...share(calls(sum)),
           p50_latency_ms: medianLatency(sum),
         })),
-        fallback: share(fellBack(total)),
+        fallback: share(fellBack(sum)),
       }
     },
   }
+}
+
+function total(groups: readonly { readonly sum: Sum }[]): Sum {
+  const all = emptySum()
+  for (const { sum } of groups) merge(all, sum)
+  return all
 }
 
 const usageOf = (sum: Sum): Usage => {
@@ -144,28 +204,5 @@ const usageOf = (sum: Sum): Usage => {
     input_tokens: input,
     output_tokens: output,
     cost_usd: costOf(sum),
-  }
-}
-
-/** Sums by what the calls have in common. */
-class Groups<Of> {
-  readonly #groups = new Map<string, { readonly of: Of; readonly sum: Sum }>()
-
-  of(key: Of): Sum {
-    const name = JSON.stringify(key)
-    let group = this.#groups.get(name)
-    if (!group) {
-      group = { of: key, sum: emptySum() }
-      this.#groups.set(name, group)
-    }
-    return group.sum
-  }
-
-  get entries() {
-    return [...this.#groups.values()]
-  }
-
-  largestFirst() {
-    return this.entries.sort((a, b) => calls(b.sum) - calls(a.sum))
   }
 }

@@ -3,6 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { createPricer, type Pricing } from '../pricing.ts'
 import type { Durability } from './open.ts'
+import { openRollUps } from './roll-ups.ts'
 import { prepareWrites, type Write } from './writes.ts'
 
 export interface WriterData {
@@ -14,9 +15,11 @@ export interface WriterData {
 const { file, durability, pricing } = workerData as WriterData
 const db = new Database(file, { timeout: 2_000, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-const run = prepareWrites(db, createPricer(pricing))
+const rollUps = openRollUps(db)
+const run = prepareWrites(db, createPricer(pricing), rollUps)
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
+  rollUps.settle()
 })
 
 parentPort!.on('message', (batch: string | null) => {
@@ -28,6 +31,7 @@ parentPort!.on('message', (batch: string | null) => {
     commit(JSON.parse(batch))
     parentPort!.postMessage(null)
   } catch (error) {
+    rollUps.forget()
     parentPort!.postMessage((error as Error).message)
   }
 })
