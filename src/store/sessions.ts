@@ -70,8 +70,8 @@ export function openSessions(db: Database): SessionReads {
        ORDER BY first_id DESC LIMIT @limit`,
   )
   const open = db.prepare<object, Begun>(
-    `SELECT session_id, min(id) AS first_id FROM call_logs WHERE completed_at IS NULL AND session_id IS NOT NULL AND ${OWN}
-       GROUP BY session_id`,
+    `SELECT session_id, min(id) AS first_id FROM call_logs INDEXED BY call_logs_open
+       WHERE completed_at IS NULL AND session_id IS NOT NULL AND ${OWN} GROUP BY session_id`,
   )
   const firstOf = db
     .prepare<object, string | null>(`SELECT min(first_id) FROM sessions WHERE session_id = @id AND ${OWN}`)
