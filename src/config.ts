@@ -95,6 +95,26 @@ const resilience = z.strictObject({
     .describe('How long a target that failed is passed over; Retry-After goes first.'),
 })
 
+const retention = z.strictObject({
+  rows: z.int().min(1).default(100_000).describe('Calls on record. Open calls are never dropped.'),
+  days: z.number().positive().default(30),
+  bytes: bytes
+    .refine((value) => value >= 2 ** 20, 'at least 1MiB')
+    .prefault('1GiB')
+    .describe('Database, write-ahead log and artifacts together.'),
+})
+
+const artifacts = z.strictObject({
+  keep: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(500)
+    .describe('How many of the newest calls keep their artifact.'),
+  bytes: bytes.prefault('64MiB').describe('How large the artifacts may be together.'),
+  bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
+})
+
 const key = z.strictObject({ name, role: z.enum(['client', 'admin']).default('client'), digest })
 
 const shape = z.strictObject({
@@ -115,6 +135,8 @@ const shape = z.strictObject({
   models: z.record(z.string(), model).default({}),
   routes: z.record(z.string().min(1), route).default({}),
   resilience: resilience.prefault({}),
+  retention: retention.prefault({}),
+  artifacts: artifacts.prefault({}),
   keys: z.array(key).default([]),
 })
 

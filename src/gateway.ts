@@ -75,10 +75,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
     )
 
-  const { data: directory, durability } = config
+  const { data: directory, durability, retention, artifacts } = config
   const onFailure = (reason: string) =>
     onInternalError(new Error(`the record cannot be written: ${reason}`), null)
-  const store = await openStore({ directory, durability, pricing: pricingOf(config), now, onFailure })
+  const pricing = pricingOf(config)
+  const store = await openStore({ directory, durability, pricing, retention, artifacts, now, onFailure })
   const router = createRouter(config, { now, random })
   const dispatcher = createDispatcher(config)
   const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }

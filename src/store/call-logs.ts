@@ -67,6 +67,7 @@ export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
+  const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
   const hoursOf = openMatchingHours(db)
 
   return {
@@ -95,8 +96,8 @@ export function openCallLogs(db: Database): CallLogReads {
     find(id, keyName) {
       const row = byId.get(id)
       if (!row || (keyName !== undefined && row.key_name !== keyName)) return null
-      // No artifact is written yet; the field is there so that a reader can rely on it.
-      const artifact = { available: false, bytes: 0 }
+      const bytes = bytesOf.get(id)
+      const artifact = { available: bytes !== undefined, bytes: bytes ?? 0 }
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
   }

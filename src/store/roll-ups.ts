@@ -29,6 +29,8 @@ export type ClosedCall = Summand & {
 export const CLOSED_CALL = `id, session_id, ${LABELS.join(', ')}, ${SUMMAND}`
 
 export interface RollUps {
+  /** How many closed calls there are. */
+  readonly calls: number
   /** Counts a call that was closed, or with -1 one that is deleted; written by `settle`. */
   count(call: ClosedCall, sign?: 1 | -1): void
   /** Writes what was counted. Belongs to the transaction that changed the rows, after those changes. */
@@ -71,6 +73,9 @@ export function openRollUps(db: Database): RollUps {
     'DELETE FROM prices WHERE id NOT IN (SELECT price_id FROM series WHERE price_id IS NOT NULL)',
   )
 
+  const countCalls = db.prepare<[], number>('SELECT coalesce(sum(calls), 0) FROM usage_hours').pluck()
+  let calls = countCalls.get()!
+
   const seriesIds = new Map<string, number>()
   let hours = new Map<string, Cell<[hour: number, series: number]>>()
   let sessions = new Map<string, Cell<[sessionId: string, keyName: string]>>()
@@ -94,7 +99,11 @@ export function openRollUps(db: Database): RollUps {
   }
 
   return {
+    get calls() {
+      return calls
+    },
     count(call, sign = 1) {
+      calls += sign
       if (sign < 0) dropping = true
       const hour = Math.floor(timeOfId(call.id) / HOUR)
       const series = seriesOf(call)
@@ -122,6 +131,7 @@ export function openRollUps(db: Database): RollUps {
     },
     forget() {
       clear()
+      calls = countCalls.get()!
       seriesIds.clear()
     },
   }
