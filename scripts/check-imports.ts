@@ -18,7 +18,7 @@ const ROOMS: readonly [string, RegExp][] = [
   ['store', /^src\/store\//],
   ['statusline', /^src\/statusline\//],
   ['redact', /^src\/redact\.ts$/],
-  ['ground', /^src\/(call|errors|config|pricing)\.ts$/],
+  ['ground', /^src\/(artifact|call|errors|config|pricing)\.ts$/],
   ['mocks', /^mocks\//],
   ['conformance', /^conformance\//],
   ['scripts', /^scripts\//],

@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import { Agent, type Dispatcher, interceptors } from 'undici'
 import { type Config, type Loaded, pricingOf } from './config.ts'
+import { artifact } from './endpoints/artifact.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
@@ -45,7 +46,7 @@ export interface Gateway {
   close(graceMs?: number): Promise<void>
 }
 
-/** Every endpoint, in the order of the documentation. */
+/** Every endpoint, in the order of the documentation; of two paths that match, the first answers. */
 export const READS = [
   healthz,
   readyz,
@@ -54,6 +55,7 @@ export const READS = [
   publicModels,
   resolve,
   requestLogs,
+  artifact,
   requestLog,
   usageLogs,
   usageHistory,

@@ -1,13 +1,14 @@
 // POST /v1/chat/completions: the one endpoint that spends. From top to bottom: read, route, record, send, answer,
 // close the record. Once the record is open, whatever happens closes it.
 import { z } from 'zod'
-import { type Call, timeOfId } from '../call.ts'
+import { CallTrace } from '../artifact.ts'
+import { type Call, type Outcome, timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
 import { type SendOptions, type Sent, send } from '../providers/send.ts'
-import type { Mask } from '../redact.ts'
+import { createMask, type Mask } from '../redact.ts'
 import { type Answered, answerClient } from './answer-client.ts'
 import type { CallHouse } from './house.ts'
 
@@ -46,6 +47,7 @@ export const chatCompletions = {
       keyName: caller.name,
       stream: stream === true,
     }
+    const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, elapsed)
     try {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
@@ -57,7 +59,7 @@ export const chatCompletions = {
     const asked = { text: body.text, stream: call.stream, streamOptions }
     let sent: Sent | null = null
     try {
-      sent = await send(asked, route, sendOptions(call, house, gone.signal))
+      sent = await send(asked, route, sendOptions(call, house, trace, gone.signal))
       close(sent, await answerClient(sent, { call, route, response, house, streamOptions, elapsed }))
     } catch (thrown) {
       // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
@@ -72,19 +74,22 @@ export const chatCompletions = {
         n: sent?.n ?? 1,
         target: sent?.target ?? route!.candidates[0],
       }
+      const ended: Outcome = {
+        ...masked(outcome, mask),
+        responseModel: outcome.responseModel && mask(outcome.responseModel),
+        latencyMs: elapsed(),
+        tokens: sent?.unknownSpend ? null : attempt.tokens,
+      }
       store.write({
         kind: 'close',
         id: call.id,
         at: now(),
         sent: sent?.sent ?? 0,
         ended: masked(last, mask),
-        outcome: {
-          ...masked(outcome, mask),
-          responseModel: outcome.responseModel && mask(outcome.responseModel),
-          latencyMs: elapsed(),
-          tokens: sent?.unknownSpend ? null : attempt.tokens,
-        },
+        outcome: ended,
       })
+      const secret = createMask(caller.key === null ? [] : [caller.key])
+      store.keep(call.id, trace.weight, () => trace.toJson(ended, (text) => secret(mask(text))))
     }
   },
 } satisfies CallEndpoint<CallHouse>
@@ -114,7 +119,7 @@ function unknownModel(model: string): GatewayError {
 }
 
 /** How this call is sent: its limits, and what is recorded and remembered on the way. */
-function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptions {
+function sendOptions(call: Call, house: CallHouse, trace: CallTrace, gone: AbortSignal): SendOptions {
   const { config, router, store, providers, mask, now } = house
   const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
   return {
@@ -124,6 +129,7 @@ function sendOptions(call: Call, house: CallHouse, gone: AbortSignal): SendOptio
     cooldown,
     gone,
     onFailure: router.cool,
+    trace: (...request) => trace.exchange(...request),
     async onAttempt({ n, target, fallbacks, sent, before }) {
       const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
       try {

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { EventStream, ProviderError, Reading, StreamEnd, Tokens } from '../call.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import { type Mask, maskJson } from '../redact.ts'
+import { type Mask, maskBody } from '../redact.ts'
 import { delivered } from './reply.ts'
 
 export interface RelayOptions {
@@ -79,7 +79,7 @@ function pump(
       if (over) return true // nothing follows the end mark
       note(reading)
       if (reading.usageOnly && withholdUsage) return true
-      const room = response.write(reading.error ? masked(bytes, mask) : bytes)
+      const room = response.write(reading.error ? maskBody(bytes.toString('utf8'), mask) : bytes)
       if (reading.done) {
         response.end()
         settle(error ? 'failed' : 'completed', error && codeOf(error))
@@ -105,11 +105,5 @@ function pump(
   })
   return promise
 }
-
-/** An error event without secrets: the data of each line is JSON, or is masked as text. */
-const masked = (bytes: Buffer, mask: Mask): Buffer =>
-  Buffer.from(
-    bytes.toString('utf8').replace(/^(data: ?)(.*)$/gm, (_, field, data) => field + maskJson(data, mask)),
-  )
 
 const codeOf = (error: ProviderError): string => error.code ?? 'upstream_error'

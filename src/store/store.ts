@@ -18,8 +18,8 @@ export interface Store {
    * sent. `streaming` and `close` never reject, they are tried until they succeed.
    */
   write(write: Write): Promise<void>
-  /** Keeps the artifact of a call whose `close` was written; it costs the call nothing. */
-  keep(callId: string, make: MakeArtifact): void
+  /** Keeps the artifact of a call whose `close` was written. `weight` is what holding on to it costs, bytes. */
+  keep(callId: string, weight: number, make: MakeArtifact): void
   /** What was written. */
   readonly calls: Reads
   /** Why the store cannot be written to right now; null when it can. */
@@ -78,7 +78,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     throw refusal(directory, cause)
   }
   const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
-  const waiting = new WaitingArtifacts(artifacts.keep, (artifacts) => ask({ artifacts }))
+  const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
   const reader = startReader({ file }, noteDamage)
   const expiry = setInterval(() => expire().catch(() => {}), EXPIRY_MS) // when that fails, so does the next batch
   let open = 0
@@ -95,7 +95,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         throw error
       }
     },
-    keep: (callId, make) => waiting.add(callId, make),
+    keep: (callId, weight, make) => waiting.add(callId, weight, make),
     calls: {
       ...reader.reads,
       async find(id, keyName) {

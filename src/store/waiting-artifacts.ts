@@ -1,6 +1,6 @@
 // Artifacts on their way to the writer. They wait for up to a second, so that under load only those are written
 // that stay in the ring; until they are written they are read from here.
-import type { Artifact } from './artifacts.ts'
+import type { Artifact, ArtifactLimits } from './artifacts.ts'
 
 const WAIT_MS = 1_000
 /** Artifacts that are made and handed over in one go, so that nothing else waits long. */
@@ -10,33 +10,39 @@ const SLICE = 25
 export type MakeArtifact = () => string
 
 export class WaitingArtifacts {
-  readonly #keep: number
+  readonly #limits: ArtifactLimits
   readonly #write: (artifacts: Artifact[]) => Promise<unknown>
   /** Oldest first. */
-  readonly #waiting = new Map<string, MakeArtifact | string>()
+  readonly #waiting = new Map<string, { readonly weight: number; json: MakeArtifact | string }>()
+  #weight = 0
   #timer: NodeJS.Timeout | undefined
   #flushing: Promise<void> | null = null
 
-  constructor(keep: number, write: (artifacts: Artifact[]) => Promise<unknown>) {
-    this.#keep = keep
+  constructor(limits: ArtifactLimits, write: (artifacts: Artifact[]) => Promise<unknown>) {
+    this.#limits = limits
     this.#write = write
   }
 
-  /** `callId` is newer than all that were added before, or nearly so. */
-  add(callId: string, make: MakeArtifact): void {
-    if (this.#keep === 0) return
-    this.#waiting.set(callId, make)
-    if (this.#waiting.size > this.#keep) this.#waiting.delete(this.#waiting.keys().next().value!)
-    this.#timer ??= setTimeout(() => void this.flush(), WAIT_MS)
+  /** What falls out of the ring before it is written is never put into words. */
+  add(callId: string, weight: number, make: MakeArtifact): void {
+    this.#waiting.set(callId, { weight, json: make })
+    this.#weight += weight
+    while (this.#waiting.size > this.#limits.keep || this.#weight > this.#limits.bytes)
+      this.#remove(this.#waiting.keys().next().value!)
+    if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), WAIT_MS)
   }
 
   /** The JSON text of an artifact that is not written yet. */
   find(callId: string): string | null {
     const found = this.#waiting.get(callId)
-    if (found === undefined) return null
-    const json = typeof found === 'string' ? found : found()
-    this.#waiting.set(callId, json)
-    return json
+    if (!found) return null
+    if (typeof found.json === 'function') found.json = found.json()
+    return found.json
+  }
+
+  #remove(callId: string): void {
+    this.#weight -= this.#waiting.get(callId)?.weight ?? 0
+    this.#waiting.delete(callId)
   }
 
   /** Writes what waits. One that cannot be written is given up: a call is on record without it. */
@@ -64,7 +70,7 @@ export class WaitingArtifacts {
         return json === null ? [] : [{ callId, json }]
       })
       await this.#write(slice).catch(() => {})
-      for (const { callId } of slice) this.#waiting.delete(callId)
+      for (const { callId } of slice) this.#remove(callId)
     }
   }
 }
