@@ -38,7 +38,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   commands: ['gateway', 'routing', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
   mocks: ['redact'],
   conformance: ['mocks'],
-  scripts: ['gateway', 'endpoints', 'statusline', 'ground', 'redact', 'mocks', 'conformance'],
+  scripts: ['gateway', 'endpoints', 'store', 'statusline', 'ground', 'redact', 'mocks', 'conformance'],
 }
 
 /** The room of a path relative to the root; null where there is no rule for it. */

@@ -16,7 +16,7 @@ const MOST_BODY = 4 * 2 ** 20
 /** A provider's answer, as it comes in. */
 export class AnswerTrace {
   readonly #bodies: boolean
-  readonly #elapsed: () => number
+  readonly #start: number
   #head: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly at: number } | null = null
   /** Time and size in turn. */
   readonly #chunks: number[] = []
@@ -25,24 +25,24 @@ export class AnswerTrace {
   #bytes = 0
   #end: { readonly how: string; readonly at: number } | null = null
 
-  constructor(bodies: boolean, elapsed: () => number) {
+  constructor(bodies: boolean, start: number) {
     this.#bodies = bodies
-    this.#elapsed = elapsed
+    this.#start = start
   }
 
   head(status: number, headers: IncomingHttpHeaders): void {
-    this.#head = { status, headers, at: this.#elapsed() }
+    this.#head = { status, headers, at: since(this.#start) }
   }
 
   chunk(chunk: Buffer): void {
     this.#bytes += chunk.length
-    if (++this.#count <= MOST_CHUNKS) this.#chunks.push(this.#elapsed(), chunk.length)
+    if (++this.#count <= MOST_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
     if (this.#bodies && this.#bytes <= MOST_BODY) this.#body.push(chunk)
   }
 
   /** `complete`, or why the answer ended before. */
   end(how: string): void {
-    this.#end = { how, at: this.#elapsed() }
+    this.#end = { how, at: since(this.#start) }
   }
 
   /** Bytes of memory that it holds on to. */
@@ -82,22 +82,22 @@ interface SeenRequest {
 export class CallTrace {
   readonly #call: Call
   readonly #bodies: boolean
-  readonly #elapsed: () => number
+  readonly #start: number
   readonly #client: SeenRequest
   readonly #fields: readonly string[]
   readonly #exchanges: { target: Target; at: number; request: SeenRequest; answer: AnswerTrace }[] = []
 
-  /** `elapsed`: milliseconds since the call arrived. */
+  /** `start`: when the call arrived, by the clock of `performance`. */
   constructor(
     call: Call,
     headers: IncomingHttpHeaders,
     { text, json }: { readonly text: string; readonly json: Readonly<Record<string, unknown>> },
     bodies: boolean,
-    elapsed: () => number,
+    start: number,
   ) {
     this.#call = call
     this.#bodies = bodies
-    this.#elapsed = elapsed
+    this.#start = start
     this.#client = this.#seen(call.endpoint, Object.entries(headers), text)
     this.#fields = Object.keys(json)
   }
@@ -106,8 +106,8 @@ export class CallTrace {
   exchange(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
     const pairs: [string, string][] = []
     for (let index = 0; index < headers.length; index += 2) pairs.push([headers[index]!, headers[index + 1]!])
-    const answer = new AnswerTrace(this.#bodies, this.#elapsed)
-    this.#exchanges.push({ target, at: this.#elapsed(), request: this.#seen(path, pairs, body), answer })
+    const answer = new AnswerTrace(this.#bodies, this.#start)
+    this.#exchanges.push({ target, at: since(this.#start), request: this.#seen(path, pairs, body), answer })
     return answer
   }
 
@@ -118,8 +118,15 @@ export class CallTrace {
     return bytes
   }
 
-  /** The artifact as JSON text, without anything that `mask` knows. */
-  toJson({ state, status, errorCode, latencyMs, ttftMs }: Omit<Outcome, 'tokens'>, mask: Mask): string {
+  /**
+   * Returns what makes the artifact as JSON text, without anything that `mask` knows. It holds on to this trace and
+   * to nothing else of the call, because it may wait for a while.
+   */
+  ended(outcome: Outcome, mask: Mask): () => string {
+    return () => this.#toJson(outcome, mask)
+  }
+
+  #toJson({ state, status, errorCode, latencyMs, ttftMs }: Outcome, mask: Mask): string {
     const { id, createdAt } = this.#call
     return JSON.stringify({
       id,
@@ -150,6 +157,8 @@ const describe = ({ method, path, headers, bytes, body }: SeenRequest, mask: Mas
   bytes,
   ...(body !== null && { body: maskBody(body, mask) }),
 })
+
+const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
 
 /** The values of harmless headers; null for every other name. */
 const shown = (headers: SeenRequest['headers'], mask: Mask): Record<string, string | null> =>

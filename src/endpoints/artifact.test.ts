@@ -2,11 +2,15 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
-import Database from 'better-sqlite3'
 import { answer, chunk, DONE, fail, stream, streamed } from '../../mocks/stand-in.ts'
-import { databaseFile } from '../store/open.ts'
-import { ask, providerKey, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
+import {
+  ask,
+  providerKey,
+  TWO_TARGETS,
+  temporaryDirectory,
+  type UnderTest,
+  underTest,
+} from '../under-test.ts'
 import { artifact as endpoint } from './artifact.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
@@ -60,12 +64,14 @@ test('an artifact holds every exchange with sizes and times, and neither bodies 
 
   const record = await house.record(id)
   assert.deepEqual(record.artifact, { available: true, bytes: Buffer.byteLength(text) })
-  await sleep(1_300) // it has gone to the database now
-  assert.equal((await read(house, id)).text, text)
-  assert.deepEqual((await house.record(id)).artifact, record.artifact)
-  const db = new Database(databaseFile(house.data), { readonly: true })
-  assert.equal(db.prepare('SELECT count(*) FROM artifacts').pluck().get(), 1)
-  db.close()
+  await house.gateway.close() // it goes to the database
+  const again = await underTest(t, {
+    config: TWO_TARGETS,
+    providers: { alpha: answer(), beta: answer() },
+    data: house.data,
+  })
+  assert.equal((await read(again, id)).text, text)
+  assert.deepEqual((await again.record(id)).artifact, record.artifact)
 })
 
 test('bodies are kept where they are asked for, without the keys that a provider repeats', async (t) => {
@@ -91,17 +97,18 @@ keys: [ { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
 
 test('only the newest artifacts stay, and a client sees its own only (KEEP-04, LIFE-03)', async (t) => {
   const keys = ['ann', 'bob'].map((name) => `{ name: ${name}, digest: "${digest(`key-of-${name}`)}" }`)
-  const house = await underTest(t, {
-    config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+  const config = `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 artifacts: { keep: 3 }
-keys: [ ${keys} ]`,
-  })
+keys: [ ${keys} ]`
+  const data = temporaryDirectory(t)
+  let house = await underTest(t, { config, data })
   const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
   const ids: string[] = []
   for (let round = 0; round < 2; round++) {
     for (let call = 0; call < 4; call++)
       ids.push((await house.chat(ask('auto'), as('ann'))).headers.get('x-gateway-request-id')!)
-    await sleep(1_300)
+    await house.gateway.close() // artifacts go to the database
+    house = await underTest(t, { config, data })
   }
   const found = async (name: string) =>
     Promise.all(ids.map(async (id) => (await read(house, id, as(name))).status))

@@ -47,7 +47,7 @@ export const chatCompletions = {
       keyName: caller.name,
       stream: stream === true,
     }
-    const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, elapsed)
+    const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, start)
     try {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
@@ -88,8 +88,7 @@ export const chatCompletions = {
         ended: masked(last, mask),
         outcome: ended,
       })
-      const secret = createMask(caller.key === null ? [] : [caller.key])
-      store.keep(call.id, trace.weight, () => trace.toJson(ended, (text) => secret(mask(text))))
+      store.keep(call.id, trace.weight, trace.ended(ended, withKey(mask, caller.key)))
     }
   },
 } satisfies CallEndpoint<CallHouse>
@@ -104,6 +103,13 @@ const FAULT_BEFORE: Answered = { ...FAULT_AFTER, attempt: { ...FAULT_AFTER.attem
 /** A provider may put anything into the code of an error, its key too. */
 const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>
   end.errorCode === null ? end : { ...end, errorCode: mask(end.errorCode) }
+
+/** A mask that knows the client's own key too. */
+function withKey(mask: Mask, key: string | null): Mask {
+  if (key === null) return mask
+  const maskKey = createMask([key])
+  return (text) => maskKey(mask(text))
+}
 
 function validate({ json }: JsonBody): z.output<typeof schema> {
   const parsed = schema.safeParse(json)

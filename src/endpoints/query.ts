@@ -4,7 +4,7 @@ import { CALL_STATES } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Caller } from '../http/auth.ts'
 import type { CallFilter, Page } from '../store/call-logs.ts'
-import type { Span } from '../store/usage.ts'
+import type { Span } from '../store/span-sums.ts'
 
 const text = z.string().min(1).optional()
 const time = z.iso

@@ -13,7 +13,6 @@ const AMOUNTS = [
   'cost_usd',
 ]
 const SUMS = ['calls', 'failed', 'fell_back', ...AMOUNTS, ...AMOUNTS.map((name) => `${name}_known`)]
-const LATENCIES = Array.from({ length: 32 }, (_, step) => `latency_${step}`)
 const real = (names: readonly string[]): string => names.map((name) => `${name} REAL NOT NULL`).join(', ')
 
 const STEPS: readonly string[] = [
@@ -82,7 +81,8 @@ const STEPS: readonly string[] = [
     PRIMARY KEY (call_id, n)
   ) WITHOUT ROWID, STRICT;
   `,
-  // 2: what closed calls add up to, per hour and series of like calls, and per session and key; '' is no key.
+  // 2: what closed calls add up to, per hour and series of like calls, and per session and key; '' is no key. How
+  // many completed calls of an hour were in each step of latency. The newest artifacts.
   // The sums are floating point, so that no count that a provider reports can overflow them.
   `
   CREATE TABLE series (
@@ -101,8 +101,17 @@ const STEPS: readonly string[] = [
   CREATE TABLE usage_hours (
     hour INTEGER NOT NULL,
     series_id INTEGER NOT NULL,
-    ${real([...SUMS, ...LATENCIES])},
+    ${real(SUMS)},
     PRIMARY KEY (hour, series_id)
+  ) WITHOUT ROWID, STRICT;
+
+  CREATE TABLE latency_hours (
+    hour INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    key_name TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    PRIMARY KEY (hour, provider, key_name, step)
   ) WITHOUT ROWID, STRICT;
 
   CREATE TABLE sessions (

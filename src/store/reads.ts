@@ -4,11 +4,12 @@ import type { Database } from 'better-sqlite3'
 import { GatewayError } from '../errors.ts'
 import { type ArtifactReads, openArtifactReads } from './artifacts.ts'
 import { type CallLogReads, openCallLogs } from './call-logs.ts'
+import { openRoutingShares, type RoutingReads } from './routing-shares.ts'
 import { openSessions, type SessionReads } from './sessions.ts'
 import { startThread, type ThreadError } from './thread.ts'
 import { openUsage, type UsageReads } from './usage.ts'
 
-type AllReads = CallLogReads & ArtifactReads & UsageReads & SessionReads
+type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
 type Name = keyof AllReads
 
 /** Each rejects with `log_unavailable` when the record cannot be read. */
@@ -28,6 +29,7 @@ export const openReads = (db: Database): AllReads => ({
   ...openCallLogs(db),
   ...openArtifactReads(db),
   ...openUsage(db),
+  ...openRoutingShares(db),
   ...openSessions(db),
 })
 

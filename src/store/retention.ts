@@ -13,11 +13,15 @@ export interface RetentionLimits {
 /** Calls that one step deletes; more than a full batch of new calls brings, so that deleting keeps up. */
 const CALLS_A_STEP = 64
 const PAGES_A_STEP = 64
+/** Calls that may be open at the same time; only near the limit are they counted. */
+const MOST_OPEN = 10_000
+/** How often it is looked at age and bytes, which cost more than a comparison, ms. */
+const LOOK_MS = 20
 
 export interface Retention {
   /** What was made before this moment, ms since the epoch, is due from now on. */
   expire(before: number): void
-  /** Does a little of what is due, in a transaction of its own. False when nothing is due. */
+  /** Does a little of what is due, in a transaction of its own. False when nothing is. */
   step(): boolean
 }
 
@@ -26,8 +30,8 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
   const pageSize = db.pragma('page_size', { simple: true }) as number
   const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
   // A small part of the bytes belongs to the log, the rest to the database, which deletes before it is full.
-  const walBytes = Math.min(limits.bytes / 16, 4 * 2 ** 20)
-  db.pragma(`wal_autocheckpoint = ${Math.max(1, Math.floor(walBytes / 2 / pageSize))}`)
+  const walBytes = Math.min(limits.bytes / 16, 16 * 2 ** 20)
+  db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
   db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
   const mostPages = Math.floor((limits.bytes - 2 * walBytes) / pageSize)
   const mostUsed = Math.floor(mostPages * 0.9)
@@ -67,24 +71,33 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
   }
 
   let expired = ''
+  let looked = 0
 
   return {
     expire(before) {
       expired = idAt(before)
+      looked = 0
     },
     step() {
-      const excess = rollUps.calls + openCalls.get()! - limits.rows
-      if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) return true
-      if (removeOldest(expired, CALLS_A_STEP)) return true
-      const [all, free] = [pages.get()!, freePages.get()!]
-      if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
-      // Free pages are used again; only a file that is far too large is cut.
-      if (canShrink && free > 0 && (all > mostPages || free > all / 4)) {
-        shrink.all()
-        return true
+      if (rollUps.calls > limits.rows - MOST_OPEN) {
+        const excess = rollUps.calls + openCalls.get()! - limits.rows
+        if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) return true
       }
-      return false
+      if (performance.now() - looked < LOOK_MS) return false
+      const due = removeTooMuch()
+      if (!due) looked = performance.now()
+      return due
     },
+  }
+
+  function removeTooMuch(): boolean {
+    if (removeOldest(expired, CALLS_A_STEP)) return true
+    const [all, free] = [pages.get()!, freePages.get()!]
+    if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
+    // Free pages are used again; only a file that is far too large is cut.
+    if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
+    shrink.all()
+    return true
   }
 }
 

@@ -3,7 +3,8 @@
 // in it; there are few, and whoever reads adds them.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../call.ts'
-import { add, COLUMNS, emptySum, SESSION_COLUMNS, SUMMAND, type Sum, type Summand } from './tally.ts'
+import { stepOf } from './latency.ts'
+import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from './tally.ts'
 
 export const HOUR = 3_600_000
 
@@ -23,10 +24,11 @@ const LABELS = [
 export type ClosedCall = Summand & {
   readonly id: string
   readonly session_id: string | null
+  readonly latency_ms: number | null
 } & { readonly [Label in (typeof LABELS)[number]]: string | number | null }
 
 /** The columns of a ClosedCall, for a SELECT or RETURNING. */
-export const CLOSED_CALL = `id, session_id, ${LABELS.join(', ')}, ${SUMMAND}`
+export const CLOSED_CALL = `id, session_id, latency_ms, ${LABELS.join(', ')}, ${SUMMAND}`
 
 export interface RollUps {
   /** How many closed calls there are. */
@@ -52,7 +54,10 @@ export function openRollUps(db: Database): RollUps {
     .pluck()
   const addHour = db.prepare(`INSERT INTO usage_hours ${adding(['hour', 'series_id'], COLUMNS)}`)
   const addSession = db.prepare(
-    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], SESSION_COLUMNS)}`,
+    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], COLUMNS)}`,
+  )
+  const addLatency = db.prepare(
+    `INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
   )
   // A session that was begun is the same one when its first calls have been deleted.
   const firstOf = db
@@ -61,6 +66,7 @@ export function openRollUps(db: Database): RollUps {
          (SELECT min(id) FROM call_logs WHERE session_id = ? AND key_name IS nullif(?, '')))`,
     )
     .pluck()
+  const dropLatencies = db.prepare('DELETE FROM latency_hours WHERE hour = ? AND calls <= 0')
   const dropHour = db.prepare('DELETE FROM usage_hours WHERE hour = ? AND series_id = ? AND calls <= 0')
   const dropSession = db.prepare(
     `DELETE FROM sessions WHERE session_id = @id AND key_name = @key AND calls <= 0
@@ -77,8 +83,11 @@ export function openRollUps(db: Database): RollUps {
   let calls = countCalls.get()!
 
   const seriesIds = new Map<string, number>()
+  /** Sessions that have a row for sure. */
+  const begun = new Set<string>()
   let hours = new Map<string, Cell<[hour: number, series: number]>>()
   let sessions = new Map<string, Cell<[sessionId: string, keyName: string]>>()
+  let latencies = new Map<string, { readonly key: [number, string, string, number]; calls: number }>()
   let dropping = false
 
   const seriesOf = (call: ClosedCall): number => {
@@ -95,6 +104,7 @@ export function openRollUps(db: Database): RollUps {
   const clear = () => {
     hours = new Map()
     sessions = new Map()
+    latencies = new Map()
     dropping = false
   }
 
@@ -108,21 +118,38 @@ export function openRollUps(db: Database): RollUps {
       const hour = Math.floor(timeOfId(call.id) / HOUR)
       const series = seriesOf(call)
       add(cell(hours, `${hour} ${series}`, [hour, series]), call, sign)
-      if (call.session_id === null) return
       const key = String(call.key_name ?? '')
+      const step = stepOf(call)
+      if (step !== null) {
+        const provider = String(call.resolved_provider)
+        const name = `${hour} ${step} ${key} ${provider}`
+        const found = latencies.get(name)
+        if (found) found.calls += sign
+        else latencies.set(name, { key: [hour, provider, key, step], calls: sign })
+      }
+      if (call.session_id === null) return
       add(cell(sessions, `${key} ${call.session_id}`, [call.session_id, key]), call, sign)
     },
     settle() {
       for (const { key, sum } of hours.values()) addHour.run(...key, ...sum)
-      for (const { key, sum } of sessions.values())
-        addSession.run(...key, firstOf.get(...key, ...key), ...sum.slice(0, SESSION_COLUMNS.length))
+      for (const [name, { key, sum }] of sessions) {
+        addSession.run(...key, begun.has(name) ? '' : firstOf.get(...key, ...key), ...sum)
+        if (begun.size > 10_000) begun.clear()
+        begun.add(name)
+      }
+      for (const { key, calls } of latencies.values()) addLatency.run(...key, calls)
       if (dropping) {
-        for (const {
-          key: [id, key],
-        } of sessions.values())
-          dropSession.run({ id, key })
+        for (const [
+          name,
+          {
+            key: [id, key],
+          },
+        ] of sessions)
+          if (dropSession.run({ id, key }).changes > 0) begun.delete(name)
         for (const { key } of hours.values()) {
-          if (dropHour.run(...key).changes === 0 || dropSeries.run({ id: key[1] }).changes === 0) continue
+          if (dropHour.run(...key).changes === 0) continue
+          dropLatencies.run(key[0])
+          if (dropSeries.run({ id: key[1] }).changes === 0) continue
           dropPrices.run()
           seriesIds.clear()
         }
@@ -133,6 +160,7 @@ export function openRollUps(db: Database): RollUps {
       clear()
       calls = countCalls.get()!
       seriesIds.clear()
+      begun.clear()
     },
   }
 }
@@ -160,7 +188,7 @@ function adding(key: readonly string[], columns: readonly string[]): string {
 
 /** Makes all sums anew from the rows, inside a transaction. */
 export function rebuildRollUps(db: Database): void {
-  db.exec('DELETE FROM usage_hours; DELETE FROM sessions; DELETE FROM series')
+  db.exec('DELETE FROM usage_hours; DELETE FROM latency_hours; DELETE FROM sessions; DELETE FROM series')
   const rollUps = openRollUps(db)
   const next = db.prepare<[string], ClosedCall>(
     `SELECT ${CLOSED_CALL} FROM call_logs WHERE id > ? AND completed_at IS NOT NULL ORDER BY id LIMIT 10000`,

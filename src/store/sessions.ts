@@ -6,12 +6,12 @@ import type { Listed, Page } from './call-logs.ts'
 import { AFTER_ALL } from './matching-hours.ts'
 import {
   add,
+  COLUMNS,
   calls,
   costOf,
   emptySum,
   failed,
   merge,
-  SESSION_COLUMNS,
   SUMMAND,
   type Sum,
   type Summand,
@@ -77,9 +77,7 @@ export function openSessions(db: Database): SessionReads {
     .prepare<object, string | null>(`SELECT min(first_id) FROM sessions WHERE session_id = @id AND ${OWN}`)
     .pluck()
   const sumOf = db
-    .prepare<object, number[]>(
-      `SELECT ${SESSION_COLUMNS.join(', ')} FROM sessions WHERE session_id = @id AND ${OWN}`,
-    )
+    .prepare<object, number[]>(`SELECT ${COLUMNS.join(', ')} FROM sessions WHERE session_id = @id AND ${OWN}`)
     .raw()
   const openOf = db.prepare<object, Summand>(
     `SELECT ${SUMMAND} FROM call_logs INDEXED BY call_logs_open

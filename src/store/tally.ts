@@ -11,10 +11,6 @@ const SUMMED = [
   'cost_usd',
 ] as const
 
-/** Latency is counted in steps of a factor of √2: below 16 ms, …, above 9 minutes. */
-const STEPS = 32
-const FIRST_STEP_MS = 16
-
 /** The columns of a sum, in the order of its numbers. */
 export const COLUMNS: readonly string[] = [
   'calls',
@@ -22,14 +18,7 @@ export const COLUMNS: readonly string[] = [
   'fell_back',
   ...SUMMED,
   ...SUMMED.map((name) => `${name}_known`),
-  ...Array.from({ length: STEPS }, (_, step) => `latency_${step}`),
 ]
-
-/** How many columns there are before those of the latency. */
-const LATENCY = 3 + 2 * SUMMED.length
-
-/** The columns of a session's sum. */
-export const SESSION_COLUMNS = COLUMNS.slice(0, LATENCY)
 
 /** Numbers in the order of COLUMNS. Sums are floating point, so no provider's count can overflow them. */
 export type Sum = number[]
@@ -38,7 +27,6 @@ export type Sum = number[]
 export interface Summand {
   readonly state: string
   readonly fallbacks: number
-  readonly latency_ms: number | null
   readonly tokens_input: number | null
   readonly tokens_output: number | null
   readonly tokens_cached_input: number | null
@@ -48,7 +36,7 @@ export interface Summand {
 }
 
 /** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
-export const SUMMAND = ['state', 'fallbacks', 'latency_ms', ...SUMMED].join(', ')
+export const SUMMAND = ['state', 'fallbacks', ...SUMMED].join(', ')
 
 export const emptySum = (): Sum => new Array<number>(COLUMNS.length).fill(0)
 
@@ -63,12 +51,16 @@ export function add(sum: Sum, row: Summand, sign: 1 | -1 = 1): void {
     sum[3 + index]! += sign * value
     sum[3 + SUMMED.length + index]! += sign
   }
-  if (row.state === 'completed' && row.latency_ms !== null) sum[LATENCY + stepOf(row.latency_ms)]! += sign
 }
 
-/** Adds a sum, or the beginning of one. */
-export function merge(sum: Sum, other: readonly number[]): void {
-  for (let index = 0; index < other.length; index++) sum[index]! += other[index]!
+export function merge(sum: Sum, other: Sum): void {
+  for (let index = 0; index < sum.length; index++) sum[index]! += other[index]!
+}
+
+export function total(groups: readonly { readonly sum: Sum }[]): Sum {
+  const all = emptySum()
+  for (const { sum } of groups) merge(all, sum)
+  return all
 }
 
 export const calls = (sum: Sum): number => sum[0]!
@@ -94,30 +86,3 @@ export const tokensOf = (sum: Sum) => ({
   cache_write: known(sum, 'tokens_cache_write'),
   reasoning: known(sum, 'tokens_reasoning'),
 })
-
-/** Upper bound of a step, ms. */
-const boundOf = (step: number): number => FIRST_STEP_MS * 2 ** (step / 2)
-
-function stepOf(ms: number): number {
-  const step = Math.ceil(2 * Math.log2(ms / FIRST_STEP_MS))
-  return Math.min(Math.max(step, 0), STEPS - 1)
-}
-
-/** The median latency of completed calls, ms, read off the steps: within a fifth of the true one. Null without any. */
-export function medianLatency(sum: Sum): number | null {
-  let total = 0
-  for (let step = 0; step < STEPS; step++) total += sum[LATENCY + step]!
-  if (total === 0) return null
-  let before = 0
-  for (let step = 0; step < STEPS; step++) {
-    const here = sum[LATENCY + step]!
-    if (before + here < total / 2) {
-      before += here
-      continue
-    }
-    const share = (total / 2 - before) / here
-    const from = step === 0 ? 0 : boundOf(step - 1)
-    return Math.round((from + share * (boundOf(step) - from)) * 10) / 10
-  }
-  return null
-}

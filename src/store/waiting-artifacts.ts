@@ -1,8 +1,8 @@
-// Artifacts on their way to the writer. They wait for up to a second, so that under load only those are written
-// that stay in the ring; until they are written they are read from here.
+// Artifacts on their way to the writer. They wait for a few seconds, so that under load only those are written that
+// stay in the ring; until they are written they are read from here. A kill loses those that wait, no record.
 import type { Artifact, ArtifactLimits } from './artifacts.ts'
 
-const WAIT_MS = 1_000
+const WAIT_MS = 5_000
 /** Artifacts that are made and handed over in one go, so that nothing else waits long. */
 const SLICE = 25
 
