@@ -30,10 +30,10 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
   const pageSize = db.pragma('page_size', { simple: true }) as number
   const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
   // A small part of the bytes belongs to the log, the rest to the database, which deletes before it is full.
-  const walBytes = Math.min(limits.bytes / 16, 16 * 2 ** 20)
+  const walBytes = Math.min(limits.bytes / 8, 16 * 2 ** 20)
   db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
   db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
-  const mostPages = Math.floor((limits.bytes - 2 * walBytes) / pageSize)
+  const mostPages = Math.floor((limits.bytes - 3 * walBytes) / pageSize)
   const mostUsed = Math.floor(mostPages * 0.9)
 
   const openCalls = db
@@ -41,7 +41,6 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
     .pluck()
   const pages = db.prepare<[], number>('PRAGMA page_count').pluck()
   const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck()
-  const shrink = db.prepare(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
   const oldest = db.prepare<[string, number], ClosedCall>(
     `SELECT ${CLOSED_CALL} FROM call_logs WHERE completed_at IS NOT NULL AND id < ? ORDER BY id LIMIT ?`,
   )
@@ -81,7 +80,10 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
     step() {
       if (rollUps.calls > limits.rows - MOST_OPEN) {
         const excess = rollUps.calls + openCalls.get()! - limits.rows
-        if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) return true
+        if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) {
+          looked = 0
+          return true
+        }
       }
       if (performance.now() - looked < LOOK_MS) return false
       const due = removeTooMuch()
@@ -96,7 +98,7 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
     if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
     // Free pages are used again; only a file that is far too large is cut.
     if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
-    shrink.all()
+    db.exec(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
     return true
   }
 }

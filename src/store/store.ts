@@ -80,7 +80,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
   const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
   const reader = startReader({ file }, noteDamage)
-  const expiry = setInterval(() => expire().catch(() => {}), EXPIRY_MS) // when that fails, so does the next batch
+  const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
   let open = 0
 
   return {

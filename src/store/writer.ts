@@ -40,6 +40,8 @@ const retention = openRetention(db, limits, rollUps)
 let damaged: string | null = null
 /** A step of cleaning up is about to run. */
 let cleaning = false
+/** Why the last one failed. */
+let uncleaned: string | null = null
 
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
@@ -54,7 +56,7 @@ function answer(request: WriterRequest): void {
   try {
     if (typeof request === 'string') commit(JSON.parse(request))
     else if ('artifacts' in request) ring.keep(request.artifacts)
-    else if ('expire' in request) retention.expire(request.expire)
+    else if ('expire' in request) expire(request.expire)
   } catch (error) {
     rollUps.forget()
     note(error)
@@ -62,6 +64,14 @@ function answer(request: WriterRequest): void {
   } finally {
     cleanSoon()
   }
+}
+
+/** Tells, too, when deleting has failed since it was asked for last. */
+function expire(before: number): void {
+  const failure = uncleaned
+  uncleaned = null
+  retention.expire(before)
+  if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
 }
 
 /** After the answer, and after whatever was asked meanwhile. */
@@ -76,7 +86,8 @@ function clean(): void {
   try {
     if (retention.step()) cleanSoon()
   } catch (error) {
-    note(error) // a full disk: the next batch says so
+    uncleaned = (error as Error).message
+    note(error)
   }
 }
 
