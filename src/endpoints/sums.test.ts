@@ -59,6 +59,24 @@ async function all(house: UnderTest, path: string, key: string): Promise<any[]> 
   return items
 }
 
+/** Filters of the request log, and what they mean. */
+const FILTERS: [query: string, holds: (record: any) => boolean][] = [
+  ['provider=alpha', (record) => record.resolved_provider === 'alpha'],
+  ['model=model-b', (record) => record.resolved_model === 'model-b'],
+  ['model=nothing', () => false],
+  ['requested_model=turns', (record) => record.requested_model === 'turns'],
+  ['route=auto', (record) => record.route === 'auto'],
+  ['strategy=direct', (record) => record.strategy === 'direct'],
+  ['tier=cheap', (record) => record.tier === 'cheap'],
+  ['status=error', (record) => isFailed(record)],
+  ['status=ok', (record) => record.state === 'completed'],
+  ['status=400', (record) => record.status === 400],
+  ['state=streaming', (record) => record.state === 'streaming'],
+  ['session_id=s-1', (record) => record.session_id === 's-1'],
+  ['agent_id=none', (record) => record.agent_id === null],
+  ['agent_id=a-1', (record) => record.agent_id === 'a-1'],
+]
+
 const isFailed = ({ state }: any) => ['failed', 'aborted', 'interrupted'].includes(state)
 
 /** The contract's sum: of what is known; null where calls were made and nothing is known of any. */
@@ -126,7 +144,11 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     const key = KEYS[Math.floor(number / 3) % 3]!
     await house.chat(
       { ...ask(MODELS[number % MODELS.length]!), ...at(number) },
-      { ...as(key).headers, ...(session && { 'x-session-id': encodeURIComponent(session) }) },
+      {
+        ...as(key).headers,
+        ...(session && { 'x-session-id': encodeURIComponent(session) }),
+        ...(number % 13 === 0 && { 'x-claude-code-agent-id': 'a-1' }),
+      },
     )
   }
   const { signal, abort } = leaving()
@@ -169,12 +191,23 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     span: fc.tuple(moment, moment).filter(([a, b]) => a < b),
     bucket: fc.constantFrom('1m', '5m', '1h', '1d'),
     by: fc.constantFrom(undefined, ...(Object.keys(FIELD) as (keyof typeof FIELD)[])),
+    filter: fc.uniqueArray(fc.constantFrom(...FILTERS), {
+      maxLength: 3,
+      selector: ([query]) => query.split('=')[0],
+    }),
   })
   await fc.assert(
-    fc.asyncProperty(asked, async ({ key, span: [since, until], bucket, by }) => {
+    fc.asyncProperty(asked, async ({ key, span: [since, until], bucket, by, filter }) => {
       const span = `since=${since}&until=${until}`
       const records = log[key].filter(({ created_at }) => created_at >= since && created_at < until)
       assert.deepEqual(await all(house, `/api/usage/request-logs?${span}`, key), records)
+
+      const narrowed = filter.map(([query]) => `&${query}`).join('')
+      assert.deepEqual(
+        (await all(house, `/api/usage/request-logs?${span}${narrowed}`, key)).map(({ id }) => id),
+        records.filter((record) => filter.every(([, holds]) => holds(record))).map(({ id }) => id),
+        narrowed,
+      )
 
       const logs = await all(house, `/api/usage/logs?${span}`, key)
       assert.deepEqual(

@@ -39,8 +39,8 @@ export function openMatchingHours(db: Database) {
     .pluck()
 
   return function hoursOf(filter: CallFilter, from: string, to: string): Iterable<Hour> | null {
-    const { session_id, state, status } = filter
-    if (session_id !== undefined) return null
+    const { session_id, agent_id, state, status } = filter
+    if (session_id !== undefined || (agent_id !== undefined && agent_id !== 'none')) return null
     const openHours = open.all(from, to)
     if (state === 'routed' || state === 'streaming') return openHours.map(hourOf)
 

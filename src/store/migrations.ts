@@ -123,6 +123,8 @@ const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   CREATE INDEX sessions_first ON sessions (first_id);
 
+  CREATE INDEX call_logs_agent ON call_logs (agent_id, id) WHERE agent_id IS NOT NULL;
+
   CREATE TABLE artifacts (
     call_id TEXT PRIMARY KEY,
     bytes INTEGER NOT NULL,

@@ -68,18 +68,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       noteDamage(error)
       throw error
     })
+  const reader = startReader({ file }, noteDamage)
   const expire = () => ask({ expire: now() - retention.days * DAY })
   try {
     await ask('[]') // answered when the thread is up and has written something
     await expire()
+    await reader.reads.list({}, { limit: 1 })
   } catch (cause) {
+    await reader.stop()
     await writer.stop()
     release()
     throw refusal(directory, cause)
   }
   const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
   const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
-  const reader = startReader({ file }, noteDamage)
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
   let open = 0
 
