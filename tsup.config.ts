@@ -9,7 +9,7 @@ export const gateway = defineConfig({
     gateway: 'src/gateway.ts',
     writer: 'src/store/writer.ts',
     reader: 'src/store/reader.ts',
-    mocks: 'mocks/intercept.ts',
+    mocks: 'mocks/library.ts',
   },
   format: 'esm',
   target: 'node22',

@@ -13,7 +13,12 @@ const chat = (body: object) => ({
   path: '/v1/chat/completions',
   method: 'POST' as const,
   headers: { 'content-type': 'application/json', authorization: 'Bearer anything' },
-  body: JSON.stringify({ model: 'gpt-4o-mini', ...body }),
+  body: JSON.stringify({
+    model: 'gpt-4o-mini',
+    messages: [{ role: 'user', content: 'hello' }],
+    stream_options: { include_usage: true },
+    ...body,
+  }),
 })
 
 /** Interception and a pool for one test, ended with it. */
@@ -126,7 +131,11 @@ test('an official client understands the answers', async (t) => {
   assert.match((await client.chat.completions.create(ask)).choices[0]!.message.content!, /recorded answer/)
   let text = ''
   let tokens = 0
-  for await (const { choices, usage } of await client.chat.completions.create({ ...ask, stream: true })) {
+  for await (const { choices, usage } of await client.chat.completions.create({
+    ...ask,
+    stream: true,
+    stream_options: { include_usage: true },
+  })) {
     text += choices[0]?.delta.content ?? ''
     tokens += usage?.total_tokens ?? 0
   }
@@ -161,7 +170,7 @@ test('what nobody recorded is a 502 that names the nearest, without the query', 
 test('nothing reaches the network, whatever the host and the client', async (t) => {
   intercepted(t, 'none')
   for (const url of [
-    'https://api.anthropic.com/v1/messages',
+    'https://api.nowhere.invalid/v1/messages',
     'http://nowhere.invalid/',
     'https://192.0.2.1/',
   ])

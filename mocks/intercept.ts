@@ -1,25 +1,29 @@
-// Replay inside this process: every outgoing HTTP request is answered from recordings, and no socket leaves.
+// The witness inside this process: every outgoing HTTP request is answered as on its port, and no socket leaves.
 // Knows MSW's interception and what a loopback address is. Does not know providers one by one.
 import net from 'node:net'
 import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
+import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
-import { elsewhere } from './provider.ts'
-import { providers } from './providers.ts'
-import { ownRecordings, type Recording, readRecordings } from './recording.ts'
-import type { Pace } from './replay.ts'
+import { now } from './ledger.ts'
+import { placeAt } from './places.ts'
+import { respond } from './respond.ts'
+import { createWorld, type Stage, type World, type WorldOptions } from './world.ts'
 
-/** `recordings`: themselves, or their directory; those that come with the package unless told otherwise. */
-export interface InterceptOptions {
-  readonly recordings?: readonly Recording[] | string
-  readonly pace?: Pace
+/** `keys`: `any` unless told otherwise. `pace`: `recorded` unless told otherwise. */
+export interface InterceptOptions extends WorldOptions {
   /** Whether loopback addresses are reached as ever (`real`), or are providers like any other (`recorded`). */
   readonly loopback?: 'real' | 'recorded'
 }
 
 let active = false
 
+/** Interception that is on: what arrived and how it is answered, until `dispose()`. */
+export interface Interception extends Stage {
+  dispose(): void
+}
+
 /**
- * Answers the process's HTTP requests from recordings until `dispose()` is called, whichever client sends them.
+ * Answers the process's HTTP requests as the providers would until `dispose()` is called, whichever client sends them.
  * Loopback addresses are reached as ever, unless told otherwise; a request that no recording matches gets a 502 that names the nearest.
  * Throws when recordings cannot be read, or when interception is on already.
  *
@@ -28,19 +32,13 @@ let active = false
  * const answer = await fetch('https://api.openai.com/v1/models')
  * interception.dispose()
  */
-export function interceptProviders({
-  recordings = ownRecordings,
-  pace = 'recorded',
-  loopback = 'real',
-}: InterceptOptions = {}): {
-  dispose(): void
-} {
+export function interceptProviders({ loopback = 'real', ...options }: InterceptOptions = {}): Interception {
   if (active)
     throw new Error('Interception is on already in this process; dispose of it before starting another.')
-  const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
+  const world = createWorld({ pace: 'recorded', keys: 'any', ...options })
   const network = defineNetwork({
     sources: [new InterceptorSource({ interceptors: [new HttpRequestInterceptor()] })],
-    handlers: [...providers.flatMap((provider) => provider.handlers(known, { pace })), elsewhere(known)],
+    handlers: [http.all('*', ({ request }) => answer(world, request))],
     onUnhandledFrame: 'error',
     context: { quiet: true },
   })
@@ -49,6 +47,7 @@ export function interceptProviders({
   const restoreIntercepting = loopback === 'real' ? exemptLoopback(connect) : () => {}
   active = true
   return {
+    ...world.stage,
     dispose() {
       if (!active) return
       active = false
@@ -56,6 +55,17 @@ export function interceptProviders({
       network.disable()
     },
   }
+}
+
+/** Answers a request as the witness's port does, as a Response. */
+export async function answer(world: World, request: Request): Promise<Response> {
+  const url = new URL(request.url)
+  const at = now()
+  const { method } = request
+  const headers = Object.fromEntries(request.headers)
+  const incoming = { method, url, path: url.pathname, headers, text: await request.text(), at }
+  const reception = world.receive(incoming, placeAt(world.providers, url))
+  return respond(reception, { gate: world.gate, gone: request.signal })
 }
 
 /**

@@ -1,4 +1,4 @@
-// What the witness saw: one entry for each request, in the order of arrival. Shapes only; JSON all through, because
+// What the witness saw: one entry for each request, in the order in which they had arrived whole. Shapes only; JSON all through, because
 // the same entries are read over the control port and kept as evidence. Times are ms since the epoch, with fractions.
 
 /** What a request was for. Token counts and metadata cost nothing, so they are counted apart from inferences. */
@@ -6,7 +6,7 @@ export type RequestKind = 'inference' | 'token_count' | 'metadata'
 
 /** How a request was answered, as far as it has been. */
 export interface LedgerAnswer {
-  /** The scenario, the recording, or `script` for an answer that was spelt out. */
+  /** The scenario; the recording (`openai/chat-plain`); `script` for an answer that was spelt out; `refusal`; `no recording`. */
   readonly from: string
   /** Null until the head left. */
   readonly status: number | null
@@ -14,7 +14,7 @@ export interface LedgerAnswer {
   readonly last_byte_at: number | null
   /** Whether everything was sent that was meant to be; false for a cut, a reset, or a peer that left. */
   readonly complete: boolean
-  /** Bytes of the body that were sent. */
+  /** Bytes of the body that the other side's system has taken. */
   readonly bytes: number
   /** The body that was sent, as text; null where it is no UTF-8 or longer than 256 KiB. */
   readonly body: string | null
@@ -40,7 +40,7 @@ export interface LedgerEntry {
   readonly credential: 'match' | 'mismatch' | 'absent'
   /** Names of the planted secrets that were found anywhere in the request: head, query or body. */
   readonly canaries: readonly string[]
-  /** What the provider's schema finds wrong; empty for a valid request. */
+  /** What the provider finds wrong, also what it lets pass (`unknown field: NAME`); empty for a valid request. */
   readonly problems: readonly string[]
   /** Lower-case names; the values of credentials are `***`. */
   readonly headers: Readonly<Record<string, string>>
@@ -63,6 +63,9 @@ export interface LedgerPage {
 
 /** What a nonce looks like: 16 hex digits behind a word that no prompt holds by accident. */
 const NONCE = /waybill-nonce-([0-9a-f]{16})/
+
+/** The ledger's clock. */
+export const now = (): number => performance.timeOrigin + performance.now()
 
 /** The first nonce in a text, without the word in front of it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type Asked, match } from './match.ts'
+import { type Asked, createMatcher, match } from './match.ts'
 import type { Recording } from './recording.ts'
 
 const recording = (
@@ -56,7 +56,7 @@ for (const [sentence, difference, name] of cases)
     assert.equal('bytes' in found && found.name, name)
   })
 
-test('a miss names the nearest recording and what differs', () => {
+test('a miss names the nearest recording and what differs (REC-02)', () => {
   const found = match(all, { ...asked, model: 'thinker', scenario: '418' })
   assert.ok('differs' in found)
   assert.equal(found.nearest?.name, 'openai/plain')
@@ -73,4 +73,40 @@ test('another scenario of the same endpoint is nearer than another provider', ()
 
 test('without recordings there is no nearest', () => {
   assert.deepEqual(match([], asked), { nearest: null, differs: [] })
+})
+
+const names = (recordings: Recording[], requests: Partial<Asked>[]) => {
+  const matcher = createMatcher(recordings)
+  return requests.map((difference) => {
+    const found = matcher({ ...asked, ...difference })
+    return 'bytes' in found && found.name
+  })
+}
+
+test('recordings with an order answer in their turn, and the last one goes on', () => {
+  const turns = [
+    recording('openai/third', { order: 3 }),
+    recording('openai/first'),
+    recording('openai/second', { order: 2 }),
+  ]
+  assert.deepEqual(names(turns, [{}, {}, {}, {}]), [
+    'openai/first',
+    'openai/second',
+    'openai/third',
+    'openai/third',
+  ])
+})
+
+test('each kind of request has turns of its own, and each session begins anew', () => {
+  const turns = [recording('openai/first'), recording('openai/second', { order: 2 })]
+  const requests = [{}, { model: 'another' }, {}, { model: 'another' }]
+  const expected = ['openai/first', 'openai/first', 'openai/second', 'openai/second']
+  assert.deepEqual(names(turns, requests), expected)
+  assert.deepEqual(names(turns, requests), expected)
+})
+
+test('an order alone makes no miss, and the named model goes before the order', () => {
+  assert.deepEqual(names([recording('openai/later', { order: 4 })], [{}]), ['openai/later'])
+  const named = [recording('openai/any', { order: 2 }), recording('openai/named', { model: 'any-model' })]
+  assert.deepEqual(names(named, [{}, {}]), ['openai/named', 'openai/named'])
 })

@@ -22,15 +22,33 @@ export interface Miss {
 const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model'] as const
 
 /**
- * The recording for a request. One that names the model goes before one for any model (`model: null`);
- * `stream: null` answers both ways of asking.
+ * Chooses for the requests of one replay session: it counts those of each kind, so that recordings with an order take
+ * their turns.
  */
-export function match(recordings: readonly Recording[], asked: Asked): Recording | Miss {
-  const differing = recordings.map((recording) => ({ recording, fields: difference(recording, asked) }))
-  const hits = differing.filter((one) => one.fields.length === 0).map((one) => one.recording)
-  const hit = hits.find((recording) => recording.request.model !== null) ?? hits[0]
+export function createMatcher(recordings: readonly Recording[]): (asked: Asked) => Recording | Miss {
+  const counts = new Map<string, number>()
+  return (asked) => {
+    const kind = JSON.stringify(fields.map((field) => asked[field]))
+    const nth = (counts.get(kind) ?? 0) + 1
+    counts.set(kind, nth)
+    return match(recordings, asked, nth)
+  }
+}
+
+/**
+ * The recording for the `nth` request of its kind. One that names the model goes before one for any model
+ * (`model: null`); `stream: null` answers both ways of asking; of those with an order the latest whose turn has come.
+ */
+export function match(recordings: readonly Recording[], asked: Asked, nth = 1): Recording | Miss {
+  const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, asked, field)))
+  const named = hits.filter(({ request }) => request.model !== null)
+  const hit = inTurn(named.length > 0 ? named : hits, nth)
   if (hit) return hit
 
+  const differing = recordings.map((recording) => ({
+    recording,
+    fields: fields.filter((field) => !agrees(recording, asked, field)),
+  }))
   const [nearest] = differing.sort((a, b) => weight(a.fields) - weight(b.fields))
   if (!nearest) return { nearest: null, differs: [] }
   return {
@@ -42,14 +60,22 @@ export function match(recordings: readonly Recording[], asked: Asked): Recording
   }
 }
 
+const turnOf = ({ request }: Recording): number => request.order ?? 1
+
+/** Past the last turn the last one goes on answering; before the first, the first does. */
+function inTurn(hits: readonly Recording[], nth: number): Recording | undefined {
+  const turns = hits.map(turnOf)
+  const come = turns.filter((turn) => turn <= nth)
+  const due = come.length > 0 ? Math.max(...come) : Math.min(...turns)
+  return hits.find((hit) => turnOf(hit) === due)
+}
+
 type Field = (typeof fields)[number]
 
-function difference(recording: Recording, asked: Asked): Field[] {
-  return fields.filter((field) => {
-    const value = recorded(recording, field)
-    const any = value === null && (field === 'model' || field === 'stream')
-    return !any && value !== asked[field]
-  })
+function agrees(recording: Recording, asked: Asked, field: Field): boolean {
+  const value = recorded(recording, field)
+  const any = value === null && (field === 'model' || field === 'stream')
+  return any || value === asked[field]
 }
 
 /** A difference in an earlier field outweighs differences in all later ones. */

@@ -10,7 +10,7 @@ const stream = (bytes: Uint8Array, chunks: [number, number][]) =>
     response: { status: 200, headers: { 'content-type': 'text/event-stream' }, body: 'a.sse', chunks },
   }) as Partial<Recording> as Recording
 
-test('bytes and chunk boundaries come out as they went in', async () => {
+test('bytes and chunk boundaries come out as they went in (REC-03)', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.uint8Array({ minLength: 1, maxLength: 40 }), { minLength: 1 }),
@@ -32,7 +32,7 @@ test('bytes and chunk boundaries come out as they went in', async () => {
   )
 })
 
-test('the recorded pace is kept, the head waits for the first chunk', async () => {
+test('the recorded pace is kept, the head waits for the first chunk (REC-03)', async () => {
   const started = performance.now()
   const response = await replay(
     stream(Buffer.from('aabbcc'), [
@@ -60,7 +60,7 @@ test('cancelling ends the wait for the next chunk', async () => {
   await reader.cancel() // a timer of a minute would now keep the test from ending
 })
 
-test('status and headers are kept and the end of the body is told', async () => {
+test('status and headers are kept and the end of the body is told (REC-03)', async () => {
   const one = await replay(stream(Buffer.from('ab'), [[2, 0]]), 'none')
   assert.deepEqual(Object.fromEntries(one.headers), {
     'content-type': 'text/event-stream',

@@ -1,49 +1,74 @@
-// A recording becomes a Response: its status, headers, bytes, chunk boundaries and, by choice, its pace.
+// A recording becomes an answer: its status, headers, bytes, chunk boundaries and, by choice, its pace.
 // Does not know who asked, nor why this recording was chosen.
-import { setTimeout as sleep } from 'node:timers/promises'
+import { createParser } from 'eventsource-parser'
+import type { Answer, Part } from './answer.ts'
 import type { Recording } from './recording.ts'
+import { type Notes, respond } from './respond.ts'
 
 /** `recorded` waits as long between chunks as the recording says, `none` not at all. */
 export type Pace = 'recorded' | 'none'
 
-/**
- * Resolves when the first chunk is due, as a provider's response head comes with its first byte;
- * the other chunks follow one by one. Cancelling the body ends it: no later chunk is waited for.
- */
-export async function replay({ response, bytes }: Recording, pace: Pace): Promise<Response> {
-  const [[, firstDelay] = [0, 0], ...later] = response.chunks
-  const stop = new AbortController()
-  const wait = (ms: number) => (pace === 'none' ? undefined : sleep(ms, undefined, { signal: stop.signal }))
-  await wait(firstDelay)
-
-  const delays = [0, ...later.map(([, delay]) => delay)]
-  let next = 0
-  let sent = 0
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        await wait(delays[next]!)
-      } catch {
-        return // cancelled while waiting
-      }
-      const [length] = response.chunks[next]!
-      controller.enqueue(bytes.slice(sent, sent + length))
-      sent += length
-      next += 1
-      if (next === response.chunks.length) controller.close()
-    },
-    cancel: () => stop.abort(),
-  })
-  return new Response(body, {
-    status: response.status,
-    headers: { ...response.headers, ...framing(response, bytes) },
-  })
+/** What was recorded, chunk by chunk. Events for whose data `leaveOut` holds are not sent; chunks shrink accordingly. */
+export function answerFrom(
+  { name, response, bytes }: Recording,
+  pace: Pace,
+  leaveOut: (data: unknown) => boolean = () => false,
+): Answer {
+  const gaps = isStream(response.headers) ? spans(bytes, leaveOut) : []
+  const parts: Part[] = []
+  let at = 0
+  for (const [length, delay] of response.chunks) {
+    if (pace === 'recorded' && delay > 0) parts.push({ wait: delay })
+    const kept = without(bytes, at, at + length, gaps)
+    if (kept.length > 0) parts.push(kept)
+    at += length
+  }
+  return { from: name, status: response.status, headers: response.headers, parts }
 }
 
-/**
- * How the end of the body is told. Without it the end of the connection would be the end of the body:
- * no connection would be kept, and under interception an abort would look to undici like a broken parser.
- */
-function framing({ chunks }: Recording['response'], bytes: Uint8Array): Record<string, string> {
-  return chunks.length > 1 ? { 'transfer-encoding': 'chunked' } : { 'content-length': String(bytes.length) }
+const isStream = (headers: Readonly<Record<string, string>>): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') ?? false
+
+type Span = readonly [from: number, to: number]
+
+/** Where the events lie that are to be left out, their blank lines included. */
+function spans(bytes: Uint8Array, leaveOut: (data: unknown) => boolean): Span[] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1') // a byte, a character
+  const found: Span[] = []
+  let from = 0
+  for (const { index, 0: blank } of text.matchAll(/\r\n\r\n|\n\n/g)) {
+    const to = index + blank.length
+    const read = createParser({ onEvent: ({ data }) => leaveOut(parse(data)) && found.push([from, to]) })
+    read.feed(text.slice(from, to))
+    from = to
+  }
+  return found
 }
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function without(bytes: Uint8Array, from: number, to: number, gaps: readonly Span[]): Uint8Array {
+  const touching = gaps.filter((gap) => gap[0] < to && gap[1] > from)
+  if (touching.length === 0) return bytes.subarray(from, to)
+  const kept: Uint8Array[] = []
+  let at = from
+  for (const gap of touching) {
+    kept.push(bytes.subarray(at, Math.max(at, gap[0])))
+    at = gap[1]
+  }
+  kept.push(bytes.subarray(Math.min(at, to), to))
+  return Buffer.concat(kept)
+}
+
+const NEVER = new AbortController().signal
+const UNHEARD: Notes = { sent() {}, completed() {}, peerLeft() {}, done() {} }
+
+/** A recording as a Response, whole. Resolves when the first chunk is due. */
+export const replay = (recording: Recording, pace: Pace): Promise<Response> =>
+  respond({ answer: answerFrom(recording, pace), note: UNHEARD }, { gate: async () => {}, gone: NEVER })

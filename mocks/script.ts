@@ -1,4 +1,5 @@
-// How a call that carries a nonce is to be answered: the words of `PUT /script/{nonce}`. Knows no server.
+// How a call that carries a nonce is to be answered: the words of `PUT /script/{nonce}`, and whose turn it is.
+// Knows no server.
 import { z } from 'zod'
 
 /** One step of a stream that is spelt out. */
@@ -23,6 +24,8 @@ export const answerSchema = z.strictObject({
   model: z.string().optional(),
   /** A scenario by name; `plain` where nothing else is said. */
   scenario: z.string().optional(),
+  /** Whether top-level fields that the provider does not know are refused as it would, or only noted. */
+  strict: z.boolean().default(false),
   /** Spelt out instead: a whole answer (text as it is, else JSON) … */
   status: z.int().min(200).max(599).optional(),
   headers: z.record(z.string(), z.string()).optional(),
@@ -38,3 +41,36 @@ export const scriptSchema = z.array(answerSchema).min(1)
 
 export type Step = z.input<typeof step>
 export type ScriptedAnswer = z.input<typeof answerSchema>
+export type ParsedAnswer = z.output<typeof answerSchema>
+
+export interface Scripts {
+  /** Replaces what was there for this nonce. Throws a ZodError when it is no script. */
+  put(nonce: string, script: unknown): void
+  /** The answer whose turn it is, which is used up by that; null where nothing is written for such a request. */
+  next(nonce: string, provider: string, model: string | null): ParsedAnswer | null
+  clear(): void
+}
+
+export function createScripts(): Scripts {
+  const scripts = new Map<string, { readonly answer: ParsedAnswer; used: number }[]>()
+  return {
+    put(nonce, script) {
+      scripts.set(
+        nonce,
+        scriptSchema.parse(script).map((answer) => ({ answer, used: 0 })),
+      )
+    },
+    next(nonce, provider, model) {
+      const fitting = (scripts.get(nonce) ?? []).filter(
+        ({ answer }) =>
+          (answer.provider === undefined || answer.provider === provider) &&
+          (answer.model === undefined || answer.model === model),
+      )
+      const turn = fitting.find(({ answer, used }) => used < answer.times) ?? fitting.at(-1)
+      if (!turn) return null
+      turn.used++
+      return turn.answer
+    },
+    clear: () => scripts.clear(),
+  }
+}

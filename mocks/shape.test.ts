@@ -56,6 +56,62 @@ test('answers are told apart by kind', () => {
   assert.equal(kindOf(stream(': WAIT', delta({ reasoning_content: 'hm' }))), 'stream + reasoning')
 })
 
+test('the other dialects are told apart too', () => {
+  const kinds = {
+    'whole + tools': [
+      { content: [{ type: 'tool_use', name: 'a', input: { thought: 1 } }] },
+      { output: [{ type: 'function_call', arguments: '{}' }] },
+      { candidates: [{ content: { parts: [{ functionCall: { name: 'a' } }] } }] },
+    ],
+    'whole + reasoning': [
+      { content: [{ type: 'thinking', thinking: 'hm' }] },
+      { output: [{ type: 'reasoning', summary: [] }] },
+      { candidates: [{ content: { parts: [{ text: 'hm', thought: true }] } }] },
+    ],
+    'whole + picture': [{ data: [{ b64_json: 'AA' }] }],
+    'whole + more pages': [{ models: [], nextPageToken: 'next' }],
+  }
+  for (const [kind, bodies] of Object.entries(kinds))
+    for (const body of bodies) assert.equal(kindOf(whole(body)), kind, JSON.stringify(body))
+})
+
+test('an event of another dialect is named by what it carries', () => {
+  const kinds = (...events: object[]) =>
+    [...shapeOf(stream(...events))].filter((fact) => fact.includes(', then '))
+  assert.deepEqual(
+    kinds(
+      { type: 'content_block_start', content_block: { type: 'text' } },
+      { type: 'content_block_delta', delta: { type: 'text_delta' } },
+      { type: 'response.output_item.added', item: { type: 'message' } },
+      { type: 'ping' },
+    ),
+    [
+      'start, then content_block_start text',
+      'content_block_start text, then content_block_delta text_delta',
+      'content_block_delta text_delta, then response.output_item.added message',
+      'response.output_item.added message, then ping',
+      'ping, then end',
+    ],
+  )
+  const candidate = (part: object, finishReason?: string) => ({
+    candidates: [{ content: { parts: [part] }, finishReason }],
+  })
+  assert.deepEqual(
+    kinds(
+      candidate({ text: 'hm', thought: true }),
+      candidate({ text: 'a' }),
+      candidate({ functionCall: { name: 'a' } }, 'STOP'),
+    ),
+    ['start, then thought', 'thought, then text', 'text, then call + finish', 'call + finish, then end'],
+  )
+})
+
+test('what a tool is given is its own business', () => {
+  const facts = shapeOf(whole({ content: [{ type: 'tool_use', input: { city: 'Oslo', days: 3 } }] }))
+  assert.ok(facts.has('body content[].input object'))
+  assert.ok(![...facts].some((fact) => fact.includes('city')))
+})
+
 test('drift is what no capture has, and what all of them have', () => {
   const captures = [new Set(['a', 'b', 'c']), new Set(['a', 'b', 'd'])]
   assert.deepEqual(compareShapes(new Set(['a', 'x']), captures), {

@@ -47,14 +47,38 @@ export function shapeOf({ status, headers, body }: Answer): Set<string> {
   return facts
 }
 
+/** How a call of a tool is written: OpenAI's chat, its responses, Anthropic, Gemini. */
+const CALLS = [
+  /"tool_calls":\s*\[\s*\{/,
+  /"type":\s*"function_call"/,
+  /"type":\s*"tool_use"/,
+  /"functionCall":\s*\{/,
+]
+
+/** How a thought is written: the chats of several providers, OpenAI's responses, Anthropic and Mistral, Gemini. */
+const THOUGHTS = [
+  /"reasoning(_content)?":\s*"[^"]/,
+  /"type":\s*"reasoning"/,
+  /"type":\s*"thinking"/,
+  /"thought":\s*true/,
+]
+
+/** A picture that comes in the answer itself; others come as an address. */
+const PICTURES = [/"b64_json":\s*"/]
+
+/** A list that goes on elsewhere. */
+const PAGES = [/"nextPageToken":\s*"[^"]/]
+
 /** What kind of answer it is: captures are compared only with recordings of the same kind. */
 export function kindOf({ status, body }: Answer): string {
   if (status >= 400) return `error ${status}`
-  const has = (field: RegExp) => field.test(body)
+  const has = (fields: readonly RegExp[]) => fields.some((field) => field.test(body))
   return [
     isStream(body) ? 'stream' : 'whole',
-    has(/"tool_calls":\s*\[\s*\{/) && 'tools',
-    has(/"reasoning(_content)?":\s*"[^"]/) && 'reasoning',
+    has(CALLS) && 'tools',
+    has(THOUGHTS) && 'reasoning',
+    has(PICTURES) && 'picture',
+    has(PAGES) && 'more pages',
   ]
     .filter(Boolean)
     .join(' + ')
@@ -84,8 +108,50 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** What a chunk carries, by OpenAI's field names: "role", "content", "role + reasoning", "finish + usage", "empty". */
+/** What an event carries, in the words of its own dialect. */
 function eventKind(json: unknown): string {
+  if (typeof json !== 'object' || json === null) return 'no object'
+  if ('type' in json && typeof json.type === 'string') return typedKind(json as Typed)
+  return 'candidates' in json ? candidateKind(json as Candidates) : chunkKind(json)
+}
+
+interface Typed {
+  readonly type: string
+  readonly item?: { readonly type?: string }
+  readonly delta?: { readonly type?: string }
+  readonly content_block?: { readonly type?: string }
+}
+
+/** Anthropic and OpenAI's responses: the event names itself, and the thing in it too: "content_block_start text". */
+function typedKind({ type, item, delta, content_block }: Typed): string {
+  return [type, item?.type ?? delta?.type ?? content_block?.type].filter(Boolean).join(' ')
+}
+
+interface Candidates {
+  readonly candidates?: {
+    readonly content?: { readonly parts?: readonly Record<string, unknown>[] }
+    readonly finishReason?: unknown
+  }[]
+}
+
+/** Gemini: what its parts are: "thought", "text + finish". */
+function candidateKind({ candidates }: Candidates): string {
+  const [candidate] = candidates ?? []
+  const parts = candidate?.content?.parts ?? []
+  return (
+    [
+      parts.some(({ thought }) => thought) && 'thought',
+      parts.some(({ text, thought }) => text && !thought) && 'text',
+      parts.some(({ functionCall }) => functionCall) && 'call',
+      candidate?.finishReason && 'finish',
+    ]
+      .filter(Boolean)
+      .join(' + ') || 'empty'
+  )
+}
+
+/** OpenAI's chat, by its field names: "role", "content", "role + reasoning", "finish + usage", "empty". */
+function chunkKind(json: unknown): string {
   const chunk = json as {
     error?: unknown
     usage?: unknown
@@ -93,11 +159,12 @@ function eventKind(json: unknown): string {
   }
   const choice = chunk.choices?.[0]
   const delta = choice?.delta ?? {}
+  const thinks = Array.isArray(delta.content) // Mistral's thoughts are parts, its words are text
   const carries = [
     chunk.error && 'error',
     delta.role && 'role',
-    (delta.reasoning || delta.reasoning_content) && 'reasoning',
-    delta.content && 'content',
+    (delta.reasoning || delta.reasoning_content || thinks) && 'reasoning',
+    delta.content && !thinks && 'content',
     delta.tool_calls && 'tool call',
     choice?.finish_reason && 'finish',
     chunk.usage && 'usage',
@@ -105,13 +172,18 @@ function eventKind(json: unknown): string {
   return carries.filter(Boolean).join(' + ') || 'empty'
 }
 
+/** Objects whose fields the caller's own tools name, not the provider. */
+const CALLERS = /(^|\.)(input|args|parameters|quotaDimensions)$/
+
 function addPaths(facts: Set<string>, prefix: string, path: string, value: unknown): void {
   if (Array.isArray(value)) {
     facts.add(`${prefix} ${path} array`)
     for (const item of value) addPaths(facts, prefix, `${path}[]`, item)
   } else if (value !== null && typeof value === 'object') {
-    for (const [key, inner] of Object.entries(value))
-      addPaths(facts, prefix, path ? `${path}.${key}` : key, inner)
+    if (CALLERS.test(path)) facts.add(`${prefix} ${path} object`)
+    else
+      for (const [key, inner] of Object.entries(value))
+        addPaths(facts, prefix, path ? `${path}.${key}` : key, inner)
   } else {
     facts.add(`${prefix} ${path} ${value === null ? 'null' : typeof value}`)
   }

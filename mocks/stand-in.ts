@@ -3,6 +3,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { event } from './provider.ts'
 
 /** An inference request as it arrived, whole. */
 export interface Received {
@@ -148,8 +149,8 @@ export function chunk(delta: object, { model = 'm', finish_reason = null as stri
 export const usageChunk = ({ model = 'm', usage = USAGE as object } = {}): string =>
   event({ id: 'chatcmpl-stand-in', object: 'chat.completion.chunk', created: 0, model, choices: [], usage })
 
-export const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`
-export const DONE = 'data: [DONE]\n\n'
+export { event }
+export const DONE = event('[DONE]')
 
 function sendJson(
   response: ServerResponse,

@@ -1,9 +1,13 @@
-// Writes what the documentation takes from the code: the table of endpoints and the JSON Schema of waybill.yaml.
+// Writes what the documentation takes from the code: the tables of endpoints, recordings and scenarios, and the JSON
+// Schemas of waybill.yaml and of a recording's head.
 // With --check it writes nothing and fails when something is stale.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
+import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
+import { recordingsTable } from './recordings-table.ts'
 
 const check = process.argv.includes('--check')
 const stale: string[] = []
@@ -34,8 +38,19 @@ const endpoints = [
   ...READS.map((each) => row('GET', each)),
 ]
 
+const scenarioTable = [
+  '| scenario | what happens | shape |',
+  '|---|---|---|',
+  ...Object.entries(scenarios).map(
+    ([name, { description, shape }]) => `| \`${name}\` | ${description} | ${shape} |`,
+  ),
+]
+
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
+put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
+put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 
 if (stale.length > 0)
   process.stderr.write(`stale: ${stale.join(', ')}; run \`npm run docs\` and commit what it writes\n`)

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readForeign } from '../mocks/import/read.ts'
+import { placeAt } from '../mocks/places.ts'
+import { endpointOf } from '../mocks/provider.ts'
 import { providers } from '../mocks/providers.ts'
 import { isKeptHeader, type Recording, readRecordings } from '../mocks/recording.ts'
 import { compareShapes, type Drift, kindOf, shapeOf } from '../mocks/shape.ts'
@@ -29,11 +31,13 @@ export function readCaptures(dir: string): Captures {
   const captures = new Map<string, Set<string>[]>()
   for (const [file, interactions] of listed(dir)) {
     const exchanges = readForeign(file, readFileSync(join(dir, file), 'utf8'))
-    for (const { url, status, responseHeaders, responseBody } of interactions.map((n) => exchanges[n - 1]!)) {
-      const place = placeOf(url)
+    for (const { url, method, status, responseHeaders, responseBody } of interactions.map(
+      (n) => exchanges[n - 1]!,
+    )) {
+      const place = placeOf(method, url)
       if (!place) continue
       const answer = { status, headers: keptOf(responseHeaders), body: responseBody.toString() }
-      const key = `${place} ${kindOf(answer)}`
+      const key = keyOf(place.provider, place.endpoint, kindOf(answer))
       captures.set(key, [...(captures.get(key) ?? []), shapeOf(answer)])
     }
   }
@@ -45,7 +49,7 @@ export function compareAll(recordings: readonly Recording[], captures: Captures)
   return recordings.map(({ name, provider, endpoint, response, bytes }) => {
     const answer = { status: response.status, headers: response.headers, body: Buffer.from(bytes).toString() }
     const kind = kindOf(answer)
-    const seen = captures.get(`${provider} ${endpoint} ${kind}`) ?? []
+    const seen = captures.get(keyOf(provider, endpoint, kind)) ?? []
     return {
       name,
       kind,
@@ -69,14 +73,22 @@ function listed(dir: string): Map<string, number[]> {
   return files
 }
 
-/** "provider endpoint" of an address, if it is one of ours. */
-function placeOf(url: string): string | null {
-  const [address = ''] = url.split('?')
-  for (const { name, origin, basePaths } of providers)
-    for (const basePath of basePaths)
-      if (address.startsWith(`${origin}${basePath}/`))
-        return `${name} ${address.slice(`${origin}${basePath}/`.length)}`
-  return null
+/** A provider words its errors alike at all its endpoints, so they are compared across them. */
+function keyOf(provider: string, endpoint: string, kind: string): string {
+  return kind.startsWith('error') ? `${provider} ${kind}` : `${provider} ${endpoint} ${kind}`
+}
+
+/** What projects wrote instead of an address on somebody's machine. */
+const PLACEHOLDERS: Readonly<Record<string, string>> = { '<OLLAMA_API_BASE>': 'http://localhost:11434/v1' }
+
+/** The provider of a recorded address, if it is one of ours, and the endpoint: by name, or where it has none the path. */
+function placeOf(method: string, url: string): { provider: string; endpoint: string } | null {
+  const address = url.replace(/^<\w+>/, (name) => PLACEHOLDERS[name] ?? name)
+  if (!URL.canParse(address)) return null
+  const place = placeAt(providers, new URL(address))
+  if (!place) return null
+  const { provider, path } = place
+  return { provider: provider.name, endpoint: endpointOf(provider, method, path)?.endpoint.name ?? path }
 }
 
 function keptOf(headers: Readonly<Record<string, string>>): Record<string, string> {

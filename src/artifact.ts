@@ -2,7 +2,7 @@
 // to note, and put into words only when the artifact is written. Bodies are noted only where the operator asked.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Call, Outcome, Target } from './call.ts'
-import { type Mask, maskBody } from './redact.ts'
+import { createMask, type Mask, maskBody } from './redact.ts'
 
 /** Headers whose values are shown; of all others only the names are. */
 const SHOWN =
@@ -119,11 +119,15 @@ export class CallTrace {
   }
 
   /**
-   * Returns what makes the artifact as JSON text, without anything that `mask` knows. It holds on to this trace and
-   * to nothing else of the call, because it may wait for a while.
+   * Returns what makes the artifact as JSON text, without anything that `mask` knows and without the client's own key,
+   * which a provider may repeat. It holds on to this trace and to nothing else of the call, because it may wait for a
+   * while.
    */
   ended(outcome: Outcome, mask: Mask): () => string {
-    return () => this.#toJson(outcome, mask)
+    return () => {
+      const maskKey = createMask(credentials(this.#client.headers))
+      return this.#toJson(outcome, (text) => maskKey(mask(text)))
+    }
   }
 
   #toJson({ state, status, errorCode, latencyMs, ttftMs }: Outcome, mask: Mask): string {
@@ -157,6 +161,12 @@ const describe = ({ method, path, headers, bytes, body }: SeenRequest, mask: Mas
   bytes,
   ...(body !== null && { body: maskBody(body, mask) }),
 })
+
+/** What a client shows as its key, with and without the scheme before it. */
+const credentials = (headers: SeenRequest['headers']): string[] =>
+  headers
+    .filter(([name]) => name === 'authorization' || name === 'x-api-key')
+    .map(([, value]) => String(value).replace(/^\w+ +/, ''))
 
 const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
 

@@ -23,8 +23,10 @@ export type CallState = (typeof CALL_STATES)[number]
 /** How an attempt ended. `unknown`: its bytes may have left, and nobody can say whether they arrived. */
 export type AttemptOutcome = 'open' | 'answered' | 'failed' | 'timed_out' | 'aborted' | 'not_sent' | 'unknown'
 
-/** Token counts as the provider reported them; null is "not reported", 0 is a reported zero. */
+/** Token counts; null is "not reported", 0 is a reported zero. */
 export interface Tokens {
+  /** Whose counts they are: the provider's, or ours for a call that was left half-way. */
+  readonly source: 'reported' | 'estimated'
   /** All input tokens, cached ones included. */
   readonly input: number | null
   /** All output tokens, reasoning included. */
@@ -63,7 +65,11 @@ export interface Call {
   /** Name of the gateway key; null where none is configured. */
   readonly keyName: string | null
   readonly stream: boolean
+  readonly cache: CacheUse
 }
+
+/** Whether the answer came from the cache, was looked for there in vain, or was not looked for. */
+export type CacheUse = 'HIT' | 'MISS' | 'BYPASS'
 
 /** A candidate that was passed over, and why. */
 export interface Skipped {
@@ -111,6 +117,10 @@ export interface Reading {
   readonly done: boolean
   /** A reason for finishing was given: a stream that ends after this is complete. */
   readonly finished: boolean
+  /** That reason is none of the usual ones (the end, the length, a tool call), so the next try may go better. */
+  readonly unusual: boolean
+  /** What the model wrote here, thoughts and arguments of tool calls included: for an estimate. */
+  readonly text: string
   readonly model: string | null
   readonly tokens: Tokens | null
   /** The event carries usage and nothing else, so it may be withheld. */
@@ -122,6 +132,8 @@ export interface Reading {
 export const NO_READING: Reading = {
   done: false,
   finished: false,
+  unusual: false,
+  text: '',
   model: null,
   tokens: null,
   usageOnly: false,

@@ -17,6 +17,10 @@ function problems(text: string, environment: Record<string, string> = env): read
   return []
 }
 
+/** A route whose only target is openai/x, with the model's tier. */
+const ruled = (when: string, use: string): string =>
+  `${PROVIDER}models: { openai/x: { tier: cheap } }\nroutes:\n  auto:\n    rules: [ { ${when},\n      ${use} } ]\n    targets: [ { model: openai/x } ]\n`
+
 const ROWS: readonly [string, string, RegExp][] = [
   ['broken YAML', 'routes: [ 1, 2', /^w\.yaml:1:\d+ .+/],
   ['a setting that does not exist', 'server:\n  hots: x\n', /^w\.yaml:2:9 server\.hots: no such setting$/],
@@ -27,6 +31,27 @@ const ROWS: readonly [string, string, RegExp][] = [
     /^w\.yaml:2:15 server\.body_limit: expected a number and a unit, such as 20MiB$/,
   ],
   ['a duration in words', 'resilience:\n  idle: long\n', /^w\.yaml:2:9 resilience\.idle: .+ such as 5s$/],
+  [
+    'a request that may not take as long as its head',
+    'server: { headers_timeout: 20s, request_timeout: 15s }',
+    /^w\.yaml:1:50 server\.request_timeout: must not be shorter than headers_timeout/,
+  ],
+  ['no time for a head', 'server: { headers_timeout: 0s }', /headers_timeout: must be at least 100ms$/],
+  [
+    'answers that are kept for no time',
+    'cache: { ttl: 0s }',
+    /^w\.yaml:1:15 cache\.ttl: must be at least 1s$/,
+  ],
+  [
+    'a rate over a month',
+    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", rate: { requests: 9, per: 720h } } ]`,
+    /keys\.0\.rate\.per: must be between 1s and 24h$/,
+  ],
+  [
+    'a budget over a week',
+    `keys: [ { name: a, digest: "sha256:${'0'.repeat(64)}", budget: { usd: 9, per: week } } ]`,
+    /keys\.0\.budget\.per: /,
+  ],
   [
     'a key in the file',
     'providers:\n  x: { api: openai, base_url: https://x.example, key: sk-live }\n',
@@ -66,6 +91,36 @@ const ROWS: readonly [string, string, RegExp][] = [
     'weights that are all 0',
     `${PROVIDER}routes: { auto: { strategy: weighted, targets: [ { model: openai/x, weight: 0 } ] } }`,
     /routes\.auto\.targets: all weights are 0$/,
+  ],
+  [
+    'a rule for a tier that the route does not have',
+    ruled('when: { tools: true }', 'use: { tier: premium }'),
+    /^w\.yaml:6:20 routes\.auto\.rules\.0\.use\.tier: no target of the route has the tier "premium"$/,
+  ],
+  [
+    'a rule for a target that the route does not have',
+    ruled('when: { tools: true }', 'use: { target: openai/y }'),
+    /^w\.yaml:6:22 routes\.auto\.rules\.0\.use\.target: the route has no target "openai\/y"$/,
+  ],
+  [
+    'a rule for a tier and a target',
+    ruled('when: { tools: true }', 'use: { tier: cheap, target: openai/x }'),
+    /^w\.yaml:6:12 routes\.auto\.rules\.0\.use: name either a tier or a target$/,
+  ],
+  [
+    'a rule without a condition',
+    ruled('when: {}', 'use: { tier: cheap }'),
+    /^w\.yaml:5:22 routes\.auto\.rules\.0\.when: says no condition$/,
+  ],
+  [
+    'an effort that does not exist',
+    ruled('when: { effort: [high, utmost] }', 'use: { tier: cheap }'),
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.effort: expected a reasoning effort, such as high, or a list$/,
+  ],
+  [
+    'a condition that does not exist',
+    ruled('when: { tools: true, tokens: 5 }', 'use: { tier: cheap }'),
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.tokens: no such setting$/,
   ],
   [
     'a digest that is none',
@@ -109,6 +164,8 @@ test('an empty file is the defaults, units are taken, and the environment goes b
     host: '127.0.0.1',
     port: 4949,
     body_limit: 20 * 2 ** 20,
+    headers_timeout: 10_000,
+    request_timeout: 120_000,
     allowed_hosts: [],
   })
   assert.deepEqual(config.resilience, {
@@ -127,11 +184,17 @@ test('an empty file is the defaults, units are taken, and the environment goes b
     WAYBILL_KEY_DIGESTS: `ci:admin=sha256:${'a'.repeat(64)}`,
   }
   const other = parseConfig('server: { port: 1, body_limit: 1.5KiB }', 'w.yaml', { env: environment }).config
-  assert.deepEqual(other.server, { host: '::1', port: 5000, body_limit: 1536, allowed_hosts: ['a', 'b'] })
+  const { host, port, body_limit, allowed_hosts } = other.server
+  assert.deepEqual([host, port, body_limit, allowed_hosts], ['::1', 5000, 1536, ['a', 'b']])
   assert.deepEqual(
     [other.data, other.keys],
     ['/d', [{ name: 'ci', role: 'admin', digest: `sha256:${'a'.repeat(64)}` }]],
   )
+})
+
+test('a rule may name a tier that a target has from its model', () => {
+  const { config } = parseConfig(ruled('when: { effort: low }', 'use: { tier: cheap }'), 'w.yaml', { env })
+  assert.deepEqual(config.routes.auto!.rules, [{ when: { effort: 'low' }, use: { tier: 'cheap' } }])
 })
 
 test('the example configuration is valid', () => {

@@ -30,7 +30,8 @@ const quantity = (units: string[], example: string) =>
 
 const duration = quantity(['ms', 's', 'm', 'h'], '5s')
 const bytes = quantity(['B', 'KiB', 'MiB', 'GiB'], '20MiB')
-const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
+/** How a provider or a gateway key may be called. */
+export const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'expected sha256: and 64 hex digits')
 
 const provider = z.strictObject({
@@ -53,17 +54,70 @@ const price = z.strictObject({
   cache_write: z.number().nonnegative().optional(),
 })
 
+const tokens = z.int().positive()
+
 const model = z.strictObject({
   type: z.enum(['chat', 'embedding', 'image']).default('chat'),
+  tier: z.string().min(1).optional().describe('Price class, for every target that does not name its own.'),
+  context: tokens
+    .optional()
+    .describe('The longest input that it takes, tokens; no limit is assumed where none is given.'),
+  capabilities: z
+    .strictObject({ tools: z.boolean().optional(), images: z.boolean().optional() })
+    .default({})
+    .describe('What it can take; only `false` keeps a call away, what is not said is assumed.'),
   price: price.optional().describe('US dollars per million tokens, instead of the built-in table.'),
 })
 
-/** The strategies that a route may name; `routing/router.ts` holds one implementation for each. */
-export const STRATEGIES = ['priority', 'weighted', 'round-robin'] as const
+/** The strategies that a route may name; `routing/table.ts` holds one implementation for each. */
+export const STRATEGIES = [
+  'priority',
+  'weighted',
+  'round-robin',
+  'random',
+  'cheapest',
+  'fastest',
+  'least-busy',
+] as const
+
+const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+const rule = z.strictObject({
+  when: z
+    .strictObject({
+      input_tokens: z
+        .strictObject({ over: tokens.optional(), under: tokens.optional() })
+        .optional()
+        .describe('Estimated tokens of the messages and tools: more than `over`, fewer than `under`.'),
+      tools: z.boolean().optional().describe('The call offers tools; false: it offers none.'),
+      images: z.boolean().optional().describe('The call holds an image; false: it holds none.'),
+      effort: z
+        .union([effort, z.array(effort).min(1)], 'expected a reasoning effort, such as high, or a list')
+        .optional()
+        .describe('The reasoning effort that the call asks for, or several of them.'),
+    })
+    .describe('All of it must be so.'),
+  use: z
+    .strictObject({ tier: z.string().optional(), target: z.string().optional() })
+    .describe('A tier of the route, or one of its targets (provider/model): only these are tried.'),
+})
 
 const route = z.strictObject({
   strategy: z.enum(STRATEGIES).default('priority'),
   description: z.string().default(''),
+  sticky: z
+    .literal('session')
+    .optional()
+    .describe('The calls of a session stay with the target that served the first, as long as it is ready.'),
+  rules: z
+    .array(rule)
+    .default([])
+    .describe('The first whose condition holds narrows the targets; the strategy then orders these.'),
+  answer_model: z
+    .enum(['provider', 'requested'])
+    .default('provider')
+    .describe("requested: the answer's `model` is the id that was asked for."),
+  cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
   targets: z
     .array(
       z.strictObject({
@@ -115,7 +169,41 @@ const artifacts = z.strictObject({
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 
-const key = z.strictObject({ name, role: z.enum(['client', 'admin']).default('client'), digest })
+/** Timers hold no more than 24 days; nobody counts requests for longer than a day. */
+const ONE_DAY = 24 * UNITS.h!
+
+const key = z.strictObject({
+  name,
+  role: z.enum(['client', 'admin']).default('client'),
+  digest,
+  rate: z
+    .strictObject({
+      requests: z.int().min(1),
+      per: duration.refine((ms) => ms >= 1_000 && ms <= ONE_DAY, 'must be between 1s and 24h'),
+    })
+    .optional()
+    .describe('How many calls it may make in each window of this length; more are refused with 429.'),
+  budget: z
+    .strictObject({ usd: z.number().positive(), per: z.literal('month').default('month') })
+    .optional()
+    .describe(
+      'US dollars that its calls may cost in a calendar month (UTC); then they are refused with 429.',
+    ),
+})
+
+const cache = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe('Answer a request that was answered before from memory, for the same key and target.'),
+  ttl: duration
+    .refine((ms) => ms >= 1_000, 'must be at least 1s')
+    .prefault('1h')
+    .describe('How long an answer may be repeated.'),
+  max_bytes: bytes
+    .prefault('64MiB')
+    .describe('Memory for answers; one larger than a sixteenth of it is not kept.'),
+})
 
 const shape = z.strictObject({
   server: z
@@ -124,6 +212,13 @@ const shape = z.strictObject({
       port: z.int().min(0).max(65535).default(4949),
       body_limit: bytes.prefault('20MiB'),
       allowed_hosts: z.array(z.string()).default([]),
+      headers_timeout: duration
+        .refine((ms) => ms >= 100, 'must be at least 100ms')
+        .prefault('10s')
+        .describe('For a client to send the head of a request; a slower one is cut off with 408.'),
+      request_timeout: duration
+        .prefault('120s')
+        .describe('For a client to send a whole request, body included; not for its answer.'),
     })
     .prefault({}),
   data: z.string().default('./data').describe('Directory of the database; relative to this file.'),
@@ -137,6 +232,7 @@ const shape = z.strictObject({
   resilience: resilience.prefault({}),
   retention: retention.prefault({}),
   artifacts: artifacts.prefault({}),
+  cache: cache.prefault({}),
   keys: z.array(key).default([]),
 })
 
@@ -148,9 +244,11 @@ const schema = shape.superRefine((config, context) => {
     Object.keys(config.providers).some((p) => id.startsWith(`${p}/`) && id.length > p.length + 1)
   const providers = `known providers: ${Object.keys(config.providers).join(', ') || 'none'}`
 
+  if (config.server.request_timeout < config.server.headers_timeout)
+    complain(['server', 'request_timeout'], 'must not be shorter than headers_timeout, which is a part of it')
   for (const id of Object.keys(config.models))
     if (!known(id)) complain(['models', id], `must be provider/model; ${providers}`)
-  for (const [id, { targets }] of Object.entries(config.routes)) {
+  for (const [id, { targets, rules }] of Object.entries(config.routes)) {
     if (Object.hasOwn(config.providers, id.split('/')[0]!))
       complain(['routes', id], 'a route may not begin with the name of a provider')
     for (const [index, target] of targets.entries())
@@ -161,6 +259,17 @@ const schema = shape.superRefine((config, context) => {
         )
     if (targets.length > 0 && targets.every((target) => target.weight === 0))
       complain(['routes', id, 'targets'], 'all weights are 0')
+    const tiers = new Set(targets.map((target) => target.tier ?? config.models[target.model]?.tier))
+    for (const [index, { when, use }] of rules.entries()) {
+      const path = ['routes', id, 'rules', index]
+      if (Object.keys(when).length === 0) complain([...path, 'when'], 'says no condition')
+      if ((use.tier === undefined) === (use.target === undefined))
+        complain([...path, 'use'], 'name either a tier or a target')
+      else if (use.tier !== undefined && !tiers.has(use.tier))
+        complain([...path, 'use', 'tier'], `no target of the route has the tier "${use.tier}"`)
+      else if (use.target !== undefined && !targets.some((target) => target.model === use.target))
+        complain([...path, 'use', 'target'], `the route has no target "${use.target}"`)
+    }
   }
   const names = config.keys.map((key) => key.name)
   for (const [index, each] of names.entries())
@@ -171,7 +280,9 @@ const schema = shape.superRefine((config, context) => {
 export type Config = Readonly<z.output<typeof schema>>
 export type ProviderConfig = Config['providers'][string]
 export type KeyConfig = Config['keys'][number]
+export type ModelConfig = Config['models'][string]
 export type RouteConfig = Config['routes'][string]
+export type RuleConfig = RouteConfig['rules'][number]
 
 /** The configuration and, apart from it, each provider's key. */
 export interface Loaded {

@@ -14,6 +14,8 @@ const CODES = {
   request_timeout: [408, 'invalid_request_error'],
   body_too_large: [413, 'invalid_request_error'],
   unsupported_media_type: [415, 'invalid_request_error'],
+  rate_limited: [429, 'rate_limit_error'],
+  budget_exceeded: [429, 'insufficient_quota'],
   client_closed: [499, 'invalid_request_error'],
   internal: [500, 'server_error'],
   upstream_unreachable: [502, 'upstream_error'],
@@ -21,6 +23,7 @@ const CODES = {
   upstream_refused: [502, 'upstream_error'],
   upstream_error: [502, 'upstream_error'],
   log_unavailable: [503, 'server_error'],
+  no_target_available: [503, 'server_error'],
   upstream_timeout: [504, 'upstream_error'],
 } as const satisfies Record<string, readonly [number, string]>
 
@@ -37,17 +40,20 @@ export class GatewayError extends Error {
   readonly type: string
   /** The request field that is to blame, as in OpenAI's `error.param`. */
   readonly param: string | null
+  /** Seconds after which it is worth another try; null where nobody knows. */
+  readonly retryAfter: number | null
 
   constructor(
     code: ErrorCode,
     message: string,
-    options: { param?: string; status?: number; cause?: unknown } = {},
+    options: { param?: string; status?: number; retryAfter?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.code = code
     this.status = options.status ?? CODES[code][0]
     this.type = CODES[code][1]
     this.param = options.param ?? null
+    this.retryAfter = options.retryAfter ?? null
   }
 
   /** The one body that every route answers with. */

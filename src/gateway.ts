@@ -1,6 +1,7 @@
 // Joins the rooms into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
 import { Agent, type Dispatcher, interceptors } from 'undici'
+import { createResponseCache } from './cache/response-cache.ts'
 import { type Config, type Loaded, pricingOf } from './config.ts'
 import { artifact } from './endpoints/artifact.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
@@ -21,6 +22,7 @@ import { usageHistory } from './endpoints/usage-history.ts'
 import { usageLogs } from './endpoints/usage-logs.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
+import { createLimits } from './http/limits.ts'
 import { createHttpServer } from './http/server.ts'
 import { openai } from './providers/openai.ts'
 import type { Provider } from './providers/send.ts'
@@ -35,6 +37,8 @@ export interface GatewayOptions extends Loaded {
   readonly now?: () => number
   /** Uniform in [0, 1); Math.random by default. */
   readonly random?: () => number
+  /** Sees each exchange with a provider as its bytes go over the wire. */
+  readonly wire?: Dispatcher.DispatcherComposeInterceptor
   /** A failure of the gateway itself, with the request id that a client was told, if any. */
   readonly onInternalError?: (error: unknown, requestId: string | null) => void
 }
@@ -71,7 +75,7 @@ const DIALECTS = { openai }
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, secrets, now = Date.now, random = Math.random } = options
   const { onInternalError = () => {} } = options
-  const { host, port, allowed_hosts } = config.server
+  const { host, port, allowed_hosts, headers_timeout, request_timeout } = config.server
   if (config.keys.length === 0 && !isLoopback(host) && !options.replay)
     throw new Error(
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
@@ -83,12 +87,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const pricing = pricingOf(config)
   const store = await openStore({ directory, durability, pricing, retention, artifacts, now, onFailure })
   const router = createRouter(config, { now, random })
-  const dispatcher = createDispatcher(config)
+  const dispatcher = createDispatcher(config, options.wire)
   const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }
   const callHouse: CallHouse = {
     config,
     router,
     store,
+    cache: createResponseCache(config.cache, now),
+    limits: createLimits(config.keys, { spent: store.spending.spent, now }),
     providers: connect(config, secrets, dispatcher),
     mask: createMask(secrets.values()),
     now,
@@ -99,6 +105,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readHouse,
     callHouse,
     authenticate: createAuth(config.keys),
+    headersTimeout: headers_timeout,
+    requestTimeout: request_timeout,
     guard: createHostGuard([host, ...allowed_hosts]),
     now,
     onInternalError,
@@ -134,13 +142,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** Keep-alive connections to every provider; compressed answers are taken apart, because they have to be read. */
-function createDispatcher({ resilience }: Config): Dispatcher {
+function createDispatcher({ resilience }: Config, wire?: GatewayOptions['wire']): Dispatcher {
   const agent = new Agent({ connect: { timeout: resilience.connect }, keepAliveTimeout: 30_000 })
   const { emitWarning } = process
   process.emitWarning = () => {} // undici calls its decompression experimental on every start; we test what we use of it
   const decompress = interceptors.decompress({ skipErrorResponses: false })
   process.emitWarning = emitWarning
-  return agent.compose(decompress)
+  return wire ? agent.compose(wire, decompress) : agent.compose(decompress)
 }
 
 function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatcher): Map<string, Provider> {

@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { calcPrice } from '@pydantic/genai-prices'
 import fc from 'fast-check'
-import { createPricer } from './pricing.ts'
+import { createPricer, createQuote } from './pricing.ts'
 
-const price = createPricer({
+const pricing = {
   baseUrls: {
     openai: 'https://api.openai.com/v1',
     deepseek: 'https://api.deepseek.com',
     groq: 'http://127.0.0.1:1',
   },
   own: { 'openai/mine': { input: 2, output: 8, cached_input: 0.5 } },
-})
+}
+const price = createPricer(pricing)
 const tokens = (input: number | null, output: number | null, cached_input: number | null = null) => ({
   input,
   output,
@@ -70,4 +71,21 @@ test('what is not known, or contradicts itself, has no cost', () => {
     ['no-such-model', tokens(5, 5)],
   ] as const)
     assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
+})
+
+test('a quote is what three thousand tokens read and one thousand written cost, at this time of the day', () => {
+  let time = Date.UTC(2026, 10, 21, 12)
+  const quote = createQuote(pricing, () => time)
+  assert.ok(Math.abs(quote({ provider: 'openai', model: 'mine' })! - 0.014) < 1e-12)
+  assert.equal(quote({ provider: 'openai', model: 'no-such-model' }), null)
+  const listed = (): number =>
+    calcPrice({ input_tokens: 3_000, output_tokens: 1_000 }, 'deepseek-chat', {
+      providerId: 'deepseek',
+      timestamp: new Date(time),
+    })!.total_price
+  const atNoon = listed()
+  assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - atNoon) < 1e-12)
+  time += 6 * 3_600_000
+  assert.notEqual(listed(), atNoon, 'the table has another price in the evening')
+  assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - listed()) < 1e-12)
 })

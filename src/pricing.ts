@@ -32,7 +32,11 @@ export interface Cost {
 const UNKNOWN: Cost = { usd: null, price: null }
 
 /** The cost of an attempt that ended at `at` (ms since the epoch), for prices that change with the time. */
-export type Pricer = (target: Pick<Target, 'provider' | 'model'>, tokens: Tokens | null, at: number) => Cost
+export type Pricer = (
+  target: Pick<Target, 'provider' | 'model'>,
+  tokens: Omit<Tokens, 'source'> | null,
+  at: number,
+) => Cost
 
 /** What is remembered of a target: its entry in the price table, and its rates where they are always the same. */
 interface Entry {
@@ -79,6 +83,38 @@ export function createPricer(pricing: Pricing): Pricer {
       { input, output, cached: cached ?? 0, written: written ?? 0 },
       new Date(at),
     )
+  }
+}
+
+/** What a call of ordinary size costs at a target now, US dollars; null where its price is not known. */
+export type Quote = (target: Pick<Target, 'provider' | 'model'>) => number | null
+
+/** Three tokens read for each that is written, as in the field's comparisons of prices. */
+const ORDINARY: Tokens = {
+  source: 'estimated',
+  input: 3_000,
+  output: 1_000,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+}
+
+/** How long a quote holds, ms: prices that change with the time of day do so by the hour. */
+const QUOTE_HOLDS = 60_000
+
+/** For comparing targets before a call. `now` in ms since the epoch. Remembers one quote for each target. */
+export function createQuote(pricing: Pricing, now: () => number): Quote {
+  const price = createPricer(pricing)
+  const quotes = new Map<string, { readonly usd: number | null; readonly until: number }>()
+  return (target) => {
+    const id = targetId(target)
+    const time = now()
+    let quote = quotes.get(id)
+    if (quote === undefined || quote.until <= time) {
+      quote = { usd: price(target, ORDINARY, time).usd, until: time + QUOTE_HOLDS }
+      quotes.set(id, quote)
+    }
+    return quote.usd
   }
 }
 

@@ -12,6 +12,8 @@ import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
 export interface Setup {
   /** Provider name -> how it answers; `alpha` with a plain answer by default. */
   readonly providers?: Readonly<Record<string, Script>>
+  /** Further members of `server`, as YAML. */
+  readonly server?: string
   /** YAML that comes after server, data and providers. */
   readonly config?: string
   readonly options?: Partial<GatewayOptions>
@@ -50,12 +52,13 @@ export const temporaryDirectory = (t: TestContext): string => {
 export async function underTest(t: TestContext, setup: Setup = {}): Promise<UnderTest> {
   const {
     providers = { alpha: undefined },
+    server = '',
     config = AUTO,
     options = {},
     data = temporaryDirectory(t),
   } = setup
   const upstream: Record<string, StandIn> = {}
-  const lines = ['server: { port: 0 }', `data: ${data}`, 'providers:']
+  const lines = [`server: { port: 0, ${server} }`, `data: ${data}`, 'providers:']
   for (const [name, script] of Object.entries(providers)) {
     const standIn = await startStandIn(script)
     t.after(() => standIn.close())

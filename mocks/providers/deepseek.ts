@@ -1,11 +1,38 @@
-// DeepSeek: OpenAI's dialect, with and without `/v1` in the path.
-import { type Address, openAiDialect, type Provider } from '../provider.ts'
+// DeepSeek: OpenAI's dialect, with and without `/v1` in the path; thinks aloud, and always tells the usage.
+import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../openai-dialect.ts'
+import { bearer, type Provider } from '../provider.ts'
 
-const address = {
+const chat = openAiChat({
+  ...openAiAccent,
+  reasoning: 'reasoning_content',
+  streamUsage: 'finish',
+  usage: ({ input, output, cached, reasoning }) => ({
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: { cached_tokens: cached },
+    ...(reasoning > 0 && { completion_tokens_details: { reasoning_tokens: reasoning } }),
+    prompt_cache_hit_tokens: cached,
+    prompt_cache_miss_tokens: input - cached,
+  }),
+})
+
+/** The stand-in for DeepSeek. */
+export const deepseek = {
   name: 'deepseek',
   origin: 'https://api.deepseek.com',
   basePaths: ['/v1', ''],
-} satisfies Address
-
-/** The stand-in for DeepSeek. */
-export const deepseek = { ...address, handlers: openAiDialect(address) } satisfies Provider
+  endpoints: [chat, modelList],
+  credential: bearer,
+  refusal(kind, message) {
+    const { status, headers } = openAiRefusal(kind, message)
+    const type = status === 401 ? 'authentication_error' : 'invalid_request_error'
+    const code = status >= 500 ? 'server_error' : 'invalid_request_error'
+    return {
+      status,
+      headers,
+      body: { error: { message, type: status >= 500 ? code : type, param: null, code } },
+    }
+  },
+  unknownField: () => null,
+} satisfies Provider

@@ -1,5 +1,7 @@
-// `waybill config check`: every problem with its line, or what the configuration amounts to.
-import { loadConfig } from '../config.ts'
+// `waybill config check`: every problem with its line, or what the configuration amounts to, with what is allowed in
+// it but may surprise.
+import { type Config, loadConfig, pricingOf } from '../config.ts'
+import { createPricer } from '../pricing.ts'
 
 export interface ConfigCheckOptions {
   readonly config: string
@@ -11,7 +13,28 @@ export function configCheck({ config: file, env }: ConfigCheckOptions): void {
   const { config } = loadConfig(file, { env })
   const count = (things: object, one: string) =>
     `${Object.keys(things).length} ${one}${Object.keys(things).length === 1 ? '' : 's'}`
+  for (const warning of warnings(config)) process.stderr.write(`${file}: warning: ${warning}\n`)
   process.stdout.write(
     `${file}: ok, ${count(config.providers, 'provider')}, ${count(config.routes, 'route')}, ${count(config.keys, 'key')}\n`,
   )
+}
+
+/** A budget counts what calls cost, so a call without a price is outside of it. */
+function warnings(config: Config): string[] {
+  const limited = config.keys.filter(({ budget }) => budget).map(({ name }) => name)
+  if (limited.length === 0) return []
+  const price = createPricer(pricingOf(config))
+  const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
+  const priced = (id: string) => {
+    const slash = id.indexOf('/')
+    const target = { provider: id.slice(0, slash), model: id.slice(slash + 1) }
+    return price(target, one, Date.now()).usd !== null
+  }
+  const targets = Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model))
+  return [...new Set(targets)]
+    .filter((id) => !priced(id))
+    .map(
+      (id) =>
+        `no price is known for ${id}, so it does not count towards the budget of ${limited.join(', ')}; set models.${id}.price`,
+    )
 }

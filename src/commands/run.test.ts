@@ -72,6 +72,28 @@ test('a mistake is one line that says what to do, and exit code 2', (t) => {
   }
 })
 
+test('config check warns of a budget that some targets do not count towards', (t) => {
+  const file = join(temporaryDirectory(t), 'budget.yaml')
+  const keys = (limits: string) => `keys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}"${limits} } ]`
+  const config = (limits: string) => `
+providers: { a: { api: openai, base_url: "http://127.0.0.1:9/v1" } }
+models: { a/known: { price: { input: 1, output: 2 } } }
+routes: { auto: { targets: [ { model: a/known }, { model: a/unknown } ] } }
+${keys(limits)}`
+  writeFileSync(file, config(', rate: { requests: 60, per: 1m }, budget: { usd: 20 }'))
+  const { status, stdout, stderr } = waybill('config', 'check', '-c', file)
+  assert.equal(status, 0, stderr)
+  assert.match(stdout, /: ok, 1 provider, 1 route, 1 key\n$/)
+  assert.equal(
+    stderr,
+    `${file}: warning: no price is known for a/unknown, so it does not count towards the budget of ann; set models.a/unknown.price\n`,
+  )
+  writeFileSync(file, config(''))
+  assert.equal(waybill('config', 'check', '-c', file).stderr, '')
+  writeFileSync(file, config(', rate: { requests: 60, per: 25d }'))
+  assert.equal(waybill('config', 'check', '-c', file).status, 2)
+})
+
 test('routes shows where calls would go, as a table and as JSON', () => {
   const { status, stdout } = waybill('routes', '-c', EXAMPLE)
   assert.equal(status, 0)
@@ -79,8 +101,17 @@ test('routes shows where calls would go, as a table and as JSON', () => {
     stdout,
     /^auto {2}\(priority\)\n {2}openai\/gpt-5-mini +balanced +100 %\n {2}groq\/openai\/gpt-oss-120b +cheap +0 %\n/,
   )
+  const [, first, second] = /auto\/cheap {2}\(cheapest\)\n(.+)\n(.+)\n/.exec(stdout)!
+  const price = (row: string) => Number(/ \$(\d+\.\d\d) a million tokens$/.exec(row)![1])
+  assert.equal(/ 100 %/.test(first!), price(first!) <= price(second!), stdout)
+  assert.match(stdout, /\n\nauto\/code {2}\(least-busy, sticky: session\)\n( {2}\S+ +\w+ +33 %\n){3}/)
+  assert.match(
+    stdout,
+    /\n {2}rule 2: input_tokens over 60000 → openai\/gpt-5-mini\n {2}rule 3: tools → tier cheap\n/,
+  )
+  assert.match(stdout, /\n {2}as for a first call in plain text; it depends on session, shape, load\n$/)
   const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', EXAMPLE, '--json').stdout)
-  assert.equal(resolution.provider, 'groq')
+  assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })
 
 test('serve --replay answers without a key, prints a curl line that works, and ends with 0 on SIGTERM', async (t) => {

@@ -1,13 +1,13 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
-import { Command, CommanderError } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { ConfigError } from '../config.ts'
+import { ConfigError, name as nameSchema } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
-export async function run(args: readonly string[], env: Env): Promise<number> {
+/** Every command with its options; nothing runs yet. */
+export function commandLine(env: Env): Command {
   const program = new Command('waybill')
     .description('A local gateway for language models that keeps a record of where each call went.')
     .version(manifest.version)
@@ -34,6 +34,38 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     .action(async (model, options) => (await import('./routes.ts')).routes({ model, ...options, env }))
 
   program
+    .command('record')
+    .description('run the gateway against a live provider and keep redacted recordings; costs money')
+    .requiredOption('--provider <name>', 'the provider whose exchanges are recorded')
+    .option(...config)
+    .option('--out <dir>', 'where recordings are written', 'recordings')
+    .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
+    .option('--scenario <name>', 'name of what is recorded, instead of plain, tools or the status')
+    .option('--canary <text...>', 'texts planted in prompts, looked for in what is written')
+    .addHelpText('after', example('waybill record --provider openai --out recordings'))
+    .action(async (options) => (await import('./record.ts')).record({ ...options, env }))
+
+  const recordings = program.command('recordings').description('look after recordings; reaches nobody')
+  recordings
+    .command('list [dir]')
+    .description('what is there; without a directory, the recordings of the package')
+    .option('--json', 'print JSON instead of a table')
+    .addHelpText('after', example('waybill recordings list recordings --json'))
+    .action(async (dir, options) => (await import('./recordings.ts')).list({ dir, ...options }))
+  recordings
+    .command('verify [dir]')
+    .description('prove that they are in order and hold nothing of whoever made them; exit code 1 if not')
+    .option('--older-than <months>', 'warn of recordings older than this')
+    .addHelpText('after', example('waybill recordings verify recordings --older-than 12'))
+    .action(async (dir, options) => (await import('./recordings.ts')).verify({ dir, ...options }))
+  recordings
+    .command('import <files...>')
+    .description('turn vcrpy, Ruby VCR, go-vcr and HAR files into redacted recordings')
+    .requiredOption('--out <dir>', 'where recordings are written')
+    .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
+    .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
+
+  program
     .command('config')
     .description('look at the configuration')
     .command('check')
@@ -41,6 +73,40 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     .option(...config)
     .addHelpText('after', example('waybill config check --config waybill.yaml'))
     .action(async (options) => (await import('./config-check.ts')).configCheck({ ...options, env }))
+
+  program
+    .command('key')
+    .description('keys of the gateway')
+    .command('new')
+    .description(
+      'make a key, keep it in a file that you alone can read, and print its digest for the configuration',
+    )
+    .argument('<name>', 'what the records call it', keyName)
+    .addOption(new Option('--role <role>', 'what it may see').choices(['client', 'admin']).default('client'))
+    .option('--file <file>', 'where to keep it, instead of ~/.config/waybill/keys/NAME')
+    .option('--print', 'show the key as well; only on a terminal')
+    .addHelpText('after', example('waybill key new laptop'))
+    .action(async (name, options) =>
+      (await import('./key-new.ts')).keyNew({ name, ...options, env, out: process.stdout }),
+    )
+
+  program
+    .command('witness')
+    .description('stand in for the providers on a port of this machine, and keep a ledger of what arrives')
+    .option('-p, --port <number>', 'port to listen on; 0 takes a free one', portNumber, 4950)
+    .option(
+      '--control-port <number>',
+      'port of the ledger and of scripts; 0 takes a free one',
+      portNumber,
+      4951,
+    )
+    .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
+    .option('--recordings <dir>', 'recordings to answer from, instead of those that come along')
+    .addOption(new Option('--pace <pace>', 'how fast').choices(['recorded', 'none']).default('none'))
+    .option('--json', 'print addresses and keys as one line of JSON')
+    .option('--list', 'print the scenarios and end')
+    .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
+    .action(async (options) => (await import('./witness.ts')).witness(options))
 
   const line = program
     .command('statusline [options...]')
@@ -83,8 +149,13 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
 
   program.addHelpText('after', '\nExit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.')
 
+  return program
+}
+
+/** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
+export async function run(args: readonly string[], env: Env): Promise<number> {
   try {
-    await program.parseAsync(args, { from: 'user' })
+    await commandLine(env).parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -92,6 +163,18 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     for (const line of lines) process.stderr.write(`waybill: ${line}\n`)
     return error instanceof ConfigError || error instanceof GatewayError ? 2 : 1
   }
+}
+
+function keyName(text: string): string {
+  const { data, error } = nameSchema.safeParse(text)
+  if (data === undefined) throw new InvalidArgumentError(error!.issues[0]!.message)
+  return data
+}
+
+function portNumber(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('A port is 0 to 65535.')
+  return port
 }
 
 const example = (line: string): string => `\nExample:\n  $ ${line}`

@@ -1,13 +1,17 @@
 // Gives the client what came of a call, to the last byte: a stream, a whole answer, or what failed. Knows the
 // three cases and says how each goes into the record; writes nothing but the moment a stream begins.
 import type { ServerResponse } from 'node:http'
-import type { AttemptEnd, Call, Outcome, Route } from '../call.ts'
+import { Recorder } from '../cache/recorder.ts'
+import type { CachedAnswer } from '../cache/response-cache.ts'
+import type { AttemptEnd, Call, Outcome, Reading, Route } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { relayStream } from '../http/relay.ts'
 import { delivered, liveHeaders, replyError, replyRelayed } from '../http/reply.ts'
 import type { Sent } from '../providers/send.ts'
 import type { Failure, Streaming, Whole } from '../providers/verdict.ts'
 import { maskJson } from '../redact.ts'
+import { estimated, estimateTokens, Transcript, textOf } from '../token-estimate.ts'
+import { renameAnswer, renameEvent } from './answer-model.ts'
 import type { CallHouse } from './house.ts'
 
 export interface Answering {
@@ -15,6 +19,10 @@ export interface Answering {
   readonly route: Route
   readonly response: ServerResponse
   readonly house: CallHouse
+  /** The request's body. */
+  readonly request: Readonly<Record<string, unknown>>
+  /** What the cache knows the request by; null where its answer is not kept. */
+  readonly cacheName: string | null
   readonly streamOptions: { readonly include_usage?: boolean | null | undefined } | null
   /** Milliseconds since the call arrived. */
   readonly elapsed: () => number
@@ -39,16 +47,27 @@ async function answerStream(
   sent: Sent,
   answering: Answering,
 ): Promise<Answered> {
-  const { call, response, house, streamOptions, elapsed } = answering
+  const { call, response, house, request, cacheName, streamOptions, elapsed } = answering
+  const transcript = new Transcript()
+  const recorder = cacheName === null || status !== 200 ? null : new Recorder(house.cache.maxAnswer)
   response.writeHead(status, { ...headersOf(headers, sent, answering), 'cache-control': 'no-store' })
   const ttftMs = elapsed()
   house.store.write({ kind: 'streaming', id: call.id, ttftMs })
-  const { state, errorCode, model, tokens } = await relayStream(response, exchange, {
+  const relayed = await relayStream(response, exchange, {
     withholdUsage: streamOptions?.include_usage !== true,
     mask: house.mask,
+    rewrite: wantsRequestedModel(answering) ? renameEvent(call.requestedModel) : undefined,
     idle: house.config.resilience.idle,
     requestId: call.id,
+    onEvent(bytes, reading) {
+      transcript.add(reading.text)
+      recorder?.add(bytes, reading)
+    },
   })
+  const { state, errorCode, model } = relayed
+  let { tokens } = relayed
+  if (state === 'completed') keep(recorder?.parts() ?? null, headers, relayed, sent, answering)
+  else tokens ??= estimated(estimateTokens(textOf([request.messages, request.tools])), transcript.tokens)
   const outcome =
     state === 'completed'
       ? 'answered'
@@ -65,10 +84,13 @@ async function answerStream(
 
 async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Promise<Answered> {
   const { status, headers, body, reading } = answer
-  const { response, house, elapsed } = answering
+  const { call, response, house, elapsed } = answering
   const ttftMs = elapsed()
-  replyRelayed(response, status, body, headersOf(headers, sent, answering))
-  const { tokens, model } = reading!
+  const { tokens, model, finished, unusual } = reading!
+  const bytes = wantsRequestedModel(answering) ? renameAnswer(call.requestedModel)(body, reading!) : body
+  replyRelayed(response, status, bytes, headersOf(headers, sent, answering))
+  if (!call.stream && status === 200 && finished && !unusual)
+    keep([{ bytes, usageOnly: false }], headers, reading!, sent, answering)
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
   return (await delivered(response, house.config.resilience.idle))
     ? { outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs }, attempt }
@@ -76,6 +98,18 @@ async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Pro
         outcome: { state: 'aborted', status: 499, errorCode: 'client_closed', responseModel: model, ttftMs },
         attempt,
       }
+}
+
+/** Puts a complete answer into the cache, where it is to be kept. */
+function keep(
+  parts: CachedAnswer['parts'] | null,
+  headers: Failure['headers'],
+  { model, tokens }: Pick<Reading, 'model' | 'tokens'>,
+  { from }: Sent,
+  { cacheName, house }: Answering,
+): void {
+  if (cacheName === null || parts === null) return
+  house.cache.set(cacheName, from, { contentType: headers['content-type']!, parts, model, tokens })
 }
 
 /** A final error status of the provider. */
@@ -131,6 +165,9 @@ function relayError(
   replyError(response, wrapped, call.id, headers)
   return wrapped.code
 }
+
+const wantsRequestedModel = ({ route, house }: Answering): boolean =>
+  route.name !== null && house.config.routes[route.name]?.answer_model === 'requested'
 
 /** The head of the answer: it names the last target tried, whoever's words the body has. */
 const headersOf = (provider: Failure['headers'], { target, sent }: Sent, { call, route, house }: Answering) =>

@@ -1,14 +1,18 @@
 // POST /v1/chat/completions: the one endpoint that spends. From top to bottom: read, route, record, send, answer,
 // close the record. Once the record is open, whatever happens closes it.
+import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { CallTrace } from '../artifact.ts'
-import { type Call, type Outcome, timeOfId } from '../call.ts'
+import { type Call, type Outcome, type Route, type Target, timeOfId } from '../call.ts'
+import type { Config } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
 import { type SendOptions, type Sent, send } from '../providers/send.ts'
-import { createMask, type Mask } from '../redact.ts'
+import type { Mask } from '../redact.ts'
+import { ChatShape } from '../routing/shape.ts'
+import { answerCached } from './answer-cached.ts'
 import { type Answered, answerClient } from './answer-client.ts'
 import type { CallHouse } from './house.ts'
 
@@ -23,7 +27,7 @@ const schema = z.looseObject({
 export const chatCompletions = {
   path: '/v1/chat/completions',
   summary: 'live routing, streamed or not; the one endpoint that spends',
-  async handle({ request, caller, requestId }, response, house) {
+  async handle({ request, caller, requestId }, response, house): Promise<void> {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100
     const { config, router, store, mask, now } = house
@@ -32,35 +36,47 @@ export const chatCompletions = {
       if (!response.writableFinished) gone.abort()
     })
 
+    await house.limits(caller.name)
     const body = await readJson(request, config.server.body_limit)
     const { model, stream, stream_options: streamOptions = null } = validate(body)
-    const route = router.route(model)
-    if (!route) throw unknownModel(model)
+    const sessionId = sessionOf(request.headers, body.json)
+    const asker = { sessionId, keyName: caller.name, shape: new ChatShape(body.json) }
+    const routed = router.route(model, asker)
+    if (!routed) throw unknownModel(model)
+    const { route, progress } = routed
 
+    const asked = { text: body.text, stream: stream === true, streamOptions }
+    const asking = { ...asked, endpoint: chatCompletions.path, keyName: caller.name }
+    const cacheName = usesCache(request.headers, route, config) ? house.cache.name(asking) : null
+    const hit = cacheName === null ? undefined : house.cache.get(cacheName, route.candidates[0])
     const call: Call = {
       id: requestId,
       createdAt: timeOfId(requestId),
       endpoint: chatCompletions.path,
       requestedModel: model,
-      sessionId: sessionOf(request.headers, body.json),
+      sessionId,
       agentId: agentOf(request.headers),
       keyName: caller.name,
-      stream: stream === true,
+      stream: asked.stream,
+      cache: hit ? 'HIT' : cacheName === null ? 'BYPASS' : 'MISS',
     }
     const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, start)
     try {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
+      progress.over()
       throw new GatewayError('log_unavailable', 'The call was not made, because it could not be recorded.', {
         cause,
       })
     }
 
-    const asked = { text: body.text, stream: call.stream, streamOptions }
+    const answering = { call, route, response, house, request: body.json, cacheName, streamOptions, elapsed }
     let sent: Sent | null = null
     try {
-      sent = await send(asked, route, sendOptions(call, house, trace, gone.signal))
-      close(sent, await answerClient(sent, { call, route, response, house, streamOptions, elapsed }))
+      if (hit) return close(null, await answerCached(hit, answering))
+      sent = await send(asked, route, sendOptions(call, house, trace, gone.signal, onSend))
+      if (isAnswer(sent)) progress.answered(elapsed())
+      close(sent, await answerClient(sent, answering))
     } catch (thrown) {
       // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
       gone.abort()
@@ -68,12 +84,13 @@ export const chatCompletions = {
       throw thrown
     }
 
+    function onSend(target: Target): void {
+      progress.attempt(target, elapsed())
+    }
+
     function close(sent: Sent | null, { attempt, outcome }: Answered): void {
-      const last = {
-        ...(sent?.failed ?? attempt),
-        n: sent?.n ?? 1,
-        target: sent?.target ?? route!.candidates[0],
-      }
+      progress.over()
+      const target = sent?.target ?? route.candidates[0]
       const ended: Outcome = {
         ...masked(outcome, mask),
         responseModel: outcome.responseModel && mask(outcome.responseModel),
@@ -85,13 +102,23 @@ export const chatCompletions = {
         id: call.id,
         at: now(),
         sent: sent?.sent ?? 0,
-        ended: masked(last, mask),
+        target,
+        ended: hit ? null : masked({ ...(sent?.failed ?? attempt), n: sent?.n ?? 1, target }, mask),
         outcome: ended,
       })
-      store.keep(call.id, trace.weight, trace.ended(ended, withKey(mask, caller.key)))
+      store.keep(call.id, trace.weight, trace.ended(ended, mask))
     }
   },
 } satisfies CallEndpoint<CallHouse>
+
+/** A provider answered the call; what it refused says nothing about how quick it is. */
+const isAnswer = ({ answer }: Sent): boolean =>
+  answer.kind === 'stream' || (answer.kind === 'whole' && answer.reading !== null)
+
+/** Whether a request is looked for in the cache, and its answer kept there: the operator says so, and the client may decline. */
+const usesCache = (headers: IncomingHttpHeaders, { name }: Route, { cache, routes }: Config): boolean =>
+  ((name === null ? undefined : routes[name]?.cache) ?? cache.enabled) &&
+  !/\bno-store\b/i.test(headers['cache-control'] ?? '')
 
 /** What is recorded when the gateway itself fails: before its request left, and after. */
 const FAULT_AFTER: Answered = {
@@ -103,13 +130,6 @@ const FAULT_BEFORE: Answered = { ...FAULT_AFTER, attempt: { ...FAULT_AFTER.attem
 /** A provider may put anything into the code of an error, its key too. */
 const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>
   end.errorCode === null ? end : { ...end, errorCode: mask(end.errorCode) }
-
-/** A mask that knows the client's own key too. */
-function withKey(mask: Mask, key: string | null): Mask {
-  if (key === null) return mask
-  const maskKey = createMask([key])
-  return (text) => maskKey(mask(text))
-}
 
 function validate({ json }: JsonBody): z.output<typeof schema> {
   const parsed = schema.safeParse(json)
@@ -125,7 +145,13 @@ function unknownModel(model: string): GatewayError {
 }
 
 /** How this call is sent: its limits, and what is recorded and remembered on the way. */
-function sendOptions(call: Call, house: CallHouse, trace: CallTrace, gone: AbortSignal): SendOptions {
+function sendOptions(
+  call: Call,
+  house: CallHouse,
+  trace: CallTrace,
+  gone: AbortSignal,
+  onSend: SendOptions['onSend'],
+): SendOptions {
   const { config, router, store, providers, mask, now } = house
   const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
   return {
@@ -134,6 +160,7 @@ function sendOptions(call: Call, house: CallHouse, trace: CallTrace, gone: Abort
     retries,
     cooldown,
     gone,
+    onSend,
     onFailure: router.cool,
     trace: (...request) => trace.exchange(...request),
     async onAttempt({ n, target, fallbacks, sent, before }) {

@@ -1,5 +1,7 @@
 // What endpoints work with. The two houses differ in one thing: only a call endpoint can reach a provider.
+import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config.ts'
+import type { Limits } from '../http/limits.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
@@ -18,6 +20,9 @@ export interface CallHouse {
   readonly config: Config
   readonly router: Router
   readonly store: Store
+  readonly cache: ResponseCache
+  /** Throws when a key has made its calls for now, or spent its money for the month. */
+  readonly limits: Limits
   readonly providers: ReadonlyMap<string, Provider>
   /** Takes the providers' keys out of a text. */
   readonly mask: Mask

@@ -8,8 +8,6 @@ import { GatewayError } from '../errors.ts'
 export interface Caller {
   readonly name: string | null
   readonly role: 'client' | 'admin'
-  /** What the caller showed, so that it can be masked where a provider echoes it; null without keys. */
-  readonly key: string | null
 }
 
 /** Returns the check for the configured keys. It throws `invalid_api_key`. */
@@ -21,7 +19,7 @@ export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessag
   }))
 
   return (request) => {
-    if (digests.length === 0) return { name: null, role: 'admin', key: null }
+    if (digests.length === 0) return { name: null, role: 'admin' }
     const key = presented(request)
     if (!key) {
       throw new GatewayError(
@@ -33,7 +31,7 @@ export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessag
     let caller: Caller | null = null
     for (const known of digests) {
       // No early exit: how long this takes must not tell which key was nearly right.
-      if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role, key }
+      if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role }
     }
     if (!caller) throw new GatewayError('invalid_api_key', 'That API key is not known here.')
     return caller

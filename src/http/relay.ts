@@ -11,9 +11,13 @@ export interface RelayOptions {
   readonly withholdUsage: boolean
   /** Takes out what must not reach the client, should the provider repeat it in an error. */
   readonly mask: Mask
+  /** How an event is to be sent that is no error; as it came by default. */
+  readonly rewrite?: ((bytes: Buffer, reading: Reading) => Buffer) | undefined
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   readonly requestId: string
+  /** Hears of every event of the stream, also of one that is withheld. */
+  readonly onEvent: (bytes: Buffer, reading: Reading) => void
 }
 
 /** What the stream said, and how it ended. */
@@ -47,7 +51,7 @@ export async function relayStream(
 function pump(
   response: ServerResponse,
   stream: EventStream,
-  { withholdUsage, mask, idle, requestId }: RelayOptions,
+  { withholdUsage, mask, rewrite = asItCame, idle, requestId, onEvent }: RelayOptions,
 ): Promise<Relayed> {
   const { promise, resolve } = Promise.withResolvers<Relayed>()
   let model: string | null = null
@@ -78,8 +82,12 @@ function pump(
     event(bytes, reading) {
       if (over) return true // nothing follows the end mark
       note(reading)
+      const shown = reading.error
+        ? Buffer.from(maskBody(bytes.toString('utf8'), mask))
+        : rewrite(bytes, reading)
+      onEvent(shown, reading)
       if (reading.usageOnly && withholdUsage) return true
-      const room = response.write(reading.error ? maskBody(bytes.toString('utf8'), mask) : bytes)
+      const room = response.write(shown)
       if (reading.done) {
         response.end()
         settle(error ? 'failed' : 'completed', error && codeOf(error))
@@ -105,5 +113,7 @@ function pump(
   })
   return promise
 }
+
+const asItCame = (bytes: Buffer): Buffer => bytes
 
 const codeOf = (error: ProviderError): string => error.code ?? 'upstream_error'

@@ -62,7 +62,8 @@ export function replyError(
     response.destroy()
     return
   }
-  replyJson(response, error.status, error.body(requestId), headers)
+  const retry = error.retryAfter === null ? {} : { 'retry-after': String(error.retryAfter) }
+  replyJson(response, error.status, error.body(requestId), { ...retry, ...headers })
 }
 
 /** Headers of a provider's answer that mean something to its client. */
@@ -84,7 +85,7 @@ export function liveHeaders(
   headers['x-gateway-model'] = encodeHeader(target.model)
   headers['x-gateway-strategy'] = route.strategy
   headers['x-gateway-attempts'] = sent
-  headers['x-gateway-cache'] = 'BYPASS'
+  headers['x-gateway-cache'] = call.cache
   if (call.sessionId !== null) headers['x-gateway-session-id'] = encodeHeader(call.sessionId)
   return headers
 }

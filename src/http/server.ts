@@ -25,6 +25,9 @@ export interface ServerOptions<Read, Live> {
   readonly callHouse: Live
   /** Says who is calling; throws when that is nobody we know. */
   readonly authenticate: (request: IncomingMessage) => Caller
+  /** How long a client may take for the head of a request, and for the whole of it, ms. */
+  readonly headersTimeout: number
+  readonly requestTimeout: number
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void
   /** Milliseconds since the epoch. */
@@ -35,11 +38,12 @@ export interface ServerOptions<Read, Live> {
 
 type Handler = (admitted: Admitted, response: ServerResponse) => void | Promise<void>
 
-const ANYBODY: Caller = { name: null, role: 'client', key: null }
+const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
   const { reads, calls, readHouse, callHouse, authenticate, guard, now, onInternalError } = options
+  const { headersTimeout, requestTimeout } = options
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
   const admit = (open: boolean, handler: Handler) => async (request: Request, response: ServerResponse) => {
@@ -97,8 +101,16 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   }
 
   // Without the third argument polka handles the request to its end; its types do not know.
-  const server = createServer(app.handler as unknown as RequestListener)
-  server.keepAliveTimeout = 75_000
+  const server = createServer(
+    {
+      keepAliveTimeout: 75_000,
+      headersTimeout,
+      requestTimeout,
+      // Node looks for slow clients every so often, by itself only twice a minute.
+      connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
+    },
+    app.handler as unknown as RequestListener,
+  )
   server.on('clientError', answerBrokenRequest)
   return server
 }

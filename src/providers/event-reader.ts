@@ -42,8 +42,8 @@ export class EventReader {
 
   #read(bytes: Buffer, text: string): ReadEvent {
     this.#message = null
-    this.#parser.feed(text)
-    if (bytes.at(-1) === CR) this.#parser.reset({ consume: true }) // it waits for a LF that may not come
+    // After a CR the parser waits for the LF that may still come; the event is whole without it.
+    this.#parser.feed(bytes.at(-1) === CR ? `${text}\n` : text)
     const message = this.#message as EventSourceMessage | null
     return { bytes, data: message?.data ?? '', reading: message && this.#interpret(message) }
   }

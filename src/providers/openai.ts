@@ -56,22 +56,43 @@ export const openai = {
 } satisfies Dialect
 
 function read(json: Json): Reading {
-  const { choices, usage, model, error } = json
+  const { usage, model, error } = json
+  const choices = Array.isArray(json.choices) ? json.choices : null
   const reported = usage ?? member(json.x_groq, 'usage') // Groq puts it there where it was not asked for
   return {
     done: false,
-    finished: Array.isArray(choices) && choices.some((choice) => member(choice, 'finish_reason') != null),
+    finished: choices?.some((choice) => member(choice, 'finish_reason') != null) ?? false,
+    unusual: choices?.some((choice) => !USUAL.includes(member(choice, 'finish_reason'))) ?? false,
+    text: choices?.map((choice) => textOf(member(choice, 'delta'))).join('') ?? '',
     model: typeof model === 'string' ? model : null,
     tokens: isObject(reported) ? tokensOf(reported) : null,
-    usageOnly: Array.isArray(choices) && choices.length === 0 && isObject(usage),
+    usageOnly: choices?.length === 0 && isObject(usage),
     error: error == null ? null : errorOf(error),
   }
+}
+
+/** How an answer ends that is as good as any; an unfinished chunk has no reason at all. */
+const USUAL: unknown[] = ['stop', 'length', 'tool_calls', 'function_call', null, undefined]
+
+/** What a delta adds to the answer. DeepSeek and Groq name their thoughts differently. */
+function textOf(delta: unknown): string {
+  if (!isObject(delta)) return ''
+  const { content, reasoning_content: thought, reasoning, refusal, tool_calls: calls } = delta
+  const parts = [content, thought, reasoning, refusal]
+  if (Array.isArray(calls)) {
+    for (const call of calls) {
+      const made = member(call, 'function')
+      parts.push(member(made, 'name'), member(made, 'arguments'))
+    }
+  }
+  return parts.filter((part) => typeof part === 'string').join('')
 }
 
 /** OpenAI's `usage`; DeepSeek names its cached tokens `prompt_cache_hit_tokens`, OpenRouter those written `cache_write_tokens`. */
 function tokensOf(usage: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
   return {
+    source: 'reported',
     input: count(usage.prompt_tokens),
     output: count(usage.completion_tokens),
     cached_input: count(member(input, 'cached_tokens')) ?? count(usage.prompt_cache_hit_tokens),

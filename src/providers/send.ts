@@ -31,6 +31,8 @@ export interface SendOptions {
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace
   /** Called before each attempt but the first leaves. False forbids it: nothing more is tried. */
   onAttempt(next: NextAttempt): Promise<boolean>
+  /** A request is about to leave for the target. */
+  onSend(target: Target): void
   /** A target failed and is to be passed over for `ms`. */
   onFailure(target: Target, ms: number): void
 }
@@ -83,6 +85,7 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
       }
       n++
       tried = target
+      options.onSend(target)
       const { exchange, verdict } = await attempt(asked, target, options)
       const answer = judge(verdict, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') sent++

@@ -1,97 +1,238 @@
+// What comes before and after the strategy: needs, rules, cooldown, sessions, and the forecast.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { targetId } from '../call.ts'
-import { parseConfig } from '../config.ts'
-import { createRouter, type Router } from './router.ts'
+import { STRATEGIES } from '../config.ts'
+import type { Asked, Router } from './router.ts'
+import type { Shape } from './shape.ts'
+import { asked, pick, routerOf, TARGETS, target } from './under-test.ts'
 
-const TARGETS = [
-  { model: 'p/a', weight: 5 },
-  { model: 'p/b', weight: 3 },
-  { model: 'p/c', weight: 2 },
-  { model: 'p/never', weight: 0 },
-]
+const decision = (router: Router, call: Asked) => router.route('auto', call)!.route.decision
 
-/** A random number generator that can be repeated (mulberry32). */
-function seeded(seed: number): () => number {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0
-    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
+/** A call that its first candidate serves. */
+function serve(router: Router, call: Asked, by = 0): string {
+  const { route, progress } = router.route('auto', call)!
+  for (const each of route.candidates.slice(0, by + 1)) progress.attempt(each, 0)
+  progress.answered(1)
+  progress.over()
+  return targetId(route.candidates[by]!)
 }
 
-function routerOf(strategy: string, { seed = 1, now = (): number => 0 } = {}): Router {
-  const text = JSON.stringify({
-    providers: { p: { api: 'openai', base_url: 'http://127.0.0.1:1' } },
-    routes: { auto: { strategy, targets: TARGETS } },
-  })
-  return createRouter(parseConfig(text, 'test', { env: {} }).config, { now, random: seeded(seed) })
-}
-
-const pick = (router: Router): string => targetId(router.route('auto')!.candidates[0])
-
-test('weighted: over 20,000 picks each share is within 3 sigma of its weight, and resolve says the same (ROUTE-10, ROUTE-11)', () => {
-  const router = routerOf('weighted', { seed: 7 })
-  const n = 20_000
-  const counts = new Map<string, number>()
-  for (let i = 0; i < n; i++) {
-    const target = pick(router)
-    counts.set(target, (counts.get(target) ?? 0) + 1)
-  }
-  const chances = router.resolve('auto')!.candidates
-  for (const [index, { model, weight }] of TARGETS.entries()) {
-    const p = weight / 10
-    assert.equal(chances[index]!.probability, p)
-    const sigma = Math.sqrt(n * p * (1 - p))
-    assert.ok(
-      Math.abs((counts.get(model) ?? 0) - n * p) <= 3 * sigma,
-      `${model}: ${counts.get(model)} of ${n}`,
-    )
-  }
-})
-
-test('round-robin: the rotation is exact over 20,000 picks; priority always begins with the first (ROUTE-10)', () => {
-  const turning = routerOf('round-robin')
-  const fixed = routerOf('priority')
-  for (let i = 0; i < 20_000; i++) {
-    assert.equal(pick(turning), TARGETS[i % 4]!.model)
-    assert.equal(pick(fixed), 'p/a')
-  }
-})
-
-for (const strategy of ['priority', 'weighted', 'round-robin'])
-  test(`${strategy}: the candidates are a permutation, the same seed picks the same, what cools is never first while another is ready`, () => {
-    fc.assert(
-      fc.property(fc.integer(), fc.nat(20), fc.subarray(TARGETS), (seed, before, cold) => {
-        const [router, twin] = [routerOf(strategy, { seed }), routerOf(strategy, { seed })]
-        for (let i = 0; i < before; i++) assert.equal(pick(router), pick(twin))
-        for (const { model } of cold)
-          router.cool({ provider: 'p', model: model.slice(2), tier: null, weight: 1 }, 1_000)
-        const foretold = router.resolve('auto')!
-        const { candidates } = router.route('auto')!
-        assert.deepEqual(candidates.map(targetId).sort(), TARGETS.map(({ model }) => model).sort())
-        if (cold.length < TARGETS.length)
-          assert.ok(!cold.some(({ model }) => model === targetId(candidates[0])))
-        if (foretold.deterministic)
-          assert.equal(`${foretold.provider}/${foretold.resolved_model}`, targetId(candidates[0]))
-        const total = foretold.candidates.reduce((sum, { probability }) => sum + probability, 0)
-        assert.ok(Math.abs(total - 1) < 1e-9)
-      }),
-    )
-  })
-
-test('when all are cooling, the one whose time ends first is tried; afterwards it is ready again', () => {
+test('when all are cooling, the one whose time ends first is tried; afterwards it is ready again (ROUTE-09)', () => {
   let time = 0
   const router = routerOf('priority', { now: () => time })
   for (const [index, model] of ['a', 'b', 'c', 'never'].entries())
-    router.cool({ provider: 'p', model, tier: null, weight: 1 }, 4_000 - index * 1_000)
+    router.cool(target(model), 4_000 - index * 1_000)
   assert.equal(pick(router), 'p/never')
-  assert.equal(router.route('auto')!.decision.cause, 'all_cooling')
+  assert.equal(decision(router, asked()).cause, 'all_cooling')
   time = 1_001
   assert.deepEqual(
-    router.route('auto')!.candidates.map(({ model }) => model),
+    router.route('auto', asked())!.route.candidates.map(({ model }) => model),
     ['never', 'c', 'b', 'a'],
+  )
+})
+
+test('a clock that goes on between two looks loses no target', () => {
+  let time = 0
+  const router = routerOf('priority', { now: () => time++ })
+  for (const { model } of TARGETS) router.cool(target(model.slice(2)), 10)
+  for (let n = 0; n < 30; n++)
+    assert.equal(router.route('auto', asked())!.route.candidates.length, TARGETS.length)
+})
+
+test('sticky: a session stays with the target that served first, a fallback moves it, another key does not share it', () => {
+  const router = routerOf('round-robin', { route: { sticky: 'session' } })
+  const session = asked({}, 's')
+  assert.equal(serve(router, session), 'p/a')
+  assert.equal(serve(router, asked({}, 't')), 'p/b')
+  for (let n = 0; n < 2; n++) assert.equal(serve(router, session), 'p/a')
+  assert.deepEqual(decision(router, session), { cause: 'sticky', skipped: [] })
+  assert.equal(pick(router, asked({}, 's', 'other-key')), 'p/c', 'those that stay take no turn')
+  assert.equal(pick(router), 'p/never', 'nor does a call without a session stay')
+
+  assert.equal(serve(router, session, 1), 'p/b', 'a failed and was not cooled; b served')
+  assert.equal(pick(router, session), 'p/b')
+  router.cool(target('b'), 1_000)
+  const elsewhere = serve(router, session)
+  assert.notEqual(elsewhere, 'p/b')
+  assert.equal(pick(router, session), elsewhere)
+})
+
+test('sticky: of calls that begin together the first that is served decides; one that nobody served decides nothing', () => {
+  const router = routerOf('round-robin', { route: { sticky: 'session' } })
+  const session = asked({}, 's')
+  const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)
+  for (const { route, progress } of [one!, two!, three!]) progress.attempt(route.candidates[0], 0)
+  three!.progress.over()
+  two!.progress.answered(1)
+  one!.progress.answered(2)
+  assert.equal(pick(router, session), 'p/b')
+})
+
+test('sticky: ten thousand sessions are remembered, the least recent is forgotten', () => {
+  const router = routerOf('round-robin', { route: { sticky: 'session' } })
+  for (let n = 0; n <= 10_000; n++) serve(router, asked({}, `s${n}`))
+  assert.equal(decision(router, asked({}, 's0')).cause, 'round-robin')
+  assert.equal(decision(router, asked({}, 's10000')).cause, 'sticky')
+})
+
+const RULES = [
+  { when: { images: true }, use: { target: 'p/a' } },
+  { when: { tools: true, effort: ['high', 'xhigh'] }, use: { tier: 'premium' } },
+  { when: { input_tokens: { over: 1000, under: 5000 } }, use: { tier: 'balanced' } },
+  { when: { effort: 'low', tools: false }, use: { tier: 'cheap' } },
+]
+
+const BY_RULE: readonly [string, Partial<Shape>, string, string][] = [
+  ['nothing matches', { effort: 'medium' }, 'priority', 'p/a'],
+  ['the first match wins', { images: true, tools: true, effort: 'high' }, 'rule 1: images', 'p/a'],
+  [
+    'all conditions must hold',
+    { tools: true, effort: 'xhigh' },
+    'rule 2: tools, effort high or xhigh',
+    'p/a',
+  ],
+  ['one condition is not enough', { tools: true }, 'priority', 'p/a'],
+  [
+    'a length between two bounds',
+    { inputTokens: 1001 },
+    'rule 3: input_tokens over 1000, input_tokens under 5000',
+    'p/c',
+  ],
+  ['a bound is outside', { inputTokens: 1000 }, 'priority', 'p/a'],
+  ['so is the other', { inputTokens: 5000 }, 'priority', 'p/a'],
+  ['a tier, and no tools', { effort: 'low' }, 'rule 4: no tools, effort low', 'p/b'],
+]
+
+for (const [name, shape, cause, first] of BY_RULE)
+  test(`rules: ${name}: ${cause}`, () => {
+    const router = routerOf('priority', { route: { rules: RULES } })
+    assert.equal(decision(router, asked(shape)).cause, cause)
+    assert.equal(pick(router, asked(shape)), first)
+  })
+
+test('rules: what a rule leaves out is skipped and never a fallback; turns and sessions are kept apart for each choice', () => {
+  const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
+  const cheap = asked({ effort: 'low' }, 's')
+  const { route } = router.route('auto', cheap)!
+  assert.deepEqual(route.candidates.map(targetId), ['p/b', 'p/never'])
+  assert.deepEqual(route.decision.skipped, [
+    { target: 'p/a', reason: 'rule 4: no tools, effort low' },
+    { target: 'p/c', reason: 'rule 4: no tools, effort low' },
+  ])
+  assert.equal(pick(router), 'p/a')
+  assert.equal(serve(router, cheap), 'p/never')
+  assert.equal(serve(router, asked({}, 's')), 'p/b')
+  assert.equal(decision(router, cheap).cause, 'rule 4: no tools, effort low, sticky')
+  assert.deepEqual([pick(router, cheap), pick(router, asked({}, 's'))], ['p/never', 'p/b'])
+})
+
+const MODELS = {
+  'p/a': { capabilities: { tools: false }, context: 100 },
+  'p/b': { capabilities: { images: false }, tier: 'ignored, because the target has one' },
+  'p/never': { context: 50 },
+}
+
+test('capabilities: a call goes only to targets that have what it needs, the others are skipped with the reason (ROUTE-12)', () => {
+  const router = routerOf('priority', { models: MODELS })
+  const shape = { tools: true, images: true, inputTokens: 80 }
+  const { candidates, decision } = router.route('auto', asked(shape))!.route
+  assert.deepEqual(candidates.map(targetId), ['p/c'])
+  assert.deepEqual(decision, {
+    cause: 'priority',
+    skipped: [
+      { target: 'p/a', reason: 'no tools' },
+      { target: 'p/b', reason: 'no images' },
+      { target: 'p/never', reason: 'context of 50 tokens too short' },
+    ],
+  })
+  assert.equal(pick(router, asked({ inputTokens: 100 })), 'p/a', 'as long as the context is not too long')
+})
+
+test('capabilities: a rule that leaves no target able does not apply; without any able target the call is refused (ROUTE-12)', () => {
+  const rules = [
+    { when: { tools: true }, use: { target: 'p/a' } },
+    { when: { tools: true }, use: { tier: 'cheap' } },
+  ]
+  const router = routerOf('priority', { models: MODELS, route: { rules } })
+  assert.equal(decision(router, asked({ tools: true })).cause, 'rule 2: tools')
+  const nobody = routerOf('priority', { models: { ...MODELS, 'p/c': { context: 1 } } })
+  assert.throws(() => nobody.route('auto', asked({ images: true, tools: true, inputTokens: 200 })), {
+    code: 'no_target_available',
+    status: 503,
+    message:
+      'No target of "auto" has what this call needs (p/a: no tools; p/b: no images; p/c: context of 1 tokens too short; p/never: context of 50 tokens too short). Ask for a model that has it.',
+  })
+})
+
+test('a direct id is never rerouted and never refused, and has its model’s tier (ROUTE-02, ROUTE-12)', () => {
+  const router = routerOf('priority', { models: { 'p/a': { ...MODELS['p/a'], tier: 'mine' } } })
+  const { route } = router.route('p/a', asked({ tools: true, inputTokens: 10_000 }))!
+  assert.deepEqual([route.candidates, route.strategy], [[{ ...target('a'), tier: 'mine' }], 'direct'])
+  assert.equal(router.route('nobody/a', asked()), null)
+})
+
+test('a route without rules and limits looks at no call', () => {
+  const router = routerOf('priority')
+  const call = { ...asked(), shape: new Proxy({} as Shape, { get: () => assert.fail('the shape was read') }) }
+  assert.equal(pick(router, call), 'p/a')
+})
+
+test('resolve says what its forecast depends on, and why a target is passed over (ROUTE-11)', () => {
+  const of = (strategy: string, route: object, models = {}) =>
+    routerOf(strategy, { route, models }).resolve('auto')!
+  const facts = ({ deterministic, depends_on }: ReturnType<typeof of>) => [deterministic, depends_on]
+  assert.deepEqual(facts(of('priority', {})), [true, []])
+  assert.deepEqual(facts(of('weighted', {})), [false, []])
+  assert.deepEqual(facts(of('priority', { sticky: 'session' })), [false, ['session']])
+  assert.deepEqual(facts(of('priority', { rules: RULES })), [false, ['shape']])
+  assert.deepEqual(facts(of('priority', {}, MODELS)), [false, ['shape']])
+  assert.deepEqual(facts(of('fastest', {})), [false, ['load']])
+  const all = of('least-busy', { rules: RULES, sticky: 'session' })
+  assert.deepEqual(facts(all), [false, ['session', 'shape', 'load']])
+
+  const short = [{ when: { input_tokens: { under: 500 } }, use: { tier: 'cheap' } }]
+  const router = routerOf('round-robin', { route: { rules: short } })
+  router.cool(target('a'), 60_000)
+  assert.deepEqual(
+    router
+      .resolve('auto')!
+      .candidates.map(({ model, probability, state, reason }) => [model, probability, state, reason]),
+    [
+      ['a', 0, 'cooling', 'failed; passed over until 1970-01-01T00:01:00.000Z'],
+      ['b', 1, 'ready', null],
+      ['c', 0, 'ready', 'rule 1: input_tokens under 500'],
+      ['never', 0, 'ready', null],
+    ],
+  )
+  router.cool(target('b'), 60_000)
+  const { resolved_model, deterministic, tier } = router.resolve('auto')!
+  assert.deepEqual([resolved_model, deterministic, tier], ['never', false, 'cheap'])
+})
+
+test('whatever a call is like: nothing outside the table, nothing twice, and each target is a candidate or skipped (ROUTE-04)', () => {
+  const shapes = fc.record({
+    tools: fc.boolean(),
+    images: fc.boolean(),
+    effort: fc.constantFrom(null, 'low', 'high', 'xhigh', 'odd'),
+    inputTokens: fc.nat(6_000),
+  })
+  const call = fc.tuple(shapes, fc.constantFrom(null, 's', 't'), fc.nat(5))
+  fc.assert(
+    fc.property(fc.constantFrom(...STRATEGIES), fc.array(call), (strategy, calls) => {
+      const router = routerOf(strategy, { models: MODELS, route: { rules: RULES, sticky: 'session' } })
+      for (const [shape, session, fate] of calls) {
+        const { route, progress } = router.route('auto', asked(shape, session))!
+        const ids = route.candidates.map(targetId)
+        const skipped = route.decision.skipped.map((each) => each.target)
+        assert.deepEqual([...new Set([...ids, ...skipped])].sort(), TARGETS.map(({ model }) => model).sort())
+        assert.equal(new Set(ids).size, ids.length)
+        progress.attempt(route.candidates[0], 0)
+        if (fate > 1) progress.answered(fate)
+        else router.cool(route.candidates[0], fate)
+        if (fate < 5) progress.over()
+      }
+    }),
   )
 })

@@ -1,17 +1,15 @@
-// Logical id -> route with ordered candidates. Holds the little that routing remembers: whose turn it is and
-// which targets are cooling down. Knows no provider and no store; clock and chance are handed in.
-import { type Route, type Skipped, type Target, targetId } from '../call.ts'
-import type { Config, STRATEGIES } from '../config.ts'
-import { priority } from './strategies/priority.ts'
-import { roundRobin } from './strategies/round-robin.ts'
-import { weighted } from './strategies/weighted.ts'
-import type { Strategy } from './strategy.ts'
-
-const strategies: Record<(typeof STRATEGIES)[number], Strategy> = {
-  priority,
-  weighted,
-  'round-robin': roundRobin,
-}
+// Logical id -> route with ordered candidates: what the call needs leaves some targets, a rule leaves fewer, what
+// cools down goes to the end, and the strategy orders the rest. Knows no provider and no store; clock, chance and
+// memory are handed in.
+import { type Route, type Target, targetId } from '../call.ts'
+import { type Config, pricingOf } from '../config.ts'
+import { createQuote } from '../pricing.ts'
+import { choose, groupOf } from './choice.ts'
+import { Memory } from './memory.ts'
+import { follow, type Progress } from './progress.ts'
+import { PLAIN, type Shape } from './shape.ts'
+import type { Pick } from './strategy.ts'
+import { createTable } from './table.ts'
 
 /** Where a call would go now, contract "Resolve". */
 export interface Resolution {
@@ -33,76 +31,109 @@ export interface Resolution {
   }[]
 }
 
+/** What routing may ask about a call. The shape is read by routes with rules or limited models only. */
+export interface Asked {
+  readonly sessionId: string | null
+  /** Name of the gateway key; one key's sessions are not another's. */
+  readonly keyName: string | null
+  readonly shape: Shape
+}
+
+export interface Routed {
+  readonly route: Route
+  /** To be told what becomes of the call, and in any case that it is over. */
+  readonly progress: Progress
+}
+
 export interface Router {
-  /** Picks the way of a call and moves the router on; null for a model that nobody knows. */
-  route(model: string): Route | null
-  /** Says where a call would go and moves nothing; null for a model that nobody knows. */
+  /**
+   * Picks the way of a call and moves the router on; null for a model that nobody knows. Throws
+   * `no_target_available` when no target of the route has what the call needs.
+   */
+  route(model: string, asked: Asked): Routed | null
+  /** Says where a plain-text call without a session would go and moves nothing; null for a model that nobody knows. */
   resolve(model: string): Resolution | null
   /** A target failed: pass it over for `ms`. */
   cool(target: Target, ms: number): void
 }
 
 export interface RouterDeps {
+  /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Uniform in [0, 1). */
   readonly random: () => number
+  /** Of a router before this one, with another configuration; empty by default. */
+  readonly memory?: Memory
 }
 
-interface Entry {
-  readonly name: string | null
-  readonly strategyName: string
-  readonly strategy: Strategy
-  readonly targets: readonly Target[]
-}
+export function createRouter(config: Config, { now, random, memory = new Memory(now) }: RouterDeps): Router {
+  const find = createTable(config)
+  const open: Pick['open'] = (target) => memory.open(target)
+  const latency: Pick['latency'] = (target) => memory.latency(target)
+  const price: Pick['price'] = createQuote(pricingOf(config), now)
+  const pickOf = (group: string): Pick => ({ turn: memory.turn(group), random, open, latency, price })
 
-export function createRouter(config: Config, { now, random }: RouterDeps): Router {
-  const entries = new Map<string, Entry>()
-  for (const [name, { strategy, targets }] of Object.entries(config.routes)) {
-    const list = targets.map(({ model, tier = null, weight }) => parseTarget(config, model, tier, weight)!)
-    entries.set(name, { name, strategyName: strategy, strategy: strategies[strategy], targets: list })
-  }
-  const turns = new Map<string, number>()
-  const cooling = new Map<string, number>()
-
-  const find = (model: string): Entry | null => {
-    const entry = entries.get(model)
-    if (entry) return entry
-    const target = parseTarget(config, model, null, 1)
-    return target && { name: null, strategyName: 'direct', strategy: priority, targets: [target] }
-  }
-
-  /** Until when a target is passed over; 0 when it is ready. */
-  const coolingUntil = (target: Target): number => {
-    if (cooling.size === 0) return 0
-    const until = cooling.get(targetId(target)) ?? 0
-    return until > now() ? until : 0
+  /** Those that cool down come last, the one whose time ends first before the others. Asks the clock once each. */
+  const split = (targets: readonly Target[]): { ready: readonly Target[]; cold: readonly Target[] } => {
+    if (!memory.isAnyCooling) return { ready: targets, cold: [] }
+    const states = targets.map((target) => ({ target, until: memory.coolingUntil(target) }))
+    const cold = states.filter(({ until }) => until > 0).sort((a, b) => a.until - b.until)
+    return {
+      ready: states.flatMap(({ target, until }) => (until === 0 ? [target] : [])),
+      cold: cold.map(({ target }) => target),
+    }
   }
 
   return {
-    route(model) {
+    route(model, { sessionId, keyName, shape }) {
       const entry = find(model)
       if (!entry) return null
-      const { name, strategyName, strategy, targets } = entry
-      const turn = turns.get(model) ?? 0
-      if (name !== null) turns.set(model, turn + 1)
-      const { ready, cold } = split(targets, coolingUntil)
-      // Those that cool down come last, the one whose time ends first before the others.
-      const ordered = ready.length > 0 ? strategy.order(ready, { turn, random }) : []
-      const [first, ...rest] = [...ordered, ...cold]
-      const skipped: Skipped[] =
-        first && cold.includes(first) ? [] : cold.map((t) => ({ target: targetId(t), reason: 'cooling' }))
-      const cause = ready.length > 0 ? strategyName : 'all_cooling'
-      return { name, strategy: strategyName, candidates: [first!, ...rest], decision: { cause, skipped } }
+      const { name, strategyName, strategy } = entry
+      const { targets, rule, skipped } = choose(entry, shape)
+      const { ready, cold } = split(targets)
+      const group = groupOf(entry, targets)
+      const ordered = ready.length > 0 ? strategy.order(ready, pickOf(group)) : []
+
+      // Control characters are in no session id and in no name of a key, so the parts cannot run into each other.
+      const key = entry.sticky && sessionId !== null ? `${keyName ?? ''}\n${sessionId}\n${group}` : null
+      const home = key === null ? undefined : memory.home(key)
+      const stays = home !== undefined && ordered.find((target) => targetId(target) === home)
+      const [first, ...rest] = stays
+        ? [stays, ...ordered.filter((target) => target !== stays), ...cold]
+        : [...ordered, ...cold]
+      if (name !== null && !stays) memory.turned(group)
+
+      const causes = [rule, ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : null]
+      const cause = causes.filter((each) => each !== null).join(', ') || strategyName
+      const passedOver =
+        ready.length === 0 ? [] : cold.map((t) => ({ target: targetId(t), reason: 'cooling' }))
+      return {
+        route: {
+          name,
+          strategy: strategyName,
+          candidates: [first!, ...rest],
+          decision: { cause, skipped: [...skipped, ...passedOver] },
+        },
+        progress: follow(memory, first!, key),
+      }
     },
 
     resolve(model) {
       const entry = find(model)
       if (!entry) return null
-      const { name, strategyName, strategy, targets } = entry
-      const turn = turns.get(model) ?? 0
-      const { ready, cold } = split(targets, coolingUntil)
+      const { name, strategyName, strategy, sticky, readsShape } = entry
+      const { targets, skipped } = choose(entry, PLAIN)
+      const { ready, cold } = split(targets)
       const alive = ready.length > 0 ? ready : cold.slice(0, 1)
-      const chances = ready.length > 0 ? strategy.probabilities(ready, turn) : [1]
+      const isOpen = alive.length > 1
+      const pick = pickOf(groupOf(entry, targets))
+      const chances = strategy.probabilities?.(alive, pick) ?? certain(alive, strategy.order(alive, pick)[0]!)
       const likeliest = alive[chances.indexOf(Math.max(...chances))]!
+      const depends_on: Resolution['depends_on'] = [
+        ...(sticky && isOpen ? (['session'] as const) : []),
+        ...(readsShape ? (['shape'] as const) : []),
+        ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
+      ]
       return {
         model,
         route: name,
@@ -110,48 +141,28 @@ export function createRouter(config: Config, { now, random }: RouterDeps): Route
         tier: likeliest.tier,
         provider: likeliest.provider,
         resolved_model: likeliest.model,
-        deterministic: strategy.deterministic || alive.length === 1,
-        depends_on: [],
-        candidates: targets.map((target) => {
-          const until = coolingUntil(target)
+        deterministic: depends_on.length === 0 && !(strategy.probabilities && isOpen),
+        depends_on,
+        candidates: entry.targets.map((target) => {
+          const until = memory.coolingUntil(target)
+          const passedOver = skipped.find((each) => each.target === targetId(target))
           return {
             provider: target.provider,
             model: target.model,
             tier: target.tier,
             probability: chances[alive.indexOf(target)] ?? 0,
             state: until ? 'cooling' : 'ready',
-            reason: until ? `failed; passed over until ${new Date(until).toISOString()}` : null,
+            reason: until
+              ? `failed; passed over until ${new Date(until).toISOString()}`
+              : (passedOver?.reason ?? null),
           }
         }),
       }
     },
 
-    cool(target, ms) {
-      const time = now()
-      // Direct ids are the clients' to choose, so what is over is not kept.
-      for (const [id, until] of cooling) if (until <= time) cooling.delete(id)
-      if (time + ms > coolingUntil(target)) cooling.set(targetId(target), time + ms)
-    },
+    cool: (target, ms) => memory.cool(target, ms),
   }
 }
 
-function split(
-  targets: readonly Target[],
-  coolingUntil: (target: Target) => number,
-): { ready: Target[]; cold: Target[] } {
-  const ready = targets.filter((target) => coolingUntil(target) === 0)
-  const cold = targets
-    .filter((target) => coolingUntil(target) > 0)
-    .sort((a, b) => coolingUntil(a) - coolingUntil(b))
-  return { ready, cold }
-}
-
-/** `provider/model` with a provider that is configured; the model may hold further slashes. */
-function parseTarget(config: Config, id: string, tier: string | null, weight: number): Target | null {
-  const slash = id.indexOf('/')
-  const provider = id.slice(0, slash)
-  const model = id.slice(slash + 1)
-  return slash > 0 && model && Object.hasOwn(config.providers, provider)
-    ? { provider, model, tier, weight }
-    : null
-}
+const certain = (targets: readonly Target[], first: Target): number[] =>
+  targets.map((target) => (target === first ? 1 : 0))

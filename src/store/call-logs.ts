@@ -134,6 +134,7 @@ const tokensOf = (row: Row) => ({
   cached_input: row.tokens_cached_input,
   cache_write: row.tokens_cache_write,
   reasoning: row.tokens_reasoning,
+  source: row.tokens_source,
 })
 
 const toRecord = (row: Row): CallRecord => ({
@@ -162,7 +163,7 @@ const toRecord = (row: Row): CallRecord => ({
   fallbacks: row.fallbacks,
   latency_ms: row.latency_ms,
   ttft_ms: row.ttft_ms,
-  tokens: { ...tokensOf(row), source: row.tokens_source },
+  tokens: tokensOf(row),
   cost_usd: row.cost_usd,
   price: json(row.price),
   cache: row.cache,

@@ -3,7 +3,7 @@
 import type { Database } from 'better-sqlite3'
 import { rebuildRollUps } from './roll-ups.ts'
 
-/** The columns of the sums in step 2. */
+/** The columns of the sums in step 3. */
 const AMOUNTS = [
   'tokens_input',
   'tokens_output',
@@ -15,7 +15,7 @@ const AMOUNTS = [
 const SUMS = ['calls', 'failed', 'fell_back', ...AMOUNTS, ...AMOUNTS.map((name) => `${name}_known`)]
 const real = (names: readonly string[]): string => names.map((name) => `${name} REAL NOT NULL`).join(', ')
 
-const STEPS: readonly string[] = [
+export const STEPS: readonly string[] = [
   // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
   // time, so both tables grow at their end; the partial index holds only the calls that are open now.
   // A price is a JSON snapshot that many calls share; it is never changed, only followed by another.
@@ -81,7 +81,26 @@ const STEPS: readonly string[] = [
     PRIMARY KEY (call_id, n)
   ) WITHOUT ROWID, STRICT;
   `,
-  // 2: what closed calls add up to, per hour and series of like calls, and per session and key; '' is no key. How
+
+  // 2: what each key has spent in each month (UTC, `2026-11`), kept apart from the calls, which retention drops: a
+  // budget must not grow because rows went. And whether an attempt's tokens are the provider's or our estimate.
+  `
+  CREATE TABLE key_spending (
+    key_name TEXT NOT NULL,
+    month TEXT NOT NULL,
+    usd REAL NOT NULL,
+    PRIMARY KEY (key_name, month)
+  ) WITHOUT ROWID, STRICT;
+  INSERT INTO key_spending
+    SELECT key_name, strftime('%Y-%m', created_at / 1000, 'unixepoch') AS month, sum(cost_usd) FROM call_logs
+    WHERE key_name IS NOT NULL AND cost_usd > 0 GROUP BY key_name, month;
+
+  ALTER TABLE call_attempts ADD COLUMN tokens_source TEXT;
+  UPDATE call_attempts SET tokens_source = 'reported' WHERE coalesce(tokens_input, tokens_output,
+    tokens_cached_input, tokens_cache_write, tokens_reasoning) IS NOT NULL;
+  `,
+
+  // 3: what closed calls add up to, per hour and series of like calls, and per session and key; '' is no key. How
   // many completed calls of an hour were in each step of latency. The newest artifacts.
   // The sums are floating point, so that no count that a provider reports can overflow them.
   `

@@ -34,7 +34,14 @@ async function make(store: Store, count: number, at: (call: number) => number): 
 async function one(store: Store, number: number, at: number): Promise<string> {
   const { call, route } = routed(number, at)
   await store.write({ kind: 'open', call, route })
-  const tokens = { input: 1000 + number, output: 20, cached_input: null, cache_write: null, reasoning: null }
+  const tokens = {
+    source: 'reported' as const,
+    input: 1000 + number,
+    output: 20,
+    cached_input: null,
+    cache_write: null,
+    reasoning: null,
+  }
   const failed = number % 17 === 0
   const [target] = route.candidates
   await store.write({
@@ -42,6 +49,7 @@ async function one(store: Store, number: number, at: number): Promise<string> {
     id: call.id,
     at: at + 100,
     sent: 1,
+    target,
     ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens },
     outcome: {
       state: failed ? 'failed' : 'completed',
@@ -69,6 +77,7 @@ function routed(number: number, at: number): { call: Call; route: Route } {
       agentId: null,
       keyName: number % 2 === 0 ? 'laptop' : null,
       stream: false,
+      cache: 'BYPASS',
     },
     route: {
       name: 'auto',

@@ -1,12 +1,14 @@
 // The store as the gateway sees it: write what happens to a call, read what happened to calls.
-// Writes go to a thread of their own, and so do reads.
+// Writes go to a thread of their own, and so do reads, but for one that a call waits for.
 import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import type { Pricing } from '../pricing.ts'
 import type { ArtifactLimits } from './artifacts.ts'
 import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
 import { WriteQueue } from './queue.ts'
 import { type Reads, startReader } from './reads.ts'
 import type { RetentionLimits } from './retention.ts'
+import { openSpending, type Spending } from './spending.ts'
 import { startThread } from './thread.ts'
 import { type MakeArtifact, WaitingArtifacts } from './waiting-artifacts.ts'
 import type { WriterData, WriterRequest } from './writer.ts'
@@ -22,6 +24,8 @@ export interface Store {
   keep(callId: string, weight: number, make: MakeArtifact): void
   /** What was written. */
   readonly calls: Reads
+  /** What the keys have spent. */
+  readonly spending: Spending
   /** Why the store cannot be written to right now; null when it can. */
   readonly failure: string | null
   /** Waits for the end of open calls and commits it, for at most `graceMs`; then gives the directory free. */
@@ -83,6 +87,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
   const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
+  const spent = new Database(file, { readonly: true, fileMustExist: true })
   let open = 0
 
   return {
@@ -113,6 +118,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         return kept ?? (json !== null && (await reader.reads.find(id, keyName)) ? json : null)
       },
     },
+    spending: openSpending(spent),
     get failure() {
       return damage ?? queue.failure
     },
@@ -123,6 +129,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       while (open > 0 && Date.now() < deadline) await sleep(5)
       await queue.drain(Math.max(1, deadline - Date.now()))
       await waiting.drain()
+      spent.close()
       await reader.stop() // first, because the last connection to close takes the write-ahead log with it
       await writer.stop()
       release()

@@ -4,6 +4,7 @@ import type { Database } from 'better-sqlite3'
 import type { AttemptEnd, Call, Outcome, Route, Target, Tokens } from '../call.ts'
 import type { Pricer } from '../pricing.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
+import { prepareSpending } from './spending.ts'
 
 /** An attempt's end, with whose it was. */
 export interface EndedAttempt extends AttemptEnd {
@@ -12,10 +13,10 @@ export interface EndedAttempt extends AttemptEnd {
 }
 
 /**
- * - `open`: the call is routed and its first attempt is about to leave.
+ * - `open`: the call is routed, and its first attempt is about to leave unless the cache has the answer.
  * - `next`: an attempt failed and another is about to leave.
  * - `streaming`: the answer's head went to the client.
- * - `close`: the call is over.
+ * - `close`: the call is over; `ended` is its last attempt, null where none was made.
  */
 export type Write =
   | { readonly kind: 'open'; readonly call: Call; readonly route: Route }
@@ -34,12 +35,15 @@ export type Write =
       readonly kind: 'close'
       readonly id: string
       readonly at: number
-      readonly ended: EndedAttempt
+      readonly ended: EndedAttempt | null
+      /** Whose price applies. */
+      readonly target: Pick<Target, 'provider' | 'model'>
       readonly outcome: Outcome
       readonly sent: number
     }
 
-const NO_TOKENS: Tokens = {
+const NO_TOKENS: { readonly [count in keyof Tokens]: null } = {
+  source: null,
   input: null,
   output: null,
   cached_input: null,
@@ -55,13 +59,13 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
       attempts, fallbacks, cache)
     VALUES (@id, @createdAt, 'routed', @endpoint, @requestedModel, @provider, @model,
       @provider, @model, @route, @strategy, @tier, @decision, @sessionId, @agentId, @keyName, @stream,
-      1, 0, 'BYPASS')`)
+      @attempts, 0, @cache)`)
   const openAttempt = db.prepare(`
     INSERT INTO call_attempts (call_id, n, provider, model, started_at, outcome)
     VALUES (?, ?, ?, ?, ?, 'open')`)
   const closeAttempt = db.prepare(`
     UPDATE call_attempts SET ended_at = ?, status = ?, outcome = ?, error_code = ?, tokens_input = ?, tokens_output = ?,
-      tokens_cached_input = ?, tokens_cache_write = ?, tokens_reasoning = ?, cost_usd = ?
+      tokens_cached_input = ?, tokens_cache_write = ?, tokens_reasoning = ?, tokens_source = ?, cost_usd = ?
     WHERE call_id = ? AND n = ?`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
@@ -71,8 +75,9 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
       response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @sent,
       tokens_input = @input, tokens_output = @output, tokens_cached_input = @cached_input,
       tokens_cache_write = @cache_write, tokens_reasoning = @reasoning, tokens_source = @source,
-      cost_usd = @cost, price_id = @priceId
+      cost_usd = @cost, price_id = @priceId, saved_usd = @saved
     WHERE id = @id AND completed_at IS NULL RETURNING ${CLOSED_CALL}`)
+  const spend = prepareSpending(db)
 
   const findPrice = db.prepare<[string], number>('SELECT id FROM prices WHERE snapshot = ?').pluck()
   const addPrice = db
@@ -94,10 +99,12 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
       t.cached_input,
       t.cache_write,
       t.reasoning,
+      t.source,
       cost.usd,
       id,
       n,
     )
+    if (cost.usd !== null) spend(id, cost.usd)
     return cost
   }
 
@@ -109,6 +116,7 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
         const decision = JSON.stringify(route.decision)
         openCall.run({
           ...call,
+          attempts: call.cache === 'HIT' ? 0 : 1,
           stream: call.stream ? 1 : 0,
           provider,
           model,
@@ -117,7 +125,7 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
           strategy: route.strategy,
           decision,
         })
-        openAttempt.run(call.id, 1, provider, model, call.createdAt)
+        if (call.cache !== 'HIT') openAttempt.run(call.id, 1, provider, model, call.createdAt)
         return
       }
       case 'next': {
@@ -131,18 +139,18 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
         streaming.run(write.ttftMs, write.id)
         return
       case 'close': {
-        const { id, at, ended, outcome, sent } = write
-        const cost = end(id, at, ended)
+        const { id, at, ended, target, outcome, sent } = write
+        const cost = ended ? end(id, at, ended) : price(target, outcome.tokens, at)
         // Earlier attempts that were refused cost nothing; where one may have cost something, outcome.tokens is null.
-        const summed = outcome.tokens !== null
+        const summed = outcome.tokens !== null ? cost.usd : null
         const closed = closeCall.get({
           id,
           at,
           sent,
           ...outcome,
           ...(outcome.tokens ?? NO_TOKENS),
-          source: summed ? 'reported' : null,
-          cost: summed ? cost.usd : null,
+          cost: ended ? summed : 0,
+          saved: ended ? null : summed,
           priceId: cost.price && priceId(JSON.stringify(cost.price)),
         })
         if (closed) rollUps.count(closed)

@@ -2,7 +2,6 @@
 import type { Strategy } from '../strategy.ts'
 
 export const weighted = {
-  deterministic: false,
   order(targets, { random }) {
     const left = [...targets]
     const ordered = []

@@ -1,0 +1,51 @@
+// Text becomes text of the same shape that says nothing: x for every letter, 1 for every digit. Each character keeps
+// its length in UTF-8, so that every byte offset into the text stays true. Blanking twice changes nothing.
+
+/**
+ * Blanks a text. White space and ASCII punctuation stay, so JSON inside a text stays JSON as far as it is made of
+ * those. Characters beyond ASCII become × (2 bytes), ✕ (3) or 𝐱 (4), whatever they are.
+ */
+export const blank = (text: string): string =>
+  text
+    .replace(/[a-z]/g, 'x')
+    .replace(/[A-Z]/g, 'X')
+    .replace(/[0-9]/g, '1')
+    .replace(/[\u0080-\u07ff]/g, '×')
+    .replace(/[\u0800-\ud7ff\ue000-\uffff]/g, '✕')
+    // Both halves alone, too: a stream may part them, and they must still meet.
+    .replace(/[\ud800-\udbff]/g, '\ud835')
+    .replace(/[\udc00-\udfff]/g, '\udc31')
+
+/** What makes a text JSON beyond punctuation: escapes, the three literals where a value may stand, exponents. */
+const JSON_PARTS =
+  /(\\u[\da-fA-F]{4}|\\["\\/bfnrt]|(?<=(?:^|[:,[])\s*)(?:true|false|null)(?=\s*(?:$|[,}\]]))|(?<=\d)[eE](?=[+-]?\d))/
+
+/** The same for a text that is JSON, or a piece of it: it stays as valid as it was. A boolean becomes true. */
+export const blankJsonText = (text: string): string =>
+  text
+    .split(JSON_PARTS)
+    .map((piece, i) => {
+      if (i % 2 === 0) return blank(piece)
+      if (piece === 'false') return 'true '
+      return piece.startsWith('\\u') ? '\\u00d7' : piece
+    })
+    .join('')
+
+/**
+ * Blanks what stands between the quotes of a JSON string, escapes included: they keep their form and length.
+ * `change` must keep the number of code units and their length in UTF-8, as the two functions above do.
+ */
+export function blankInString(inner: string, change: (text: string) => string): string {
+  if (!inner.includes('\\')) return change(inner)
+  const written = inner.match(/\\u[\da-fA-F]{4}|\\[^u]|[^\\]/g) ?? []
+  const changed = change(written.map((unit) => (unit.length === 1 ? unit : decoded(unit))).join(''))
+  return written
+    .map((unit, i) => {
+      const now = changed[i]!
+      if (unit.length === 1 || now === decoded(unit)) return unit.length === 1 ? now : unit
+      return `\\u${now.charCodeAt(0).toString(16).padStart(4, '0')}`
+    })
+    .join('')
+}
+
+const decoded = (unit: string): string => JSON.parse(`"${unit}"`)

@@ -1,0 +1,117 @@
+// How a request that was let pass is answered: as a script says, by a recording, or by a scenario, in this order.
+// Pure but for the script's turn, which is handed in.
+import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
+import type { createMatcher, Miss } from './match.ts'
+import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
+import { answerFrom, type Pace } from './replay.ts'
+import { refuse } from './scenario.ts'
+import { findScenario } from './scenarios.ts'
+import type { ParsedAnswer } from './script.ts'
+
+/** What is known of a request when its answer is chosen. */
+export interface Asked {
+  readonly provider: Provider
+  readonly endpoint: Endpoint | null
+  readonly method: string
+  readonly path: string
+  readonly wants: Wants
+  readonly scenario: string
+  /** Without the query: a key may stand in it. */
+  readonly address: string
+}
+
+export interface Stock {
+  /** The recording whose turn it is, or the nearest. */
+  readonly find: ReturnType<typeof createMatcher>
+  readonly pace: Pace
+}
+
+/** The answer; a 502 that names the nearest recording where there is none (REC-02). */
+export function choose(asked: Asked, scripted: ParsedAnswer | null, stock: Stock): Answer {
+  if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
+    return speltOut(scripted, asked.provider)
+
+  const { provider, endpoint, wants } = asked
+  const speech = endpoint?.speech ?? null
+  const found = lookUp(asked, stock)
+  if ('bytes' in found) {
+    const unasked = wants.stream && !wants.usage ? speech?.isUsageOnly : undefined
+    return answerFrom(found, stock.pace, unasked)
+  }
+  const scenario = findScenario(asked.scenario)
+  const played = scenario?.scenario.play({ provider, wants, speech, number: scenario.number })
+  return played ? { ...played, from: asked.scenario } : noRecording(asked, found)
+}
+
+const lookUp = ({ provider, endpoint, method, path, wants, scenario }: Asked, { find }: Stock) =>
+  find({
+    provider: provider.name,
+    method,
+    endpoint: endpoint?.name ?? path,
+    model: wants.model,
+    stream: wants.stream,
+    scenario,
+  })
+
+/** The scenario that a model id asks for: `scenario-NAME`, also behind a prefix; else by what the turn needs. */
+export const scenarioOf = ({ model, tools }: Pick<Wants, 'model' | 'tools'>): string =>
+  /(?:^|\/)scenario-([\w-]+)$/.exec(model ?? '')?.[1] ?? (tools ? 'tools' : 'plain')
+
+function speltOut({ status = 200, headers = {}, body, events }: ParsedAnswer, provider: Provider): Answer {
+  if (events)
+    return {
+      from: 'script',
+      status,
+      headers: { 'content-type': 'text/event-stream', ...lowerCase(headers) },
+      parts: events.map(partOf),
+    }
+  if (body === undefined && status >= 400)
+    return {
+      ...refuse({ provider }, kindOf(status), `Scripted ${status}.`, { status, headers: lowerCase(headers) }),
+      from: 'script',
+    }
+  return wholeAnswer('script', status, body ?? '', lowerCase(headers))
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+function partOf(step: NonNullable<ParsedAnswer['events']>[number]): Part {
+  if ('data' in step) return bytesOf(event(step.data))
+  if ('raw' in step) return bytesOf(step.raw)
+  if ('base64' in step) return Buffer.from(step.base64, 'base64')
+  return step
+}
+
+const KINDS: Readonly<Record<number, Refusal>> = {
+  401: 'bad_key',
+  403: 'bad_key',
+  404: 'unknown_model',
+  429: 'rate_limited',
+  503: 'overloaded',
+  529: 'overloaded',
+}
+
+const kindOf = (status: number): Refusal =>
+  KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
+
+function noRecording({ method, wants, scenario, address }: Asked, miss: Miss): Answer {
+  const message = [
+    `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
+    nearest(miss),
+  ].join(' ')
+  return wholeAnswer('no recording', 502, {
+    error: { message, type: 'replay_error', param: null, code: 'no_recording' },
+  })
+}
+
+/** The provider's own word for a path where it has nothing, with the nearest recording (REC-02). */
+export function noEndpoint(asked: Asked, stock: Stock): Answer {
+  const found = lookUp(asked, stock)
+  if ('bytes' in found) return answerFrom(found, stock.pace)
+  const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`
+  return { ...refuse(asked, 'unknown_path', message), from: 'refusal' }
+}
+
+const nearest = ({ nearest: one, differs }: Miss): string =>
+  one ? `The nearest is ${one.name}; it differs in ${differs.join(', ')}.` : 'There are no recordings at all.'

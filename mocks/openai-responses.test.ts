@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { openAiResponses } from './openai-responses.ts'
+
+test('a tool that has answered is not asked again, also where a message before it names no type', () => {
+  const wants = (input: unknown) =>
+    openAiResponses.wants(
+      {
+        method: 'POST',
+        path: 'responses',
+        query: new URLSearchParams(),
+        headers: {},
+        text: '',
+        json: { model: 'm', tools: [{ type: 'function' }], input },
+      },
+      {},
+    ).tools
+  const message = { role: 'user', content: 'What is the time?' }
+  assert.equal(wants([message]), true)
+  assert.equal(wants([message, { type: 'function_call_output', call_id: 'call_1', output: 'noon' }]), false)
+})

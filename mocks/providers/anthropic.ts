@@ -1,0 +1,203 @@
+// Anthropic: messages in blocks, streams of named events with a ping near the front, token counts, and errors that
+// carry their own type. A key comes in `x-api-key`, or as a bearer.
+import { z } from 'zod'
+import {
+  type Arrived,
+  bearer,
+  type Endpoint,
+  event,
+  type Provider,
+  type Refusal,
+  type Refused,
+  type Said,
+  type Speech,
+  type Usage,
+  type Wants,
+} from '../provider.ts'
+import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
+
+const STOP_REASONS = {
+  stop: 'end_turn',
+  length: 'max_tokens',
+  tool_calls: 'tool_use',
+  content_filter: 'refusal',
+} as const satisfies Record<Said['finish'], string>
+
+/** What was read from the cache is not among the input tokens here; thinking is among the output tokens. */
+const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
+  input_tokens: input - cached,
+  cache_creation_input_tokens: 0,
+  cache_read_input_tokens: cached,
+  output_tokens: output,
+  ...(reasoning > 0 && { output_tokens_details: { thinking_tokens: reasoning } }),
+})
+
+const SIGNATURE = Buffer.from('a signature of nobody').toString('base64')
+
+interface Block {
+  /** As a whole answer holds it. */
+  readonly whole: object
+  /** As it begins in a stream, and what is added to it. */
+  readonly start: object
+  readonly deltas: readonly object[]
+}
+
+function blocksOf({ reasoning, text, calls }: Said): Block[] {
+  const blocks: Block[] = []
+  if (reasoning.length > 0)
+    blocks.push({
+      whole: { type: 'thinking', thinking: reasoning.join(''), signature: SIGNATURE },
+      start: { type: 'thinking', thinking: '', signature: '' },
+      deltas: [
+        ...reasoning.map((thinking) => ({ type: 'thinking_delta', thinking })),
+        { type: 'signature_delta', signature: SIGNATURE },
+      ],
+    })
+  if (text.length > 0)
+    blocks.push({
+      whole: { type: 'text', text: text.join('') },
+      start: { type: 'text', text: '' },
+      deltas: text.map((piece) => ({ type: 'text_delta', text: piece })),
+    })
+  for (const { id, name, arguments: pieces } of calls)
+    blocks.push({
+      whole: { type: 'tool_use', id, name, input: JSON.parse(pieces.join('') || '{}') },
+      start: { type: 'tool_use', id, name, input: {} },
+      deltas: pieces.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+    })
+  return blocks
+}
+
+const message = (said: Said, content: readonly object[], stop_reason: string | null) => ({
+  model: said.model,
+  id: 'msg_witness',
+  type: 'message',
+  role: 'assistant',
+  content,
+  stop_reason,
+  stop_sequence: null,
+})
+
+const named = (data: { readonly type: string; readonly [field: string]: unknown }): string =>
+  event(data, data.type)
+const PING = named({ type: 'ping' })
+const failed = (type: string, text: string) => ({ type: 'error', error: { type, message: text } })
+
+const speech: Speech = {
+  streamType: 'text/event-stream; charset=utf-8',
+  keepAlive: PING,
+  failure: (text) => named(failed('api_error', text)),
+
+  whole: (said) => ({
+    ...message(
+      said,
+      blocksOf(said).map(({ whole }) => whole),
+      STOP_REASONS[said.finish],
+    ),
+    ...(said.usage && { usage: usageOf(said.usage) }),
+  }),
+
+  events(said) {
+    const usage = said.usage && usageOf(said.usage)
+    const soFar = said.usage && { usage: usageOf({ ...said.usage, output: 1, reasoning: 0 }) }
+    const start = { ...message(said, [], null), ...soFar }
+    return [
+      named({ type: 'message_start', message: start }),
+      PING,
+      ...blocksOf(said).flatMap((block, index) => [
+        named({ type: 'content_block_start', index, content_block: block.start }),
+        ...block.deltas.map((delta) => named({ type: 'content_block_delta', index, delta } as const)),
+        named({ type: 'content_block_stop', index }),
+      ]),
+      named({
+        type: 'message_delta',
+        delta: { stop_reason: STOP_REASONS[said.finish], stop_sequence: null },
+        ...(usage && { usage }),
+      }),
+      named({ type: 'message_stop' }),
+    ]
+  },
+}
+
+const wantsSchema = z
+  .object({
+    model: z.string().nullable().catch(null),
+    stream: z.boolean().catch(false),
+    tools: z.array(z.unknown()).catch([]),
+    messages: z.array(z.object({ content: z.unknown() })).catch([]),
+  })
+  .catch({ model: null, stream: false, tools: [], messages: [] })
+
+function wants({ json }: Arrived): Wants {
+  const { model, stream, tools, messages } = wantsSchema.parse(json)
+  const answered = messages.some(
+    ({ content }) => Array.isArray(content) && content.some((block) => block?.type === 'tool_result'),
+  )
+  return { model, stream, usage: true, tools: tools.length > 0 && !answered }
+}
+
+const messages: Endpoint = {
+  method: 'POST',
+  name: 'messages',
+  kind: 'inference',
+  body: anthropicMessagesBody,
+  wants,
+  speech,
+}
+
+/** Answers whether or not a stream was asked for; no token is generated. */
+const countTokens: Endpoint = {
+  ...messages,
+  name: 'messages/count_tokens',
+  kind: 'token_count',
+  body: anthropicCountTokensBody,
+  wants: (request) => ({ ...wants(request), stream: false, tools: false }),
+  speech: null,
+}
+
+const models: Endpoint = {
+  method: 'GET',
+  name: 'models',
+  kind: 'metadata',
+  body: null,
+  wants: () => ({ model: null, stream: false, usage: false, tools: false }),
+  speech: null,
+}
+
+const REFUSALS = {
+  bad_key: [401, 'authentication_error', false],
+  invalid_request: [400, 'invalid_request_error', false],
+  unknown_model: [404, 'not_found_error', false],
+  unknown_path: [404, 'not_found_error', false],
+  rate_limited: [429, 'rate_limit_error', true],
+  overloaded: [529, 'overloaded_error', true],
+  server_error: [500, 'api_error', true],
+} as const satisfies Record<Refusal, readonly [number, string, boolean]>
+
+/** Its own words, and whether its clients are told to try again. */
+function refusal(kind: Refusal, text: string): Refused {
+  const [status, type, retry] = REFUSALS[kind]
+  const request_id = 'req_witness'
+  return {
+    status,
+    headers: { 'request-id': request_id, 'x-should-retry': String(retry) },
+    body: { ...failed(type, text), request_id },
+  }
+}
+
+/** The stand-in for Anthropic. */
+export const anthropic = {
+  name: 'anthropic',
+  origin: 'https://api.anthropic.com',
+  basePaths: ['/v1'],
+  endpoints: [messages, countTokens, models],
+  credential: (request) => request.headers['x-api-key'] ?? bearer(request),
+  lacks({ headers }) {
+    if (headers['anthropic-version']) return null
+    const problem = 'anthropic-version: header is required'
+    return { problem, refused: refusal('invalid_request', problem) }
+  },
+  refusal,
+  invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${issue}`,
+  unknownField: (name) => `${name}: Extra inputs are not permitted`,
+} satisfies Provider

@@ -1,0 +1,155 @@
+// Gemini: the model and the way of answering stand in the path, a stream's lines end in CR and LF, every event carries
+// the usage so far, a bad key is a 400, and the wait after a 429 stands in the body.
+import { z } from 'zod'
+import type { Arrived, Endpoint, Provider, Refusal, Said, Speech, Usage, Wants } from '../provider.ts'
+import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
+
+/** A call of a tool ends with STOP, like a text. */
+const FINISH_REASONS = {
+  stop: 'STOP',
+  length: 'MAX_TOKENS',
+  tool_calls: 'STOP',
+  content_filter: 'SAFETY',
+} as const satisfies Record<Said['finish'], string>
+
+/** Thoughts are counted beside the candidates; what came from the cache is among the prompt. */
+const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
+  promptTokenCount: input,
+  candidatesTokenCount: output - reasoning,
+  totalTokenCount: input + output,
+  promptTokensDetails: [{ modality: 'TEXT', tokenCount: input }],
+  ...(cached > 0 && { cachedContentTokenCount: cached }),
+  ...(reasoning > 0 && { thoughtsTokenCount: reasoning }),
+})
+
+/** A call comes whole: its pieces are joined, also in a stream. */
+const callPart = ({ name, arguments: pieces }: Said['calls'][number]) => ({
+  functionCall: { name, args: JSON.parse(pieces.join('') || '{}') },
+})
+
+const answer = (said: Said, parts: readonly object[], last: boolean) => ({
+  candidates: [
+    {
+      content: { parts, role: 'model' },
+      ...(last && { finishReason: FINISH_REASONS[said.finish] }),
+      index: 0,
+    },
+  ],
+  ...(said.usage && { usageMetadata: usageOf(said.usage) }),
+  modelVersion: said.model,
+  responseId: 'witness',
+})
+
+const line = (data: unknown): string => `data: ${JSON.stringify(data)}\r\n\r\n`
+
+const speech: Speech = {
+  streamType: 'text/event-stream',
+  // It sends nothing of the kind; a comment is what every reader of event streams has to bear.
+  keepAlive: ': keep-alive\r\n\r\n',
+  failure: (message) => line({ error: { code: 500, message, status: 'INTERNAL' } }),
+
+  whole(said) {
+    const thought = said.reasoning.join('')
+    const text = said.text.join('')
+    const parts = [
+      ...(thought ? [{ text: thought, thought: true }] : []),
+      ...(text ? [{ text }] : []),
+      ...said.calls.map(callPart),
+    ]
+    return answer(said, parts, true)
+  },
+
+  events(said) {
+    const thinking: Said = { ...said, usage: said.usage && { ...said.usage, output: 0, reasoning: 0 } }
+    const steps: object[][] = said.text.map((text) => [{ text }])
+    if (said.calls.length > 0) steps.push(said.calls.map(callPart))
+    if (steps.length === 0) steps.push([{ text: '' }])
+    return [
+      ...said.reasoning.map((text) => line(answer(thinking, [{ text, thought: true }], false))),
+      ...steps.map((parts, index) => line(answer(said, parts, index === steps.length - 1))),
+    ]
+  },
+}
+
+const wantsSchema = z
+  .object({
+    tools: z.array(z.unknown()).catch([]),
+    contents: z
+      .array(z.object({ parts: z.array(z.looseObject({})).catch([]) }).catch({ parts: [] }))
+      .catch([]),
+  })
+  .catch({ tools: [], contents: [] })
+
+function wants({ json, path }: Arrived, { model = null }: Readonly<Record<string, string | null>>): Wants {
+  const { tools, contents } = wantsSchema.parse(json)
+  const answered = contents.some(({ parts }) => parts.some((part) => 'functionResponse' in part))
+  return {
+    model,
+    stream: path.endsWith(':streamGenerateContent'),
+    usage: true,
+    tools: tools.length > 0 && !answered,
+  }
+}
+
+const generate: Endpoint = {
+  method: 'POST',
+  name: 'models/{model}:generateContent',
+  alsoAt: ['models/{model}:streamGenerateContent'],
+  kind: 'inference',
+  body: geminiGenerateBody,
+  wants,
+  speech,
+}
+
+const countTokens: Endpoint = {
+  method: 'POST',
+  name: 'models/{model}:countTokens',
+  kind: 'token_count',
+  body: geminiCountTokensBody,
+  wants: (request, params) => ({ ...wants(request, params), tools: false }),
+  speech: null,
+}
+
+const models: Endpoint = {
+  method: 'GET',
+  name: 'models',
+  kind: 'metadata',
+  body: null,
+  wants: () => ({ model: null, stream: false, usage: false, tools: false }),
+  speech: null,
+}
+
+const REFUSALS = {
+  bad_key: [400, 'INVALID_ARGUMENT', { reason: 'API_KEY_INVALID', domain: 'googleapis.com' }],
+  invalid_request: [400, 'INVALID_ARGUMENT', null],
+  unknown_model: [404, 'NOT_FOUND', null],
+  unknown_path: [404, 'NOT_FOUND', null],
+  rate_limited: [429, 'RESOURCE_EXHAUSTED', { retryDelay: '2s' }],
+  overloaded: [503, 'UNAVAILABLE', null],
+  server_error: [500, 'INTERNAL', null],
+} as const satisfies Record<Refusal, readonly [number, string, object | null]>
+
+/** How Google's services name the kind of a detail. */
+const detail = (fields: object) => ({
+  '@type': `type.googleapis.com/google.rpc.${'retryDelay' in fields ? 'RetryInfo' : 'ErrorInfo'}`,
+  ...fields,
+})
+
+/** The stand-in for Gemini. */
+export const gemini = {
+  name: 'gemini',
+  origin: 'https://generativelanguage.googleapis.com',
+  basePaths: ['/v1beta', '/v1'],
+  endpoints: [generate, countTokens, models],
+  credential: ({ headers, query }) => headers['x-goog-api-key'] ?? query.get('key'),
+  refusal(kind, message) {
+    const [status, name, fields] = REFUSALS[kind]
+    return {
+      status,
+      headers: {},
+      body: { error: { code: status, message, status: name, ...(fields && { details: [detail(fields)] }) } },
+    }
+  },
+  invalidField: (field, issue) => `Invalid value at '${field}': ${issue}`,
+  unknownField: (name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`,
+} satisfies Provider

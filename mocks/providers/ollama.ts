@@ -1,0 +1,49 @@
+// Ollama: OpenAI's dialect below `/v1` on this machine, without a key; thoughts stand in `reasoning`, and every piece of
+// a stream names its role. The hosted service is another program and has no stand-in.
+import { modelList, openAiAccent, openAiChat, openAiEmbeddings } from '../openai-dialect.ts'
+import { bearer, type Provider, type Refusal } from '../provider.ts'
+
+const chat = openAiChat({
+  ...openAiAccent,
+  reasoning: 'reasoning',
+  streamType: 'text/event-stream',
+  usage: ({ input, output }) => ({
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+  }),
+  also: () => ({ system_fingerprint: 'fp_ollama' }),
+})
+
+const STATUSES = {
+  bad_key: 401,
+  invalid_request: 400,
+  unknown_model: 404,
+  unknown_path: 404,
+  rate_limited: 429,
+  overloaded: 503,
+  server_error: 500,
+} as const satisfies Record<Refusal, number>
+
+const typeOf = (status: number): string =>
+  status === 400 ? 'invalid_request_error' : status === 404 ? 'not_found_error' : 'api_error'
+
+/** The stand-in for Ollama. */
+export const ollama = {
+  name: 'ollama',
+  origin: 'http://localhost:11434',
+  origins: /^http:\/\/(localhost|127\.0\.0\.1):11434$/,
+  basePaths: ['/v1'],
+  endpoints: [chat, openAiEmbeddings, modelList],
+  credential: bearer,
+  keyless: true,
+  refusal(kind, message) {
+    const status = STATUSES[kind]
+    return {
+      status,
+      headers: {},
+      body: { error: { message, type: typeOf(status), param: null, code: null } },
+    }
+  },
+  unknownField: () => null,
+} satisfies Provider

@@ -1,0 +1,167 @@
+// A live or a foreign exchange becomes a recording that may be shared: redacted, named, and refused when anything of
+// it could still be found. Knows redaction and the format. Does not know how the exchange was come by.
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Interaction } from './import/interaction.ts'
+import { findCredential, findValue, findWord } from './leaks.ts'
+import { endpointOf } from './provider.ts'
+import { providers } from './providers.ts'
+import type { RecordingHead } from './recording.ts'
+import { redact, type Secrets } from './redaction.ts'
+
+/** What the exchange itself does not say. */
+export interface Source {
+  readonly provider: string
+  /** Of the provider, without a slash at the end; what comes after it is the endpoint. */
+  readonly basePath: string
+  /** `[bytes, ms before it]` of each chunk of the body. */
+  readonly chunks: readonly (readonly [number, number])[]
+  /** YYYY-MM-DD */
+  readonly date: string
+  readonly apiVersion: string
+  readonly shape: string
+  readonly note?: string
+  /** Told from the exchange where it is not given. */
+  readonly scenario?: string
+  /** Keys and planted texts that must not be found, beside what the exchange itself holds. */
+  readonly secrets: Iterable<string>
+}
+
+/** A recording that has no name yet. */
+export interface Draft {
+  readonly head: RecordingHead
+  readonly bytes: Uint8Array
+  readonly secrets: Secrets
+}
+
+/** For bodies whose chunks nobody saw: a stream in one chunk for each event, anything else in one. No waits. */
+export function chunksByEvent(body: Buffer): [number, number][] {
+  if (!/^\s*(?::|data:|event:|id:|retry:)/.test(body.toString('utf8', 0, 100))) return [[body.length, 0]]
+  const pieces = body.toString('latin1').match(/[\s\S]*?(?:\r\n\r\n|\n\n|\r\r|$)/g) ?? []
+  return pieces.filter((piece) => piece !== '').map(({ length }) => [length, 0])
+}
+
+/** The recording of an exchange. Throws when it has no body, or one that is no text. */
+export function draftRecording(exchange: Interaction, source: Source): Draft {
+  if (exchange.method !== 'GET' && exchange.method !== 'POST')
+    throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
+  if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
+  const { method, path, model, stream, fields, headers, body, replaced, secrets } = redact(exchange)
+  const values = new Map([
+    ...secrets.values,
+    ...Array.from(source.secrets, (value) => [value, 'a known secret'] as const),
+  ])
+  const head: RecordingHead = {
+    format: 1,
+    provider: source.provider,
+    endpoint: endpointName(source, method, path.slice(source.basePath.length).replace(/^\/+/, '')),
+    request: {
+      method: method as 'GET' | 'POST',
+      path,
+      model,
+      stream,
+      scenario: source.scenario ?? scenarioOf(exchange),
+      ...(Object.keys(fields).length > 0 && { fields }),
+    },
+    response: {
+      status: exchange.status,
+      headers,
+      body: 'unnamed',
+      chunks: source.chunks.map(([bytes, ms]) => [bytes, Math.round(ms)]),
+    },
+    origin: 'recorded',
+    date: source.date,
+    api_version: source.apiVersion,
+    shape: source.shape,
+    ...(source.note !== undefined && { note: source.note }),
+    redaction: { version: 1, replaced, looked_for: values.size + secrets.words.size, found: 0 },
+  }
+  return { head, bytes: body, secrets: { values, words: secrets.words } }
+}
+
+/**
+ * Writes a recording below `dir`, beside what is there, and returns its name. The second of a kind answers the second
+ * request, and so on. Throws, and writes nothing, when anything secret would be in it.
+ */
+export function writeRecording(dir: string, { head, bytes, secrets }: Draft): string {
+  const folder = join(dir, head.provider)
+  const stem = stemOf(head)
+  for (let order = 1; ; order++) {
+    const name = order === 1 ? stem : `${stem}-${order}`
+    const request = { ...head.request, ...(order > 1 && { order }) }
+    const body = `${name}${suffixOf(head)}`
+    const json = `${compactChunks(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
+    refuseSecrets(head, json, bytes, secrets)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // Exclusively: whatever stands there stays. The head comes last, because without a body it would be worthless.
+    try {
+      writeFileSync(join(folder, body), bytes, { flag: 'wx', mode: 0o600 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
+      throw error
+    }
+    try {
+      writeFileSync(join(folder, `${name}.json`), json, { flag: 'wx', mode: 0o600 })
+    } catch (error) {
+      rmSync(join(folder, body))
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
+      throw error
+    }
+    return `${head.provider}/${name}`
+  }
+}
+
+function refuseSecrets(
+  head: RecordingHead,
+  json: string,
+  bytes: Uint8Array,
+  { values, words }: Secrets,
+): void {
+  const body = Buffer.from(bytes).toString()
+  const refuse = (reason: string) => {
+    throw new Error(`not written, because ${reason}`)
+  }
+  for (const [where, text] of [['head', json] as const, ['body', body] as const]) {
+    const at = findCredential(text)
+    if (at !== null) refuse(`what looks like a credential stands in its ${where} at byte ${at}`)
+    const value = findValue(text, values)
+    if (value) refuse(`a secret stands in its ${where}: ${value}`)
+  }
+  const { path, model, fields } = head.request
+  if (findWord(`${body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))
+    refuse('a word of the prompt or the answer is left')
+}
+
+/** As replay asks for it: a provider that has a stand-in names its endpoints, any other is asked by path. */
+function endpointName(source: Source, method: string, path: string): string {
+  const provider = providers.find(({ name }) => name === source.provider)
+  return (provider && endpointOf(provider, method, path)?.endpoint.name) ?? (path || '-')
+}
+
+/** Each chunk on a line of its own, not on four. */
+const compactChunks = (json: string): string => json.replace(/\[\s+(\d+),\s+([\d.]+)\s+\]/g, '[$1, $2]')
+
+const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
+
+/** `chat-completions-gpt-5-mini-tools-stream`: what it answers. */
+function stemOf({ endpoint, request: { model, scenario, stream } }: RecordingHead): string {
+  const parts = [endpoint, model !== null && !endpoint.includes(model) && model, scenario, stream && 'stream']
+  return slug(parts.filter(Boolean).join('-')).slice(0, 120)
+}
+
+function suffixOf({ response: { headers } }: RecordingHead): string {
+  const type = headers['content-type'] ?? ''
+  if (/event-stream/.test(type)) return '.sse'
+  return /json/.test(type) ? '.body.json' : '.txt'
+}
+
+/** What answers a tool call, in each of the dialects. */
+const TOOL_RESULT =
+  /"role"\s*:\s*"tool"|"type"\s*:\s*"(?:tool_result|function_call_output)"|"functionResponse"\s*:/
+
+/** An error by its status; the first turn with tools is `tools`, as replay tells it; all else `plain`. */
+function scenarioOf({ status, requestBody }: Interaction): string {
+  if (status >= 400) return String(status)
+  const hasTools = /"tools"\s*:\s*\[\s*[^\s\]]/.test(requestBody ?? '')
+  return hasTools && !TOOL_RESULT.test(requestBody ?? '') ? 'tools' : 'plain'
+}

@@ -1,0 +1,180 @@
+// Watches what a client and a provider say to each other and keeps a redacted recording of each exchange, with the
+// chunks and the pace in which the answer came. Knows undici's dispatch. Changes nothing that passes.
+import type { IncomingHttpHeaders } from 'node:http'
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import { createMask } from '../src/redact.ts'
+import { chunksByEvent, draftRecording, writeRecording } from './record.ts'
+
+export interface RecorderOptions {
+  readonly provider: string
+  /** The provider's address up to its endpoints; what goes elsewhere is not recorded. */
+  readonly baseUrl: string
+  /** Where recordings are written. */
+  readonly out: string
+  /** Told from each exchange where it is not given. */
+  readonly scenario?: string | undefined
+  /** Keys and planted texts that must not be in any recording. */
+  readonly secrets: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Takes the name of each recording. */
+  readonly onRecorded: (name: string) => void
+  /** Takes what was not recorded, and why: one line. */
+  readonly onRefused: (reason: string) => void
+}
+
+/** An interceptor for `dispatcher.compose`. It belongs nearest to the socket, where the bytes are as they came. */
+export function createRecorder(options: RecorderOptions): Dispatcher.DispatcherComposeInterceptor {
+  const { origin, pathname } = new URL(options.baseUrl)
+  const basePath = pathname.replace(/\/+$/, '')
+  return (dispatch) => (request, handler) => {
+    const isOurs = String(request.origin) === origin && request.path.startsWith(`${basePath}/`)
+    return dispatch(request, isOurs ? new Watched(request, handler, options, basePath) : handler)
+  }
+}
+
+type Handler = Required<Dispatcher.DispatchHandler>
+
+/** One exchange. Whatever goes wrong here is told and kept from the exchange itself. */
+class Watched implements Dispatcher.DispatchHandler {
+  readonly #request: Dispatcher.DispatchOptions
+  readonly #handler: Dispatcher.DispatchHandler
+  readonly #options: RecorderOptions
+  readonly #basePath: string
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #last: number
+  readonly #pieces: Buffer[] = []
+  readonly #chunks: [number, number][] = []
+
+  constructor(
+    request: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    options: RecorderOptions,
+    basePath: string,
+  ) {
+    this.#request = request
+    this.#handler = handler
+    this.#options = options
+    this.#basePath = basePath
+    this.#last = options.now()
+  }
+
+  onRequestStart(...args: Parameters<Handler['onRequestStart']>): void {
+    this.#last = this.#options.now()
+    this.#handler.onRequestStart?.(...args)
+  }
+
+  onRequestUpgrade(...args: Parameters<Handler['onRequestUpgrade']>): void {
+    this.#handler.onRequestUpgrade?.(...args)
+  }
+
+  onResponseStart(...args: Parameters<Handler['onResponseStart']>): void {
+    this.#status = args[1]
+    this.#headers = args[2]
+    this.#handler.onResponseStart?.(...args)
+  }
+
+  onResponseData(...args: Parameters<Handler['onResponseData']>): void {
+    const chunk = args[1]
+    const now = this.#options.now()
+    this.#pieces.push(Buffer.from(chunk)) // a copy: the socket's buffer may be used again
+    this.#chunks.push([chunk.length, now - this.#last])
+    this.#last = now
+    this.#handler.onResponseData?.(...args)
+  }
+
+  onResponseEnd(...args: Parameters<Handler['onResponseEnd']>): void {
+    this.#handler.onResponseEnd?.(...args)
+    this.#keep()
+  }
+
+  onResponseError(...args: Parameters<Handler['onResponseError']>): void {
+    this.#refuse('it broke off')
+    this.#handler.onResponseError?.(...args)
+  }
+
+  #keep(): void {
+    const { provider, out, scenario, secrets, now, onRecorded } = this.#options
+    try {
+      const { origin, path, method, headers, body } = this.#request
+      const responseHeaders = flat(this.#headers)
+      const encoding = responseHeaders['content-encoding'] ?? 'identity'
+      const raw = Buffer.concat(this.#pieces)
+      const responseBody = decoded(raw, encoding)
+      const cameAsItIs = responseBody === raw
+      const exchange = {
+        url: `${origin}${path}`,
+        host: new URL(String(origin)).host,
+        path: path.split('?')[0]!,
+        method,
+        requestHeaders: flat(headers),
+        requestBody: typeof body === 'string' || Buffer.isBuffer(body) ? String(body) : null,
+        status: this.#status,
+        responseHeaders,
+        responseBody,
+      }
+      const draft = draftRecording(exchange, {
+        provider,
+        basePath: this.#basePath,
+        chunks: cameAsItIs ? this.#chunks : chunksByEvent(responseBody),
+        date: new Date(now()).toISOString().slice(0, 10),
+        apiVersion: apiVersionOf(exchange),
+        shape: `a live exchange with ${new URL(String(origin)).hostname}`,
+        ...(!cameAsItIs && {
+          note: `It came compressed (${encoding}); chunks and pace are not the provider's.`,
+        }),
+        ...(scenario !== undefined && { scenario }),
+        secrets,
+      })
+      onRecorded(writeRecording(out, draft))
+    } catch (error) {
+      this.#refuse((error as Error).message)
+    }
+  }
+
+  #refuse(reason: string): void {
+    const { method, path } = this.#request
+    const line = `${method} ${path.split('?')[0]}, status ${this.#status || 'none'}: ${reason}`
+    this.#options.onRefused(createMask(this.#options.secrets)(line))
+  }
+}
+
+/** The same buffer where nothing has to be decoded. Throws when an encoding is unknown or the bytes are not of it. */
+function decoded(body: Buffer, encoding: string): Buffer {
+  if (encoding === 'identity') return body
+  const decode = {
+    gzip: gunzipSync,
+    br: brotliDecompressSync,
+    deflate: inflateSync,
+    zstd: zstdDecompressSync,
+  }[encoding]
+  if (!decode) throw new Error(`the encoding ${encoding} is unknown`)
+  return decode(body)
+}
+
+/** Lower-case names; undici takes objects, lists of pairs and flat lists. */
+function flat(headers: Dispatcher.DispatchOptions['headers'] | IncomingHttpHeaders): Record<string, string> {
+  const list: readonly unknown[] = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat(1)
+  const pairs: Record<string, string> = {}
+  for (let i = 0; i + 1 < list.length; i += 2)
+    if (list[i + 1] != null) pairs[String(list[i]).toLowerCase()] = String(list[i + 1])
+  return pairs
+}
+
+/** As the request says it, else the first segment of the path that is a version. */
+export function apiVersionOf({
+  url,
+  path,
+  requestHeaders,
+}: {
+  readonly url: string
+  readonly path: string
+  readonly requestHeaders: Readonly<Record<string, string>>
+}): string {
+  const asked =
+    requestHeaders['anthropic-version'] ?? new URLSearchParams(url.split('?')[1]).get('api-version')
+  if (asked && /^[\w.-]{1,30}$/.test(asked)) return asked
+  return /\/(v\d\w*)(?=\/)/.exec(path)?.[1] ?? 'not named'
+}

@@ -1,0 +1,124 @@
+// Redacts the text of a JSON value in place: every byte of structure stays where it is. An allow-list: what is kept
+// is named here; any other text, number or field name is blanked. Knows JSON, and no dialect in particular.
+import { blank, blankInString, blankJsonText } from './blank.ts'
+import { isStructural } from './vocabulary.ts'
+
+/** What redaction shares over the whole of one exchange. */
+export interface Redaction {
+  readonly placeholder: (id: string) => string
+  /** Takes each text that was blanked, as it was. */
+  readonly onBlanked: (text: string) => void
+  /** Takes each model name that was kept. */
+  readonly onModel: (name: string) => void
+  /** A list of models, where ids and names are those of models. */
+  readonly listsModels: boolean
+}
+
+/** Fields whose text is one of a few words; it is kept when it is made of known words. */
+const WORDS =
+  /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|truncation|verbosity|media_type|error_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort)$/i
+const MODEL = /^(?:model(?:Version|_id)?|(?:.*M|m)odelId)$/
+const ID = /^(?:id|.+_id|.*[a-z]Id|system_fingerprint)$/
+const TIME = /^(?:date|.*_at|.*Time)$/
+/** Below these every number is a count, a price or a time. */
+const COUNTS = /^(?:usage|usage_?metadata|billed_units|timings|metrics|cost_details)$/i
+const COUNT =
+  /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|(?!max).*tokens?|.*token_?count|.*_tokens_details)$/i
+/** Known names below which everything belongs to whoever asked: names, numbers and truth values too. */
+const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
+/** Fields whose text is JSON, or a piece of it. */
+const JSON_TEXT = /^(?:arguments|partial_json)$/
+
+interface Frame {
+  readonly array: boolean
+  /** Everything below is blanked, field names too. */
+  readonly free: boolean
+  readonly counts: boolean
+  /** The field whose value comes next; an array passes on the field that it is the value of. */
+  field: string
+  awaitsName: boolean
+}
+
+/** Redacts a text that is valid JSON. Its length in bytes stays, and so does the place of everything in it. */
+export function redactJson(json: string, redaction: Redaction): string {
+  const eventType = /"type"\s*:\s*"([\w.]+)"/.exec(json)?.[1] ?? ''
+  const stack: Frame[] = [{ array: true, free: false, counts: false, field: '', awaitsName: false }]
+  return json.replace(/"(?:[^"\\]|\\.)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
+    const frame = stack.at(-1)!
+    if (token === '{' || token === '[') stack.push(below(frame, token === '['))
+    else if (token === '}' || token === ']') stack.pop()
+    else if (token === ',') frame.awaitsName = !frame.array
+    else if (frame.awaitsName) {
+      frame.awaitsName = false
+      frame.field = JSON.parse(token)
+      return isFree(frame) ? quoted(token, blank, redaction) : token
+    } else return token.startsWith('"') ? text(token, frame, eventType, redaction) : scalar(token, frame)
+    return token
+  })
+}
+
+/** Whether name and value of the field at hand are blanked whatever they are: below a free one, or unknown. */
+const isFree = ({ free, field }: Frame): boolean => free || (field !== '' && !isStructural(field))
+
+function below(frame: Frame, array: boolean): Frame {
+  const { counts, field } = frame
+  const free = isFree(frame) || (!counts && FREE.test(field))
+  return {
+    array,
+    free,
+    counts: !free && (counts || COUNTS.test(field)),
+    field: array ? field : '',
+    awaitsName: !array,
+  }
+}
+
+/** A string value, with its quotes. */
+function text(token: string, frame: Frame, eventType: string, redaction: Redaction): string {
+  const { field } = frame
+  const value: string = JSON.parse(token)
+  const isModel = MODEL.test(field) || (redaction.listsModels && /^(?:id|name)$/.test(field))
+  if (!isFree(frame)) {
+    if (WORDS.test(field) && (isStructural(value) || /^\d{1,6}$/.test(value))) return token
+    if (TIME.test(field) && /^\d{4}-\d\d-\d\d(?:T[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d)?)?$/.test(value))
+      return token
+    // Ids and model names are plain; one that has to be escaped is neither.
+    if (JSON.stringify(value) === token && /^[\x21-\x7e]*$/.test(value)) {
+      if (isModel) return JSON.stringify(publicModel(value, redaction))
+      if (ID.test(field)) return JSON.stringify(redaction.placeholder(value))
+    }
+  }
+  const isPiece = JSON_TEXT.test(field) || (field === 'delta' && /arguments/.test(eventType))
+  return quoted(token, isPiece || isJson(value) ? blankJsonText : blank, redaction)
+}
+
+function quoted(token: string, change: (text: string) => string, redaction: Redaction): string {
+  redaction.onBlanked(JSON.parse(token))
+  return `"${blankInString(token.slice(1, -1), change)}"`
+}
+
+/** A number, or one of the three literals; each stays as long as it is. */
+function scalar(token: string, frame: Frame): string {
+  if (!/\d/.test(token)) return isFree(frame) ? blankJsonText(token) : token
+  const counts = !isFree(frame) && (frame.counts || COUNT.test(frame.field))
+  return counts ? token : token.replace(/\d/g, '1')
+}
+
+/** A model's name as far as it is public: what follows the base of a fine-tuned model names its owner. */
+export function publicModel(name: string, { onModel }: Pick<Redaction, 'onModel'>): string {
+  const isPublic =
+    /^[\w.:/@+-]+$/.test(name) && !/^(?:[./~]|arn:|projects\/|accounts\/(?!fireworks\/))|\d{9}/.test(name)
+  const [base = ''] = /^ft:[^:]*:/.exec(name) ?? []
+  const kept = !isPublic ? '' : base || name
+  onModel(kept)
+  return kept + blank(name.slice(kept.length))
+}
+
+function isJson(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,220 @@
+// Takes out of an exchange everything that belongs to whoever had it, and keeps every length: what is left of a body
+// has the same bytes of structure in the same places, so that chunk boundaries survive. Used for live exchanges and
+// for foreign recordings alike. Pure; knows HTTP, JSON and event streams, and no provider in particular.
+import { blank } from './blank.ts'
+import type { Interaction } from './import/interaction.ts'
+import { createPlaceholders } from './placeholders.ts'
+import { isKeptHeader } from './recording.ts'
+import { publicModel, type Redaction, redactJson } from './redact-json.ts'
+import { isStructural } from './vocabulary.ts'
+
+/** An exchange that may be stored, and what must not be found in it. */
+export interface Redacted {
+  readonly method: string
+  readonly path: string
+  /** As the request names it, in its body or its path; null where it names none. */
+  readonly model: string | null
+  /** Null where nothing is asked of a model. */
+  readonly stream: boolean | null
+  /** Bytes of each field of the request's body as JSON, by name; names that are not the interface's are blanked. */
+  readonly fields: Readonly<Record<string, number>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Bytes of the answer's body that were replaced. */
+  readonly replaced: number
+  /** What the exchange holds that nobody else may see. */
+  readonly secrets: Secrets
+}
+
+/** What must not appear in what is written: credentials and ids in any encoding, words of prompts and answers as such. */
+export interface Secrets {
+  /** Each with what it is: `header set-cookie`, `an id`. */
+  readonly values: ReadonlyMap<string, string>
+  readonly words: ReadonlySet<string>
+}
+
+/** Headers whose values are looked for afterwards. */
+const PRIVATE_HEADER =
+  /auth|key|token|cookie|secret|signature|organi[sz]ation|project|account|workspace|session|tenant|user-id|request-id|cf-ray/
+
+/** Throws when the answer's body is no UTF-8 text: nothing could be said about what it holds. */
+export function redact(exchange: Interaction): Redacted {
+  const { method, path, requestBody, responseHeaders, responseBody } = exchange
+  const values = new Map(privateValues(exchange))
+  const texts: string[] = []
+  const models = new Set<string>()
+  const watch = {
+    onBlanked: (text: string) => texts.push(text),
+    onModel: (name: string) => models.add(name.toLowerCase()),
+  }
+
+  const asked = parse(requestBody)
+  const ids: string[] = []
+  const placeholder = (id: string) => {
+    ids.push(id)
+    return id
+  }
+  if (asked !== null) redactJson(JSON.stringify(asked), { ...watch, placeholder, listsModels: false })
+  else if (requestBody !== null) texts.push(requestBody)
+  const named = asked?.model ?? modelIn(path)
+  const model = typeof named === 'string' ? publicModel(named, watch) : null
+  const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody }, watch)
+  for (const id of [...ids, ...answer.ids]) if (id.length >= 12) values.set(id, 'an id')
+  for (const value of values.keys()) if (models.has(value.toLowerCase())) values.delete(value)
+  return {
+    method,
+    path: redactPath(path, watch),
+    model,
+    stream: method === 'GET' ? null : asked?.stream === true || /:stream|-stream$/.test(path),
+    fields: asked === null ? {} : fieldsOf(asked),
+    headers: answer.headers,
+    body: answer.body,
+    replaced: answer.body.reduce((sum, byte, at) => sum + Number(byte !== responseBody[at]), 0),
+    secrets: { values, words: wordsOf(texts, models) },
+  }
+}
+
+/** What redaction needs to know of an answer; a stored recording has it too, and redacting that changes nothing. */
+export interface Answer {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+}
+
+type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
+
+/** The headers that are kept and the body, redacted, and the ids as they were. Throws like `redact`. */
+export function redactAnswer(
+  { method, path, headers, body }: Answer,
+  watch: Watch = { onBlanked: () => {}, onModel: () => {} },
+): { readonly headers: Record<string, string>; readonly body: Buffer; readonly ids: readonly string[] } {
+  const ids: string[] = []
+  const place = createPlaceholders()
+  const redaction: Redaction = {
+    ...watch,
+    placeholder(id) {
+      ids.push(id)
+      return place(id)
+    },
+    listsModels: method === 'GET' && /(^|\/)models(\/|$)/.test(path),
+  }
+  const kept = Object.entries(headers).filter(([name]) => isKeptHeader(name))
+  return {
+    headers: Object.fromEntries(kept.map(([name, value]) => [name, redactHeader(name, value, redaction)])),
+    body: Buffer.from(redactText(decode(body), redaction)),
+    ids,
+  }
+}
+
+function decode(body: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    throw new Error('the answer is no UTF-8 text')
+  }
+}
+
+/** A whole JSON value, else line by line: events, JSON lines, and anything else as plain text. */
+function redactText(text: string, redaction: Redaction): string {
+  if (isJson(text)) return redactJson(text, redaction)
+  return text.replace(/[^\r\n]+/g, (line) => redactLine(line, redaction))
+}
+
+function redactLine(line: string, redaction: Redaction): string {
+  const [, field, value] = /^(\s*(?:data|event|id|retry)?: ?)(.*)$/.exec(line) ?? ['', '', line]
+  if (/^\s*[{[]/.test(value!) && isJson(value!)) return field + redactJson(value!, redaction)
+  const kept = /^\s*data/.test(field!)
+    ? value === '[DONE]'
+    : /^\s*retry/.test(field!)
+      ? /^\d+$/.test(value!)
+      : field !== '' && value!.split(' ').every(isStructural)
+  if (kept) return line
+  redaction.onBlanked(value!)
+  return field + blank(value!)
+}
+
+/** Values that a client acts on, each in its own form; anything else in their place is blanked. */
+function redactHeader(name: string, value: string, redaction: Redaction): string {
+  if (name.endsWith('-id') && /^[\x21-\x7e]+$/.test(value)) return redaction.placeholder(value)
+  const form =
+    name === 'content-type'
+      ? /^[a-z]+\/[a-z0-9.+-]+(; ?charset=[\w-]+)?$/i
+      : name === 'cache-control'
+        ? /^[a-z-]+(=\d+)?(, ?[a-z-]+(=\d+)?)*$/
+        : /^(?:true|false|[\d.:TZhms+-]{1,40}|\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT)$/
+  return form.test(value) ? value : blank(value)
+}
+
+/** The interface's own segments and public model names stay; a project, an account or a region is blanked. */
+function redactPath(path: string, watch: Watch): string {
+  return path
+    .split('/')
+    .map((segment, i, all) => {
+      if (/^models?$/.test(all[i - 1] ?? '') || segment.includes(modelIn(path) ?? '/')) {
+        const [name = '', action = ''] = segment.split(/(?=:[a-zA-Z]+$)/)
+        return publicModel(name, watch) + (isStructural(action) ? action : blank(action))
+      }
+      return /^v\d\w*$/.test(segment) || isStructural(segment) ? segment : blank(segment)
+    })
+    .join('/')
+}
+
+/** Google and AWS name the model in the path. */
+const modelIn = (path: string): string | null =>
+  /\/models?\/([^/]+?)(?::[a-zA-Z]+)?(?:\/|$)/.exec(path)?.[1] ?? null
+
+function fieldsOf(asked: Readonly<Record<string, unknown>>): Record<string, number> {
+  const fields: Record<string, number> = {}
+  for (const [name, value] of Object.entries(asked)) {
+    const key = isStructural(name) ? name : blank(name)
+    fields[key] = (fields[key] ?? 0) + Buffer.byteLength(JSON.stringify(value))
+  }
+  return fields
+}
+
+/** The pieces of headers and query values that may be credentials or name an account, each with its place. */
+function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [string, string][] {
+  const headers = [...Object.entries(requestHeaders), ...Object.entries(responseHeaders)]
+    .filter(([name]) => PRIVATE_HEADER.test(name) && (name.endsWith('-id') || !isKeptHeader(name)))
+    .map(([name, value]) => [`header ${name}`, value] as const)
+  const query = [...new URLSearchParams(url.split('?')[1])].map(
+    ([name, value]) => [`query ${name}`, value] as const,
+  )
+  return [...headers, ...query].flatMap(([place, value]) =>
+    value
+      .split(/[\s;,=]+/)
+      .filter((piece) => piece.length >= 8 && !isStructural(piece) && !piece.startsWith('REDACTED'))
+      .map((piece): [string, string] => [piece, place]),
+  )
+}
+
+/** Words of at least 8 letters, in lower case: enough to be told from words of the interfaces and of model names. */
+function wordsOf(texts: readonly string[], models: ReadonlySet<string>): Set<string> {
+  const words = new Set<string>()
+  for (const text of texts)
+    for (const [word] of text.matchAll(/[a-z]{8,}/gi))
+      if (!isStructural(word) && !/^x+$/i.test(word)) words.add(word.toLowerCase())
+  for (const model of models) for (const word of model.match(/[a-z]{8,}/g) ?? []) words.delete(word)
+  return words
+}
+
+function parse(body: string | null): Record<string, unknown> | null {
+  try {
+    const json: unknown = JSON.parse(body ?? '')
+    return typeof json === 'object' && json !== null && !Array.isArray(json)
+      ? (json as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,64 @@
+// Proves that recordings are in order, and that those of live exchanges hold nothing of them (REC-01, REC-04).
+// Knows files and the rules of redaction. Mends nothing.
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findCredential } from './leaks.ts'
+import { bodyFile, ownRecordings, type Recording, scanRecordings } from './recording.ts'
+import { redactAnswer } from './redaction.ts'
+
+/**
+ * Everything that is wrong with the recordings below `dir`, a line each with file and remedy; empty when all is well.
+ * Beyond what reading checks: no body file without a head, no two heads for one request, no credential, and nothing
+ * in a recorded answer that redaction would still take out.
+ */
+export function verifyRecordings(dir: string = ownRecordings): string[] {
+  const { recordings, problems, files } = scanRecordings(dir)
+  // While a head cannot be read, nobody knows which body is its own.
+  const owned =
+    problems.length > 0 ? files : recordings.flatMap((one) => [`${one.name}.json`, bodyFile(one.name, one)])
+  for (const file of files) {
+    if (!owned.includes(file) && file !== 'README.md')
+      problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
+    const at = findCredential(readFileSync(join(dir, file), 'latin1'))
+    if (at !== null) problems.push(`${file}: holds what looks like a credential at byte ${at}; redact it`)
+  }
+  const seen = new Map<string, string>()
+  for (const recording of recordings) {
+    const { name, provider, endpoint, request } = recording
+    const { method, model, stream, scenario, order } = request
+    const key = JSON.stringify([provider, method, endpoint, model, stream, scenario, order])
+    const first = seen.get(key)
+    if (first)
+      problems.push(
+        `${name}.json: request: answers the same request as ${first}.json; change its scenario or order, or delete it`,
+      )
+    else seen.set(key, name)
+    const left = recording.origin === 'recorded' ? unredacted(recording) : null
+    if (left) problems.push(`${name}.json: ${left}; record or import it again`)
+  }
+  return problems
+}
+
+/** The recordings that were made more than `months` ago, a line each: the provider may have changed since. */
+export function agedRecordings(dir: string, months: number, now: Date): string[] {
+  const limit = new Date(now)
+  limit.setUTCMonth(limit.getUTCMonth() - months)
+  const oldest = limit.toISOString().slice(0, 10)
+  return scanRecordings(dir)
+    .recordings.filter(({ date }) => date < oldest)
+    .map(({ name, date }) => `${name}.json: is of ${date}, more than ${months} months old; record it again`)
+}
+
+/** Redacting what is redacted changes nothing, so whatever it would change was never redacted. */
+function unredacted({ request, response, bytes }: Recording): string | null {
+  const { method, path } = request
+  try {
+    const { headers, body } = redactAnswer({ method, path, headers: response.headers, body: bytes })
+    for (const [name, value] of Object.entries(headers))
+      if (value !== response.headers[name]) return `response.headers: ${name} is not redacted`
+    const at = body.findIndex((byte, i) => byte !== bytes[i])
+    return at < 0 ? null : `${response.body} is not redacted at byte ${at}`
+  } catch (error) {
+    return `${response.body}: ${(error as Error).message}`
+  }
+}

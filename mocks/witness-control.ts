@@ -1,0 +1,108 @@
+// The witness's control port: the same stage as in a process, over HTTP and JSON. For programs on this machine only:
+// whoever comes with a foreign Host or Origin is a web page, and is refused.
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { ZodError, z } from 'zod'
+import { type LedgerPage, now } from './ledger.ts'
+import type { Stage } from './world.ts'
+
+/** What a route is given: what its path matched, the query, and the body as text. */
+interface Asked {
+  readonly name: string
+  readonly query: URLSearchParams
+  readonly text: string
+}
+
+type Route = readonly [method: string, path: RegExp, act: (asked: Asked) => unknown]
+
+/** What the caller did wrong. */
+class Refused extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const sinceSchema = z.coerce.number().int().nonnegative()
+
+/** A server that is not listening yet. */
+export function createControlServer(stage: Stage, connections: () => number): Server {
+  const routes: readonly Route[] = [
+    ['GET', /^\/healthz$/, () => ({ ok: true })],
+    ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
+    ['DELETE', /^\/ledger$/, () => stage.clear()],
+    ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
+    ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
+    ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => plant(stage, name, text)],
+  ]
+  return createServer(async (request, response) => {
+    let status = 200
+    let body: unknown
+    try {
+      refuseForeigners(request)
+      body = await answer(routes, request)
+      if (body === undefined) status = 204
+    } catch (error) {
+      const { message } = error as Error
+      status = error instanceof Refused ? error.status : error instanceof ZodError ? 400 : 500
+      body = { error: { message: error instanceof ZodError ? z.prettifyError(error) : message } }
+    }
+    if (status === 204) response.writeHead(204).end()
+    else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+  })
+}
+
+async function answer(routes: readonly Route[], request: IncomingMessage): Promise<unknown> {
+  const url = new URL(request.url ?? '/', 'http://control')
+  const here = routes.filter(([, path]) => path.test(url.pathname))
+  const route = here.find(([method]) => method === request.method)
+  if (here.length === 0)
+    throw new Refused(
+      404,
+      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /canary/{name}.`,
+    )
+  if (!route) throw new Refused(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const [, path, act] = route
+  const name = decoded(path.exec(url.pathname)?.[1] ?? '')
+  return act({ name, query: url.searchParams, text: Buffer.concat(chunks).toString('utf8') })
+}
+
+function page(stage: Stage, query: URLSearchParams, connections: number): LedgerPage {
+  const since = sinceSchema.safeParse(query.get('since') ?? 0)
+  if (!since.success) throw new Refused(400, 'since is the number of an entry: ?since=12')
+  return { entries: stage.entries(since.data), connections, now: now() }
+}
+
+function plant(stage: Stage, name: string, secret: string): void {
+  try {
+    stage.plant(name, secret)
+  } catch (error) {
+    throw new Refused(400, (error as Error).message)
+  }
+}
+
+function json(text: string): never {
+  try {
+    return JSON.parse(text) as never
+  } catch {
+    throw new Refused(400, 'The body is no JSON.')
+  }
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    throw new Refused(400, 'The path holds a broken % escape.')
+  }
+}
+
+function refuseForeigners({ headers, socket }: IncomingMessage): void {
+  const own = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
+  if (!own.includes(headers.host ?? '')) throw new Refused(403, `Host is one of ${own.join(', ')}.`)
+  const { origin } = headers
+  if (origin !== undefined && !own.some((host) => origin === `http://${host}`))
+    throw new Refused(403, 'The control port answers no web page of another origin.')
+}

@@ -1,0 +1,101 @@
+// The witness's port: reads requests off connections, asks the world, and puts the answers out as they were meant:
+// one write for each part, no head where there is none, cuts and resets. Knows no provider and no scenario.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { type Answer, framed, type Outlet, perform } from './answer.ts'
+import { now } from './ledger.ts'
+import { placeUnder } from './places.ts'
+import type { World } from './world.ts'
+
+/** A server that is not listening yet. `onConnection` is called for every connection, used or not. */
+export function createWitnessServer(world: World, onConnection: () => void): Server {
+  // Clients keep connections open for reuse; a server that closes them first makes races that no provider makes.
+  const server = createServer({ keepAliveTimeout: 300_000, noDelay: true }, (request, response) => {
+    serve(world, request, response).catch((error: unknown) => {
+      response.destroy()
+      process.emitWarning(
+        `the witness failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
+      )
+    })
+  })
+  server.requestTimeout = 0
+  return server.on('connection', onConnection)
+}
+
+async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const at = now()
+  const text = await textOf(request)
+  const method = request.method ?? 'GET'
+  const path = pathOf(request)
+  const place = placeUnder(world.providers, method, path)
+  const url = new URL(`${place.provider.origin}${place.basePath}/${place.path}${search(request.url)}`)
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+  )
+  const incoming = { method, url, path, headers, text, at }
+  const { answer, note } = world.receive(incoming, place)
+
+  const left = new AbortController()
+  const leave = () => {
+    if (left.signal.aborted || response.writableFinished) return
+    note.peerLeft()
+    left.abort()
+  }
+  response.once('close', leave)
+  if (text === null || response.destroyed) leave()
+
+  try {
+    await perform(answer, outletTo(response, answer), { gate: world.gate, gone: left.signal }, note)
+    if (left.signal.aborted) response.destroy()
+  } finally {
+    note.done()
+  }
+}
+
+/** The request's body; null when the other side left before its end. */
+function textOf(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = []
+  return new Promise((done) => {
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => done(Buffer.concat(chunks).toString('utf8')))
+    request.on('close', () => done(null))
+  })
+}
+
+function outletTo(response: ServerResponse, answer: Answer): Outlet {
+  const { socket } = response
+  const head = () => {
+    if (answer.status !== null && !response.headersSent) response.writeHead(answer.status, framed(answer))
+  }
+  return {
+    // Waiting for each write keeps boundaries apart, and a slow reader slows us down.
+    write(bytes) {
+      head()
+      if (bytes.length === 0) {
+        response.flushHeaders()
+        return Promise.resolve()
+      }
+      return new Promise((taken) => {
+        if (answer.status === null) socket?.write(bytes, () => taken())
+        else response.write(bytes, () => taken())
+      })
+    },
+    end() {
+      head()
+      if (answer.status === null) {
+        socket?.destroySoon()
+        return Promise.resolve()
+      }
+      return new Promise((ended) => {
+        response.once('close', ended) // also when the last bytes are never taken
+        response.end(ended)
+      })
+    },
+    cut: () => socket?.destroySoon(),
+    reset: () => socket?.resetAndDestroy(),
+  }
+}
+
+/** Without the query: a key may stand in it. */
+const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')
+
+const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')

@@ -1,0 +1,104 @@
+// The witness: every provider on one port of this machine, with a ledger of what arrived, and a control port beside
+// it. Joins the world with its two servers; knows no provider and no scenario.
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createControlServer } from './witness-control.ts'
+import { createWitnessServer } from './witness-server.ts'
+import { createWorld, type Stage, type WorldOptions } from './world.ts'
+
+export interface WitnessOptions extends Omit<WorldOptions, 'keys'> {
+  /** Where the providers listen; 127.0.0.1 unless told otherwise. */
+  readonly host?: string
+  /** 0, unless told otherwise: any free port. */
+  readonly port?: number
+  /** The control port is on 127.0.0.1 whatever `host` says. */
+  readonly controlPort?: number
+  /** Provider name -> the key that it takes; `witness-key-NAME` where nothing is said. */
+  readonly keys?: Readonly<Record<string, string>>
+}
+
+export interface Witness extends Stage {
+  /** `http://127.0.0.1:PORT`, for a gateway that takes an origin only. */
+  readonly url: string
+  readonly controlUrl: string
+  /** The names of all providers. */
+  readonly providers: readonly string[]
+  /** What to use as a provider's base URL: `http://127.0.0.1:PORT/groq/openai/v1`. Throws for an unknown name. */
+  baseUrl(provider: string): string
+  /** The key that a provider takes. */
+  key(provider: string): string
+  /** TCP connections accepted so far, used or not. */
+  readonly connections: number
+  close(): Promise<void>
+}
+
+/**
+ * Starts a witness. Rejects when recordings cannot be read or a port is taken.
+ *
+ * @example
+ * const witness = await createWitness()
+ * const client = new OpenAI({ baseURL: witness.baseUrl('openai'), apiKey: witness.key('openai') })
+ * await client.chat.completions.create({ model: 'scenario-tools', messages })
+ * console.log(witness.entries()[0].problems)
+ * await witness.close()
+ */
+export async function createWitness({
+  host = '127.0.0.1',
+  port = 0,
+  controlPort = 0,
+  ...options
+}: WitnessOptions = {}): Promise<Witness> {
+  const world = createWorld(options)
+  let connections = 0
+  const server = createWitnessServer(world, () => connections++)
+  const control = createControlServer(world.stage, () => connections)
+  const close = async () => {
+    world.stage.clear() // what is held would hold its connection
+    await Promise.all([stop(server), stop(control)])
+  }
+  try {
+    await listen(server, port, host)
+    await listen(control, controlPort, '127.0.0.1')
+  } catch (error) {
+    await close()
+    throw error
+  }
+
+  const url = addressOf(server)
+  return {
+    ...world.stage,
+    url,
+    controlUrl: addressOf(control),
+    providers: world.providers.map(({ name }) => name),
+    baseUrl(name) {
+      const provider = world.providers.find((one) => one.name === name)
+      if (!provider) throw new Error(`there is no provider "${name}"`)
+      return `${url}/${name}${provider.basePaths[0]}`
+    },
+    key: world.key,
+    get connections() {
+      return connections
+    },
+    close,
+  }
+}
+
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host)
+  await once(server, 'listening')
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((done) => {
+    server.close(() => done())
+    server.closeAllConnections()
+  })
+}
+
+/** An address that clients can use: the unspecified one is reached as loopback. */
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo
+  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}

@@ -1,0 +1,46 @@
+// What is recorded, as a table for recordings/README.md: a row for each endpoint of a provider, a column for each kind
+// of answer. Knows the heads of recordings, never their bodies.
+import type { RecordingHead } from '../mocks/recording.ts'
+
+const KINDS = ['plain', 'tools', 'parallel tools', 'reasoning'] as const
+
+type Head = Pick<RecordingHead, 'provider' | 'endpoint' | 'request' | 'response' | 'origin'> & {
+  readonly name: string
+}
+
+/** Markdown. `*` stands for: synthetic, nobody has recorded the like. */
+export function recordingsTable(recordings: readonly Head[]): string {
+  const rows = new Map<string, Head[]>()
+  for (const one of recordings) {
+    const key = `| ${one.provider} | \`${one.endpoint}\` |`
+    rows.set(key, [...(rows.get(key) ?? []), one])
+  }
+  return [
+    `| provider | endpoint | ${KINDS.join(' | ')} | errors |`,
+    `|${'---|'.repeat(KINDS.length + 3)}`,
+    ...[...rows].map(
+      ([key, heads]) => `${key} ${[...KINDS.map((kind) => ways(heads, kind)), errors(heads)].join(' | ')} |`,
+    ),
+  ].join('\n')
+}
+
+function kindOf({ name, request, response }: Head): (typeof KINDS)[number] | 'error' {
+  if (response.status >= 400) return 'error'
+  if (name.includes('reasoning')) return 'reasoning'
+  if (request.scenario === 'tools') return 'tools'
+  return request.scenario === 'tools-parallel' ? 'parallel tools' : 'plain'
+}
+
+/** In which ways an answer of this kind can be had. */
+function ways(heads: readonly Head[], kind: (typeof KINDS)[number]): string {
+  const streams = heads.filter((head) => kindOf(head) === kind).map(({ request }) => request.stream)
+  const found = [streams.some((stream) => stream !== true) && 'whole', streams.includes(true) && 'stream']
+  return found.filter(Boolean).join(', ') || '–'
+}
+
+const errors = (heads: readonly Head[]): string =>
+  heads
+    .filter((head) => kindOf(head) === 'error')
+    .map(({ request, origin }) => `${request.scenario}${origin === 'synthetic' ? '*' : ''}`)
+    .sort()
+    .join(', ') || '–'

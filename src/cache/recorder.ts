@@ -1,0 +1,32 @@
+// Collects a stream as it passes, so that it can be given again. Gives up when it is too large or not in order.
+import type { Reading } from '../call.ts'
+import type { CachedAnswer } from './response-cache.ts'
+
+export class Recorder {
+  readonly #max: number
+  #size = 0
+  #runs: { events: Buffer[]; usageOnly: boolean }[] = []
+  #finished = false
+  #spoilt = false
+
+  /** `max`: bytes of the largest answer that is worth keeping. */
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** One event, comments included. */
+  add(bytes: Buffer, { finished, unusual, error, usageOnly }: Reading): void {
+    this.#size += bytes.length
+    this.#finished ||= finished
+    this.#spoilt ||= unusual || error !== null || this.#size > this.#max
+    if (this.#spoilt) this.#runs = []
+    else if (this.#runs.at(-1)?.usageOnly === usageOnly) this.#runs.at(-1)!.events.push(bytes)
+    else this.#runs.push({ events: [bytes], usageOnly })
+  }
+
+  /** The stream in as few parts as possible, copied off the network's buffers; null where it is not to be repeated. */
+  parts(): CachedAnswer['parts'] | null {
+    if (this.#spoilt || !this.#finished) return null
+    return this.#runs.map(({ events, usageOnly }) => ({ bytes: Buffer.concat(events), usageOnly }))
+  }
+}

@@ -1,0 +1,41 @@
+// `waybill key new`: makes a key of the gateway. The key goes into a file that its owner alone can read, and nowhere
+// else unless somebody looks at a terminal; the configuration gets its digest.
+import { hash, randomBytes } from 'node:crypto'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { KeyConfig } from '../config.ts'
+
+export interface KeyNewOptions {
+  /** As it is allowed in the configuration. */
+  readonly name: string
+  readonly role: KeyConfig['role']
+  readonly file?: string
+  /** Show the key as well. */
+  readonly print?: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly out: { readonly isTTY: boolean; write(text: string): unknown }
+}
+
+/** Throws when the file exists, cannot be written, or the key would be shown to something that is no terminal. */
+export function keyNew({ name, role, file, print = false, env, out }: KeyNewOptions): void {
+  if (print && !out.isTTY)
+    throw new Error('--print shows the key on a terminal only; leave it out and read the file instead')
+  const path = resolve(file ?? join(configDirectory(env), 'keys', name))
+  const key = `wb_${randomBytes(32).toString('base64url')}`
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  try {
+    writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' }) // x: a key that is in use is not written over
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    throw new Error(`${path} exists already; take another name, or remove it if its key is not in use`)
+  }
+  const entry = `{ name: ${JSON.stringify(name)}, role: ${role}, digest: "sha256:${hash('sha256', key)}" }`
+  out.write(`The key is in ${path}\n`)
+  if (print) out.write(`It is ${key}\n`)
+  out.write(`Put its digest into the configuration:\nkeys:\n  - ${entry}\n`)
+}
+
+/** `$XDG_CONFIG_HOME/waybill`, else `~/.config/waybill`. */
+const configDirectory = (env: KeyNewOptions['env']): string =>
+  join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'waybill')

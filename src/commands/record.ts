@@ -1,0 +1,70 @@
+// `waybill record`: the gateway against a live provider, with a redacted recording of each exchange.
+import { createRecorder } from '../../mocks/recorder.ts'
+import { ConfigError, loadConfig } from '../config.ts'
+import { createGateway } from '../gateway.ts'
+
+export interface RecordOptions {
+  readonly provider: string
+  readonly config: string
+  readonly out: string
+  readonly port?: string
+  readonly scenario?: string
+  readonly canary?: readonly string[]
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Resolves when the gateway has stopped. Rejects when it cannot start, or when an exchange was not recorded. */
+export async function record(options: RecordOptions): Promise<void> {
+  const { provider, config: file, out, port, scenario, canary = [], env } = options
+  const loaded = loadConfig(file, { env: port === undefined ? env : { ...env, WAYBILL_PORT: port } })
+  const { providers } = loaded.config
+  const target = providers[provider]
+  if (!target)
+    throw new ConfigError([
+      `${file}: there is no provider "${provider}"; there are: ${Object.keys(providers).join(', ') || 'none'}`,
+    ])
+  const say = (line: string) => process.stdout.write(`${line}\n`)
+  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
+  let recorded = 0
+  let refused = 0
+  const gateway = await createGateway({
+    ...loaded,
+    wire: createRecorder({
+      provider,
+      baseUrl: target.base_url,
+      out,
+      scenario,
+      secrets: [...loaded.secrets.values(), ...canary],
+      now: Date.now,
+      onRecorded(name) {
+        recorded++
+        say(`recorded  ${name}`)
+      },
+      onRefused(reason) {
+        refused++
+        say(`not kept  ${reason}`)
+      },
+    }),
+    onInternalError: (error) => process.stderr.write(`waybill: error: ${(error as Error).stack}\n`),
+  })
+  say(greeting(gateway.url, provider, target.base_url, out))
+
+  await new Promise((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
+  })
+  await gateway.close(30_000)
+  say(`${recorded} recorded in ${out}, ${refused} not kept.`)
+  if (recorded > 0) say(`Look at them, then: waybill recordings verify ${out}`)
+  if (refused > 0) throw new Error(`${refused} of ${recorded + refused} exchanges were not recorded`)
+}
+
+const greeting = (url: string, provider: string, baseUrl: string, out: string): string => `
+  LIVE TRAFFIC: every call reaches a real provider and costs money.
+
+Waybill listens on ${url}
+Exchanges with ${provider} (${baseUrl}) are recorded in ${out}, redacted.
+Calls to other providers are not recorded, and cost money too. Stop with Ctrl-C.
+
+Ask:
+  curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '{"model":"${provider}/MODEL","messages":[{"role":"user","content":"Where do you go?"}]}'
+`

@@ -1,0 +1,211 @@
+// `waybill record` and `waybill recordings` as a user meets them: child processes, their output and exit codes.
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { startStandIn, streamed } from '../../mocks/stand-in.ts'
+import { ask, temporaryDirectory } from '../under-test.ts'
+import { table } from './table.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+const OWN = fileURLToPath(new URL('../../recordings', import.meta.url))
+const environment = { PATH: process.env.PATH, NO_COLOR: '1' }
+
+function waybill(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', CLI, ...args], {
+    encoding: 'utf8',
+    env: environment,
+  })
+  return { status, stdout, stderr }
+}
+
+test('record says that it costs money, keeps a redacted recording of each call, and sums up', async (t) => {
+  const directory = temporaryDirectory(t)
+  const standIn = await startStandIn(streamed('Dear ', 'harbourmaster'))
+  t.after(() => standIn.close())
+  const config = join(directory, 'waybill.yaml')
+  const out = join(directory, 'kept')
+  writeFileSync(
+    config,
+    `server: { port: 0 }\nproviders: { alpha: { api: openai, base_url: "${standIn.baseUrl}", key: $ALPHA_KEY } }\n`,
+  )
+  const child = spawn(
+    process.execPath,
+    [
+      '--import',
+      'tsx',
+      CLI,
+      'record',
+      '--provider',
+      'alpha',
+      '-c',
+      config,
+      '--out',
+      out,
+      '--scenario',
+      'greeting',
+    ],
+    { env: { ...environment, ALPHA_KEY: 'sk-alpha-secret' } },
+  )
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => (output += part))
+  while (!output.includes('Ask:')) {
+    assert.equal(child.exitCode, null, output)
+    await sleep(10)
+  }
+  assert.match(output, /^\s*LIVE TRAFFIC: .* costs money\.$/m)
+  const url = /listens on (http\S+)/.exec(output)![1]
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ask('alpha/model-a', { stream: true })),
+  })
+  assert.match(await answer.text(), /harbourmaster/)
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'exit'), [0, null])
+  assert.match(output, /^recorded {2}alpha\/chat-completions-model-a-greeting-stream$/m)
+  assert.ok(
+    output.endsWith(
+      `1 recorded in ${out}, 0 not kept.\nLook at them, then: waybill recordings verify ${out}\n`,
+    ),
+    output,
+  )
+  assert.doesNotMatch(output, /sk-alpha-secret/)
+
+  assert.deepEqual(readdirSync(join(out, 'alpha')), [
+    'chat-completions-model-a-greeting-stream.json',
+    'chat-completions-model-a-greeting-stream.sse',
+  ])
+  const body = readFileSync(join(out, 'alpha/chat-completions-model-a-greeting-stream.sse'), 'utf8')
+  assert.match(body, /"content":"xxxxxxxxxxxxx"/)
+  assert.equal(waybill('recordings', 'verify', out).status, 0)
+})
+
+test('record for a provider that is not there is a mistake that names those that are', (t) => {
+  const config = join(temporaryDirectory(t), 'waybill.yaml')
+  writeFileSync(config, 'providers: { alpha: { api: openai, base_url: "http://127.0.0.1:1/v1" } }\n')
+  const { status, stderr } = waybill('record', '--provider', 'beta', '-c', config)
+  assert.equal(status, 2)
+  assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
+})
+
+test('list shows every recording, as a table and as JSON', () => {
+  const { status, stdout } = waybill('recordings', 'list')
+  assert.equal(status, 0)
+  assert.match(stdout, /^scenario +model +stream +status +chunks +bytes +origin +date\n\n\w+ {2}\S+\n/)
+  const listed = JSON.parse(waybill('recordings', 'list', '--json').stdout)
+  assert.equal(stdout.match(/\d{4}-\d\d-\d\d$/gm)!.length, listed.length)
+  for (const { provider, endpoint } of listed) assert.ok(stdout.includes(`\n${provider}  ${endpoint}\n`))
+  assert.deepEqual(Object.keys(listed[0]), [
+    ...[
+      'name',
+      'provider',
+      'endpoint',
+      'scenario',
+      'model',
+      'stream',
+      'status',
+      'chunks',
+      'bytes',
+      'origin',
+      'date',
+    ],
+  ])
+})
+
+test('verify is quiet about what is in order, names each problem, and warns of what is old', (t) => {
+  const dir = temporaryDirectory(t)
+  cpSync(OWN, dir, { recursive: true })
+  const good = waybill('recordings', 'verify', dir, '--older-than', '1200')
+  assert.deepEqual([good.status, good.stdout], [0, `${dir}: 0 problems, 0 warnings\n`])
+
+  writeFileSync(join(dir, 'openai/stray.sse'), 'data: 1\n\n')
+  const bad = waybill('recordings', 'verify', dir)
+  assert.equal(bad.status, 1)
+  assert.equal(
+    bad.stdout,
+    'problem  openai/stray.sse: no recording names this file as its body; delete it or write its head\n',
+  )
+  assert.equal(bad.stderr, `waybill: ${dir}: 1 problems\n`)
+  assert.equal(waybill('recordings', 'verify', dir, '--older-than', 'ages').status, 2)
+})
+
+test('import says what became of every file and why something was refused', (t) => {
+  const dir = temporaryDirectory(t)
+  const entry = (method: string, text: string) => ({
+    request: {
+      method,
+      url: 'https://api.openai.com/v1/chat/completions',
+      headers: [],
+      postData: { text: '{"model":"tiny"}' },
+    },
+    response: {
+      status: 200,
+      headers: [
+        { name: 'Content-Type', value: 'application/json' },
+        { name: 'Date', value: 'Sat, 21 Nov 2026 10:00:00 GMT' },
+      ],
+      content: { text },
+    },
+  })
+  const entries = [
+    entry('POST', '{"choices":[{"message":{"content":"Ahoy"}}]}'),
+    entry('DELETE', '{}'),
+    entry('POST', ''),
+  ]
+  writeFileSync(join(dir, 'chat.har'), JSON.stringify({ log: { entries } }))
+  writeFileSync(join(dir, 'notes.txt'), 'nothing')
+  const out = join(dir, 'out')
+  const { status, stdout } = waybill(
+    'recordings',
+    'import',
+    join(dir, 'chat.har'),
+    join(dir, 'notes.txt'),
+    '--out',
+    out,
+  )
+  assert.equal(status, 0)
+  assert.deepEqual(
+    stdout.split('\n').map((line) => line.replace(/ +/g, ' ')),
+    [
+      'file exchanges imported refused',
+      'chat.har 3 1 2',
+      'notes.txt 0 0 1',
+      'all 3 1 3',
+      `The files are in ${dir}/`,
+      'refused chat.har: exchange 2: a recording answers GET or POST, not DELETE',
+      'refused chat.har: exchange 3: the answer has no body',
+      'refused notes.txt: no known recording format (vcrpy, Ruby VCR, go-vcr, HAR)',
+      '',
+    ],
+  )
+  const head = JSON.parse(readFileSync(join(out, 'openai/chat-completions-tiny-plain.json'), 'utf8'))
+  assert.deepEqual(
+    [head.origin, head.date, head.shape, head.note],
+    [
+      'recorded',
+      '2026-11-21',
+      'imported from chat.har',
+      'The source kept neither chunks nor pace: one chunk for each event, no waits.',
+    ],
+  )
+  assert.equal(waybill('recordings', 'import', join(dir, 'notes.txt'), '--out', out).status, 1)
+})
+
+test('a table fits the terminal: what may be cut is cut, the widest first, and control characters are gone', () => {
+  const rows = [
+    ['name', 'model', 'bytes'],
+    ['a', 'deepseek-reasoner\u001b[31m', '12'],
+    ['日本語', 'm', '3'],
+  ]
+  assert.equal(
+    table(rows, { columns: 22, right: ['bytes'], shrink: ['model'] }),
+    'name    model    bytes\na       deepse…     12\n日本語  m            3\n',
+  )
+  assert.match(table(rows, { columns: null }), /deepseek-reasoner\[31m {2}12/)
+})

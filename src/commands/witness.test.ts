@@ -1,0 +1,59 @@
+// `waybill witness` as a process of its own, as anybody would run it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import test, { type TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
+
+const cli = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+function run(t: TestContext, ...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', cli, 'witness', ...args])
+  t.after(() => child.kill('SIGKILL'))
+  return child
+}
+
+async function outcome(t: TestContext, ...args: string[]) {
+  const child = run(t, ...args)
+  let [out, err] = ['', '']
+  child.stdout.on('data', (chunk) => (out += chunk))
+  child.stderr.on('data', (chunk) => (err += chunk))
+  const [code] = await once(child, 'close')
+  return { code, out, err }
+}
+
+test('it tells where the providers are, serves them, and ends on SIGTERM', async (t) => {
+  const child = run(t, '--port', '0', '--control-port', '0', '--json')
+  const [line] = (await once(createInterface(child.stdout), 'line')) as [string]
+  const told = JSON.parse(line)
+  const { base_url, key } = told.providers.groq
+  const response = await fetch(`${base_url}/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}` },
+    body: JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] }),
+  })
+  assert.equal(response.status, 200)
+  assert.equal(((await response.json()) as { object: string }).object, 'chat.completion')
+  const ledger = (await (await fetch(`${told.control_url}/ledger`)).json()) as { entries: unknown[] }
+  assert.equal(ledger.entries.length, 1)
+  child.kill('SIGTERM')
+  assert.deepEqual(await once(child, 'close'), [0, null])
+})
+
+test('it lists its scenarios, all of them labelled synthetic', async (t) => {
+  const { code, out } = await outcome(t, '--list', '--json')
+  const listed = JSON.parse(out) as { name: string; origin: string; shape: string }[]
+  assert.equal(code, 0)
+  assert.ok(listed.some(({ name }) => name === 'cut-in-utf8'))
+  assert.ok(listed.every(({ origin, shape }) => origin === 'synthetic' && shape.length > 0))
+})
+
+test('a mistake is one line, and exit code 2; what cannot be had is 1', async (t) => {
+  const wrong = await outcome(t, '--port', '70000')
+  assert.deepEqual([wrong.code, wrong.out], [2, ''])
+  assert.match(wrong.err, /A port is 0 to 65535/)
+  const missing = await outcome(t, '--port', '0', '--control-port', '0', '--recordings', '/nowhere/at/all')
+  assert.equal(missing.code, 1)
+  assert.match(missing.err, /^waybill: .*\/nowhere\/at\/all.*\n$/)
+})

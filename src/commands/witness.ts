@@ -1,0 +1,66 @@
+// `waybill witness`: stand-ins for the providers on one port, until it is told to stop.
+import { scenarios } from '../../mocks/scenarios.ts'
+import { createWitness, type Witness } from '../../mocks/witness.ts'
+
+export interface WitnessCommand {
+  readonly port: number
+  readonly controlPort: number
+  readonly host: string
+  readonly pace: 'recorded' | 'none'
+  readonly recordings?: string
+  readonly json?: boolean
+  /** Only prints the scenarios. */
+  readonly list?: boolean
+}
+
+/** Resolves when the witness has stopped. Rejects when it cannot start. */
+export async function witness({ json = false, list = false, ...options }: WitnessCommand): Promise<void> {
+  if (list) {
+    process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : table(listed()))
+    return
+  }
+  const running = await createWitness(options)
+  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
+  process.stdout.write(json ? `${JSON.stringify(told(running))}\n` : greeting(running))
+  await new Promise<void>((resolve) => {
+    for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())
+  })
+  await running.close()
+}
+
+/** What `--json` prints, on one line. */
+const told = (running: Witness) => ({
+  url: running.url,
+  control_url: running.controlUrl,
+  providers: Object.fromEntries(
+    running.providers.map((name) => [name, { base_url: running.baseUrl(name), key: running.key(name) }]),
+  ),
+})
+
+function greeting(running: Witness): string {
+  const { url, controlUrl, providers } = running
+  const width = Math.max(...providers.map((name) => running.baseUrl(name).length))
+  return [
+    `The witness listens on ${url}: no network, no cost; the keys are words for tests.`,
+    '',
+    ...providers.map((name) => `  ${running.baseUrl(name).padEnd(width)}  ${running.key(name)}`),
+    '',
+    'Ask for a scenario by the model id, for example scenario-tools (`waybill witness --list` names them all).',
+    'See what arrived:',
+    `  curl -s ${controlUrl}/ledger`,
+    '',
+    '',
+  ].join('\n')
+}
+
+const listed = () =>
+  Object.entries(scenarios)
+    .map(([name, { description, shape }]) => ({ name, origin: 'synthetic', description, shape }))
+    .sort((a, b) => a.name.localeCompare(b.name))
+
+function table(rows: ReturnType<typeof listed>): string {
+  const width = Math.max(...rows.map(({ name }) => name.length))
+  return rows
+    .map(({ name, description, shape }) => `${name.padEnd(width)}  ${description} (shape: ${shape})\n`)
+    .join('')
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { NO_READING } from '../call.ts'
+import { renameAnswer, renameEvent } from './answer-model.ts'
+
+const reading = { ...NO_READING, model: 'theirs' }
+
+for (const [event, expected] of [
+  ['data: {"model":"theirs","n":1.0}\n\n', 'data: {"model":"auto/ü","n":1.0}\n\n'],
+  ['id: 7\r\ndata:{"a":[],"model": "theirs" }\r\n\r\n', 'id: 7\r\ndata:{"a":[],"model": "auto/ü" }\r\n\r\n'],
+  [
+    'data: {"model"\ndata: : "theirs",\n: between\ndata:"x":"Grüße 👋"}\n\n',
+    'data: {"model"\ndata: : "auto/ü",\n: between\ndata:"x":"Grüße 👋"}\n\n',
+  ],
+  [
+    'data: {"x":{"model":"inner"},"model":"theirs"}\n\n',
+    'data: {"x":{"model":"inner"},"model":"auto/ü"}\n\n',
+  ],
+] as const)
+  test(`${JSON.stringify(event)} names the model that was asked for, and nothing else changes`, () => {
+    const renamed = renameEvent('auto/ü')(Buffer.from(event), reading)
+    assert.equal(renamed.toString(), expected)
+  })
+
+test('what names no model keeps its bytes, and bytes that are no UTF-8 stay as they are', () => {
+  const done = Buffer.from('data: [DONE]\n\n')
+  assert.equal(renameEvent('auto')(done, NO_READING), done)
+  assert.equal(renameAnswer('auto')(done, NO_READING), done)
+  const odd = Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xc3]), Buffer.from('","model":"m"}')])
+  const expected = Buffer.concat([
+    Buffer.from('{"x":"'),
+    Buffer.from([0xff, 0xc3]),
+    Buffer.from('","model":"a\\"b"}'),
+  ])
+  assert.deepEqual(renameAnswer('a"b')(odd, reading), expected)
+})

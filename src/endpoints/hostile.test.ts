@@ -1,0 +1,165 @@
+// What an attacker sends, a row each, as bytes on a socket: the status, the one error shape, no request to a provider,
+// and that others are served meanwhile and afterwards. What is merely broken is in bad-input.test.ts.
+import assert from 'node:assert/strict'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { findKey } from '../statusline/key.ts'
+import { ask, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+
+const BODY = JSON.stringify(ask('auto'))
+const POST = 'POST /v1/chat/completions HTTP/1.1\r\n'
+const LENGTH = `content-type: application/json\r\ncontent-length: ${BODY.length}\r\n`
+
+interface Row {
+  readonly name: string
+  readonly bytes: string
+  readonly status: number
+  readonly code: string
+}
+
+const page = (headers: string): string => `${POST}${headers}\r\n${LENGTH}\r\n${BODY}`
+const read = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+
+const ROWS: readonly Row[] = [
+  ['DNS rebinding: the attacker’s name', page('host: evil.example'), 403, 'host_not_allowed'],
+  ['DNS rebinding, with a port', page('host: evil.example:4949'), 403, 'host_not_allowed'],
+  ['a name that begins like ours', page('host: localhost.evil.example'), 403, 'host_not_allowed'],
+  ['a name that ends like ours', page('host: evil-localhost'), 403, 'host_not_allowed'],
+  ['our name as a user', page('host: localhost@evil.example'), 403, 'host_not_allowed'],
+  ['an address in another spelling', page('host: 2130706433'), 403, 'host_not_allowed'],
+  ['an empty Host', page('host: '), 403, 'host_not_allowed'],
+  [
+    'a foreign Host in the request line',
+    `POST http://evil.example/v1/models HTTP/1.1\r\nhost: evil.example\r\n\r\n`,
+    403,
+    'host_not_allowed',
+  ],
+  ['another site’s page', page('host: localhost\r\norigin: https://evil.example'), 403, 'host_not_allowed'],
+  ['a sandboxed page', page('host: localhost\r\norigin: null'), 403, 'host_not_allowed'],
+  ['a page from a file', page('host: localhost\r\norigin: file://'), 403, 'host_not_allowed'],
+  ['an Origin that is none', page('host: localhost\r\norigin: localhost'), 403, 'host_not_allowed'],
+  [
+    'a page that reads',
+    `GET /api/usage/request-logs HTTP/1.1\r\nhost: localhost\r\norigin: null\r\n\r\n`,
+    403,
+    'host_not_allowed',
+  ],
+  ['dots in an id', read('/api/usage/request-logs/..%2f..%2f..%2fetc%2fpasswd'), 404, 'not_found'],
+  ['dots in a path', read('/api/usage/request-logs/../../../etc/passwd'), 404, 'not_found'],
+  ['dots in a model', read('/v1/models/../../etc/passwd'), 404, 'model_not_found'],
+  ['dots that leave the path', read('/v1/models/../..'), 404, 'model_not_found'],
+  ['a zero byte in an id', read('/api/usage/request-logs/%00'), 404, 'not_found'],
+  ['an id that is no UTF-8', read('/api/usage/request-logs/%ff%fe'), 404, 'not_found'],
+  ['10,000 headers', `${POST}host: localhost\r\n${'a: b\r\n'.repeat(10_000)}\r\n`, 431, 'invalid_request'],
+  [
+    'a second request smuggled in a body',
+    `${POST}host: localhost\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n${read('/v1/models')}`,
+    400,
+    'invalid_request',
+  ],
+  ['a path of 15 kB', read(`/${'x'.repeat(15_000)}`), 404, 'not_found'],
+].map(([name, bytes, status, code]) => ({ name, bytes, status, code }) as Row)
+
+test('what an attacker sends is refused in the one shape, reaches no provider, and stops nobody (KEEP-06, PURE-07, FAIL-01, FAIL-06)', async (t) => {
+  const house = await underTest(t)
+  for (const { name, bytes, status, code } of ROWS)
+    await t.test(name, async () => {
+      const socket = open(house)
+      socket.write(bytes)
+      const text = await firstAnswer(socket)
+      assertRefused(text, status, code)
+      assert.doesNotMatch(text, /root:/)
+      socket.destroy()
+    })
+  assert.equal(house.received(), 0)
+  assert.deepEqual((await house.get('/api/usage/request-logs')).json.data, [])
+  await stillServes(house)
+})
+
+const SLOW: readonly (readonly [string, string, string])[] = [
+  ['who says nothing', '', ''],
+  ['whose headers dribble', `${POST}host: localhost\r\n`, 'x: y\r\n'],
+  ['whose one header dribbles', `${POST}host: localhost\r\nx: `, 'y'],
+  [
+    'whose body dribbles',
+    `${POST}host: localhost\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n{`,
+    ' ',
+  ],
+  ['whose chunks dribble', `${POST}host: localhost\r\ntransfer-encoding: chunked\r\n\r\n`, '1\r\n \r\n'],
+]
+
+for (const [name, first, then] of SLOW)
+  test(`fifty clients ${name} are cut off with 408, and others are served meanwhile (FAIL-01, FAIL-06)`, async (t) => {
+    const house = await underTest(t, { server: 'headers_timeout: 1s, request_timeout: 1500ms' })
+    const cutOff = Array.from({ length: 50 }, async () => {
+      const socket = open(house)
+      socket.on('error', () => {}) // it is cut off while it writes
+      socket.write(first)
+      const dribble = setInterval(() => socket.write(then), 50)
+      const answer = await firstAnswer(socket)
+      clearInterval(dribble)
+      assertRefused(answer, 408, 'request_timeout')
+    })
+    await stillServes(house)
+    await Promise.all(cutOff)
+    assert.equal(house.received(), 1, 'the one that was served')
+    await stillServes(house)
+  })
+
+test('a client that is slow within its time is served, and the answer may take longer than the request (FAIL-06)', async (t) => {
+  const house = await underTest(t, {
+    server: 'headers_timeout: 2s, request_timeout: 2s',
+    providers: {
+      alpha: (response) => {
+        setTimeout(
+          () => response.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[]}'),
+          3_500,
+        )
+      },
+    },
+  })
+  const socket = open(house)
+  socket.write(`${POST}host: localhost\r\n${LENGTH}\r\n`)
+  for (const part of BODY.match(/.{1,20}/gs)!) socket.write(part)
+  assert.match(await firstAnswer(socket), /^HTTP\/1\.1 200 /)
+  socket.destroy()
+})
+
+test('a key file that others may read or write is refused in one line (KEEP-06, LINE-08)', (t) => {
+  const file = join(temporaryDirectory(t), 'key')
+  writeFileSync(file, 'wb_key-of-somebody\n', { mode: 0o600 })
+  assert.deepEqual(findKey({}, file), { key: 'wb_key-of-somebody', problem: null })
+  for (const mode of [0o644, 0o640, 0o604, 0o620, 0o602]) {
+    chmodSync(file, mode)
+    const { key, problem } = findKey({}, file)
+    assert.equal(key, null)
+    assert.equal(problem, `the key file ${file} is open to others; run chmod 600 on it`)
+  }
+})
+
+const open = (house: UnderTest): Socket => connect(Number(new URL(house.url).port), '127.0.0.1')
+
+/** The first whole answer of a connection, head and body. */
+async function firstAnswer(socket: Socket): Promise<string> {
+  let text = ''
+  for await (const part of socket) {
+    text += part
+    const [head, body] = text.split('\r\n\r\n', 2)
+    if (body !== undefined && body.length >= Number(/content-length: (\d+)/i.exec(head!)?.[1])) break
+  }
+  return text
+}
+
+function assertRefused(text: string, status: number, code: string): void {
+  assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
+  const { error, request_id } = JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4).split('\r\n')[0]!)
+  assert.deepEqual(Object.keys(error).sort(), ['code', 'message', 'param', 'type'])
+  assert.equal(error.code, code)
+  assert.match(request_id, /^[0-9a-f-]{36}$/)
+}
+
+async function stillServes(house: UnderTest): Promise<void> {
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+}

@@ -1,0 +1,152 @@
+// Keys, over every endpoint that there is: who is let in (KEEP-03), and that nobody sees what is another's (KEEP-04).
+// An endpoint that is new is asked by its path; where that is not enough, the test fails until it has a row here.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { answer } from '../../mocks/stand-in.ts'
+import { idOf } from '../call.ts'
+import { CALLS, READS } from '../gateway.ts'
+import { ask, type UnderTest, underTest } from '../under-test.ts'
+
+const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+const CONFIG = `
+routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }
+models: { alpha/model-a: { price: { input: 1, output: 2 } } }
+keys:
+  - { name: ann, digest: "${digest('key-of-ann')}" }
+  - { name: bob, digest: "${digest('key-of-bob')}" }
+  - { name: boss, role: admin, digest: "${digest('key-of-boss')}" }`
+const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
+
+/** A call of Bob's, by what another might ask for. */
+interface Others {
+  readonly id: string
+  readonly session: string
+  readonly model: string
+}
+
+/** What to ask an endpoint for, where its bare path is no request: behind the path, without the `*`. */
+const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
+  '/v1/models/*': () => ['auto'],
+  '/api/cloud/model/resolve': () => ['?model=auto'],
+  '/api/usage/request-logs': ({ session, model }) => [
+    '',
+    `?session_id=${session}`,
+    `?requested_model=${model}`,
+    '?limit=1',
+  ],
+  '/api/usage/request-logs/*': ({ id }) => [id],
+  '/api/statusline': ({ session, model }) => [
+    `?session_id=${session}&model=${model}`,
+    `?session_id=${session}&model=auto`,
+  ],
+}
+
+const urlsOf = (path: string, others: Others): string[] => {
+  assert.ok(!path.endsWith('*') || ASKED[path], `${path} needs a row in ASKED`)
+  return (ASKED[path]?.(others) ?? ['']).map((rest) => path.replace('*', '') + rest)
+}
+
+const NOBODY: readonly (readonly [string, Record<string, string>])[] = [
+  ['no key', {}],
+  ['a wrong key', { authorization: 'Bearer nope' }],
+  ['an empty key', { authorization: 'Bearer ' }],
+  ['another scheme', { authorization: 'Basic key-of-ann' }],
+  ['a key and more', { authorization: 'Bearer key-of-anna' }],
+  ['a part of a key', { authorization: 'Bearer key-of-an' }],
+  ['the digest of a key', { authorization: `Bearer ${digest('key-of-ann')}` }],
+  ['two keys', { authorization: 'Bearer key-of-ann key-of-ann' }],
+  ['a wrong key of the other kind', { 'x-api-key': 'nope' }],
+]
+
+test('without a right key every endpoint but the probes is 401, and reaches nobody (KEEP-03, PURE-07)', async (t) => {
+  const house = await underTest(t, { config: CONFIG })
+  const others = { id: '01900000-0000-7000-8000-000000000001', session: 's', model: 'auto' }
+  const reads = READS.flatMap((endpoint) =>
+    urlsOf(endpoint.path, others).map((url) => ({ url, open: 'open' in endpoint && endpoint.open === true })),
+  )
+  const requests = [
+    ...reads.flatMap((read) => ['GET', 'HEAD', 'OPTIONS', 'DELETE'].map((method) => ({ ...read, method }))),
+    ...CALLS.map(({ path }) => ({ url: path, open: false, method: 'POST' })),
+    { url: '/nothing/here', open: false, method: 'GET' },
+  ]
+  assert.deepEqual(
+    reads.filter(({ open }) => open).map(({ url }) => url),
+    ['/healthz', '/readyz'],
+  )
+  for (const { url, open, method } of requests)
+    for (const [what, headers] of NOBODY) {
+      const body = method === 'POST' ? { body: JSON.stringify(ask('auto')) } : {}
+      const { status, json } = await house.get(url, {
+        method,
+        headers: { 'content-type': 'application/json', ...headers },
+        ...body,
+      })
+      if (open) assert.notEqual(status, 401, `${method} ${url} with ${what}`)
+      else {
+        assert.equal(status, 401, `${method} ${url} with ${what}`)
+        if (method !== 'HEAD') assert.equal(json.error.code, 'invalid_api_key')
+      }
+    }
+  assert.equal(house.received(), 0)
+  assert.equal((await house.chat(ask('auto'), as('ann'))).status, 200)
+})
+
+interface Seen {
+  readonly url: string
+  /** Without the id that each answer gets anew. */
+  readonly text: string
+}
+
+/** Everything that a key is shown. */
+async function view(house: UnderTest, who: string, others: Others): Promise<Seen[]> {
+  const seen: Seen[] = []
+  for (const { path } of READS)
+    for (const url of urlsOf(path, others)) {
+      const { status, text } = await house.get(url, { headers: as(who) })
+      const may = path.endsWith('*') || status === 403 ? [200, 403, 404] : [200]
+      assert.ok(
+        may.includes(status),
+        `${url} is ${status} for ${who}; a row in ASKED may say how it is asked`,
+      )
+      seen.push({ url, text: text.replace(/"request_id":"[^"]+"/, '') })
+    }
+  return seen
+}
+
+test('what one key is shown does not change with another key’s calls, in no list, sum, line or single record (KEEP-04)', async (t) => {
+  const at = Date.now()
+  const house = await underTest(t, { config: CONFIG, options: { now: () => at } })
+  const closed = async (who: string, id: string | null) => {
+    while (!(await house.get(`/api/usage/request-logs/${id}`, { headers: as(who) })).json.completed_at);
+  }
+  const call = async (who: string, agent = {}) => {
+    const { status, headers } = await house.chat(ask(who === 'bob' ? 'alpha/bobs-model' : 'auto'), {
+      ...as(who),
+      'x-session-id': `session-of-${who}`,
+      ...agent,
+    })
+    assert.equal(status, 200)
+    await closed(who, headers.get('x-gateway-request-id'))
+    return headers.get('x-gateway-request-id')!
+  }
+  const mine = await call('ann')
+  const others = { id: idOf(at), session: 'session-of-bob', model: 'alpha/bobs-model' }
+  const before = await view(house, 'ann', others) // when Bob had not called at all
+  others.id = await call('bob')
+  house.upstream.alpha!.script = answer('longer', { prompt_tokens: 9_000, completion_tokens: 9_000 })
+  await call('bob', { 'x-claude-code-agent-id': 'agent-of-bob' })
+  const after = await view(house, 'ann', others)
+
+  for (const [index, { url, text }] of after.entries()) {
+    assert.equal(text, before[index]!.text, `${url} shows something of another key`)
+    for (const trace of [others.id, others.session, others.model, 'agent-of-bob', '"bob"'])
+      if (!url.includes(trace)) assert.ok(!text.includes(trace), `${url} shows ${trace}`)
+  }
+  const shown = (seen: Seen[], path: string) => seen.find(({ url }) => url === path)!.text
+  const [list, one] = ['/api/usage/request-logs', `/api/usage/request-logs/${others.id}`]
+  assert.match(shown(after, list), new RegExp(mine), 'and its own is there')
+  const all = await view(house, 'boss', others)
+  assert.match(shown(all, list), new RegExp(others.id), 'and an admin sees both')
+  assert.match(shown(all, one), /"key_name":"bob"/)
+})

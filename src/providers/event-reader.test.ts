@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EventReader } from './event-reader.ts'
+import { openai } from './openai.ts'
+
+const chunk = (content: string) =>
+  `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}`
+
+for (const [name, end] of Object.entries({ LF: '\n', 'CR LF': '\r\n', CR: '\r' }))
+  test(`lines that end in ${name} are read wherever the chunks end, also between CR and LF (FLOW-02)`, () => {
+    const bytes = Buffer.from(
+      [chunk('one'), chunk('two'), 'data: [DONE]'].map((line) => line + end + end).join(''),
+    )
+    for (let size = 1; size <= bytes.length; size++) {
+      const reader = new EventReader(openai)
+      const events = []
+      for (let at = 0; at < bytes.length; at += size)
+        events.push(...reader.push(Buffer.from(bytes.subarray(at, at + size))))
+      const said = events.filter(({ reading }) => reading !== null)
+      assert.deepEqual(
+        said.map(({ reading }) => [reading!.model, reading!.done, reading!.error]),
+        [
+          ['m', false, null],
+          ['m', false, null],
+          [null, true, null],
+        ],
+        `in chunks of ${size}`,
+      )
+      assert.equal(Buffer.concat(events.map((event) => event.bytes)).toString(), bytes.toString())
+    }
+  })

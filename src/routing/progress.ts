@@ -1,0 +1,49 @@
+// What routing learns from one call on its way. Whoever sends the call tells it; routing asks nobody.
+import type { Target } from '../call.ts'
+import type { Memory } from './memory.ts'
+
+/** Told in the order of events; times in ms by one steady clock. */
+export interface Progress {
+  /** An attempt is about to leave; one before it is over. */
+  attempt(target: Target, at: number): void
+  /** The attempt under way has an answer: the first event of a stream, or the whole of what is not streamed. */
+  answered(at: number): void
+  /** Nothing of the call is open any more. May be said again. */
+  over(): void
+}
+
+/**
+ * `first` counts as open from now on, so that calls that are picked at the same time see each other. `home` is the key
+ * under which the session stays with a target, null where it does not: the target that serves becomes the session's,
+ * unless another call of the session has found one meanwhile. So calls that begin together stay with the first that
+ * was served, and a fallback moves them on.
+ */
+export function follow(memory: Memory, first: Target, home: string | null): Progress {
+  const before = home === null ? undefined : memory.home(home)
+  let open: Target | null = first
+  let since: number | null = null
+  let isAnswered = false
+  memory.began(first)
+
+  const over = () => {
+    if (!open) return
+    memory.ended(open)
+    if (since !== null && !isAnswered) memory.unanswered(open)
+    open = null
+  }
+  return {
+    attempt(target, at) {
+      over()
+      memory.began(target)
+      open = target
+      since = at
+    },
+    answered(at) {
+      if (!open || since === null) return
+      isAnswered = true
+      memory.answered(open, at - since)
+      if (home !== null && memory.home(home) === before) memory.settle(home, open)
+    },
+    over,
+  }
+}

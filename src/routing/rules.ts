@@ -1,0 +1,50 @@
+// Rules of a route: which calls they are for, and which targets they leave. Pure; the configuration has been checked.
+import { type Target, targetId } from '../call.ts'
+import type { RuleConfig } from '../config.ts'
+import type { Shape } from './shape.ts'
+
+export interface Rule {
+  /** As it stands in the record, for example `rule 2: tools`. Numbers begin with 1. */
+  readonly label: string
+  readonly matches: (shape: Shape) => boolean
+  readonly allows: (target: Target) => boolean
+}
+
+/** Makes the rules of a route ready for use, in their order. */
+export const compileRules = (rules: readonly RuleConfig[]): Rule[] =>
+  rules.map(({ when, use }, index) => {
+    const conditions = conditionsOf(when)
+    return {
+      label: `rule ${index + 1}: ${conditions.map(({ label }) => label).join(', ')}`,
+      matches: (shape) => conditions.every(({ holds }) => holds(shape)),
+      allows: (target) =>
+        use.tier === undefined ? targetId(target) === use.target : target.tier === use.tier,
+    }
+  })
+
+interface Condition {
+  readonly label: string
+  readonly holds: (shape: Shape) => boolean
+}
+
+/** The length comes last, because it is the one that costs something to know. */
+function conditionsOf({ tools, images, effort, input_tokens }: RuleConfig['when']): Condition[] {
+  const conditions: Condition[] = []
+  if (tools !== undefined)
+    conditions.push({ label: tools ? 'tools' : 'no tools', holds: (shape) => shape.tools === tools })
+  if (images !== undefined)
+    conditions.push({ label: images ? 'images' : 'no images', holds: (shape) => shape.images === images })
+  if (effort !== undefined) {
+    const efforts: readonly (string | null)[] = [effort].flat()
+    conditions.push({
+      label: `effort ${efforts.join(' or ')}`,
+      holds: (shape) => efforts.includes(shape.effort),
+    })
+  }
+  const { over, under } = input_tokens ?? {}
+  if (over !== undefined)
+    conditions.push({ label: `input_tokens over ${over}`, holds: (shape) => shape.inputTokens > over })
+  if (under !== undefined)
+    conditions.push({ label: `input_tokens under ${under}`, holds: (shape) => shape.inputTokens < under })
+  return conditions
+}

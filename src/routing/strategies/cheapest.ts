@@ -1,0 +1,11 @@
+// By price, the lowest first. Equal prices keep the order of the table, and so do targets whose price nobody knows:
+// they come last.
+import type { Strategy } from '../strategy.ts'
+
+export const cheapest = {
+  order: (targets, { price }) =>
+    targets
+      .map((target) => ({ target, usd: price(target) ?? Number.MAX_VALUE }))
+      .sort((a, b) => a.usd - b.usd)
+      .map(({ target }) => target),
+} satisfies Strategy

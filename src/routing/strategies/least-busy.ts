@@ -1,0 +1,28 @@
+// Two targets by chance, and of these the one with fewer open attempts ("the power of two choices"): nearly as even
+// as always taking the emptiest, and a burst of calls does not run to one target. The fallbacks are drawn the same way.
+import type { Strategy } from '../strategy.ts'
+
+export const leastBusy = {
+  dependsOnLoad: true,
+  order(targets, { random, open }) {
+    const left = [...targets]
+    const ordered = []
+    while (left.length > 1) {
+      const one = Math.floor(random() * left.length)
+      const other = (one + 1 + Math.floor(random() * (left.length - 1))) % left.length
+      const chosen = open(left[other]!) < open(left[one]!) ? other : one
+      ordered.push(...left.splice(chosen, 1))
+    }
+    return [...ordered, ...left]
+  },
+  probabilities(targets, { open }) {
+    if (targets.length === 1) return [1]
+    const load = targets.map(open)
+    const pairs = targets.length * (targets.length - 1)
+    // Of the ordered pairs that hold a target, it wins both where it has fewer open, and one of two where as many.
+    return load.map((mine, index) => {
+      const wins = load.map((other, at) => (at === index || mine > other ? 0 : mine < other ? 2 : 1))
+      return wins.reduce<number>((sum, each) => sum + each, 0) / pairs
+    })
+  },
+} satisfies Strategy

@@ -1,0 +1,85 @@
+// The routing table: what the configuration says of each logical id, ready for use, and the one line that a direct
+// provider/model id makes. Knows the strategies by name, and nothing that changes.
+import type { Target } from '../call.ts'
+import type { Config, ModelConfig, STRATEGIES } from '../config.ts'
+import { isLimited } from './capabilities.ts'
+import { compileRules, type Rule } from './rules.ts'
+import { cheapest } from './strategies/cheapest.ts'
+import { fastest } from './strategies/fastest.ts'
+import { leastBusy } from './strategies/least-busy.ts'
+import { priority } from './strategies/priority.ts'
+import { random } from './strategies/random.ts'
+import { roundRobin } from './strategies/round-robin.ts'
+import { weighted } from './strategies/weighted.ts'
+import type { Strategy } from './strategy.ts'
+
+export const strategies: Record<(typeof STRATEGIES)[number], Strategy> = {
+  priority,
+  weighted,
+  'round-robin': roundRobin,
+  random,
+  cheapest,
+  fastest,
+  'least-busy': leastBusy,
+}
+
+export interface Entry {
+  /** Null for a direct id. */
+  readonly name: string | null
+  readonly strategyName: string
+  readonly strategy: Strategy
+  readonly targets: readonly Target[]
+  /** What the operator said of each target's model. */
+  readonly models: readonly (ModelConfig | undefined)[]
+  readonly rules: readonly Rule[]
+  /** There are rules or limited models, so where a call may go depends on what it is like. */
+  readonly readsShape: boolean
+  readonly sticky: boolean
+}
+
+/** The entry of a model id; null for one that nobody knows. */
+export type Table = (model: string) => Entry | null
+
+export function createTable(config: Config): Table {
+  const entries = new Map<string, Entry>()
+  for (const [name, { strategy, targets, rules, sticky }] of Object.entries(config.routes)) {
+    const models = targets.map(({ model }) => config.models[model])
+    entries.set(name, {
+      name,
+      strategyName: strategy,
+      strategy: strategies[strategy],
+      targets: targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!),
+      models,
+      rules: compileRules(rules),
+      readsShape: rules.length > 0 || models.some(isLimited),
+      sticky: sticky === 'session',
+    })
+  }
+  return (model) => {
+    const entry = entries.get(model)
+    if (entry) return entry
+    const target = parseTarget(config, model)
+    return target && { ...DIRECT, targets: [target] }
+  }
+}
+
+/** A direct id goes where it says, whatever the call needs (ROUTE-02). */
+const DIRECT: Omit<Entry, 'targets'> = {
+  name: null,
+  strategyName: 'direct',
+  strategy: priority,
+  models: [undefined],
+  rules: [],
+  readsShape: false,
+  sticky: false,
+}
+
+/** `provider/model` with a provider that is configured; the model may hold further slashes. */
+function parseTarget(config: Config, id: string, tier?: string, weight = 1): Target | null {
+  const slash = id.indexOf('/')
+  const provider = id.slice(0, slash)
+  const model = id.slice(slash + 1)
+  return slash > 0 && model && Object.hasOwn(config.providers, provider)
+    ? { provider, model, tier: tier ?? config.models[id]?.tier ?? null, weight }
+    : null
+}

@@ -1,0 +1,66 @@
+// A router over four targets, for the tests beside this file.
+import { type Target, targetId } from '../call.ts'
+import { parseConfig } from '../config.ts'
+import { type Asked, createRouter, type Router } from './router.ts'
+import { PLAIN, type Shape } from './shape.ts'
+
+/** Beside `never`, whose weight is 0, the weights add up to 10; `c` has no price. */
+export const TARGETS = [
+  { model: 'p/a', weight: 5, tier: 'premium' },
+  { model: 'p/b', weight: 3, tier: 'cheap' },
+  { model: 'p/c', weight: 2 },
+  { model: 'p/never', weight: 0, tier: 'cheap' },
+]
+
+const MODELS = {
+  'p/a': { price: { input: 3, output: 10 } },
+  'p/b': { price: { input: 1, output: 2 } },
+  'p/c': { tier: 'balanced' },
+  'p/never': { price: { input: 0, output: 0 } },
+}
+
+/** A random number generator that can be repeated (mulberry32). */
+export function seeded(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export interface RouterSetup {
+  readonly seed?: number
+  readonly now?: () => number
+  /** Further settings of the route `auto`. */
+  readonly route?: object
+  readonly models?: object
+}
+
+/** One route, `auto`, over TARGETS. */
+export function routerOf(
+  strategy: string,
+  { seed = 1, now = () => 0, route = {}, models = {} }: RouterSetup = {},
+): Router {
+  const text = JSON.stringify({
+    providers: { p: { api: 'openai', base_url: 'http://127.0.0.1:1' } },
+    models: { ...MODELS, ...models },
+    routes: { auto: { strategy, targets: TARGETS, ...route } },
+  })
+  return createRouter(parseConfig(text, 'test', { env: {} }).config, { now, random: seeded(seed) })
+}
+
+export const target = (model: string): Target => ({ provider: 'p', model, tier: null, weight: 1 })
+
+export const asked = (shape: Partial<Shape> = {}, sessionId: string | null = null, keyName = 'k'): Asked => ({
+  sessionId,
+  keyName,
+  shape: { ...PLAIN, ...shape },
+})
+
+/** Routes a call to `auto` that is over at once; returns where it would have gone. */
+export function pick(router: Router, call: Asked = asked()): string {
+  const { route, progress } = router.route('auto', call)!
+  progress.over()
+  return targetId(route.candidates[0])
+}
