@@ -21,7 +21,7 @@ export function findWord(text: string, words: Secrets['words']): boolean {
   return words.size > 0 && (text.match(/[a-z]{8,}/gi) ?? []).some((word) => words.has(word.toLowerCase()))
 }
 
-function* formsOf(value: string): Generator<[form: string, written: string]> {
+export function* formsOf(value: string): Generator<[form: string, written: string]> {
   const bytes = Buffer.from(value)
   yield ['as it is', value]
   yield ['URL-encoded', encodeURIComponent(value)]

@@ -1,11 +1,12 @@
 // The secrets that the witness knows: the providers' keys, those that a test planted, and how both are kept out of
 // everything that is told. Knows no request and no ledger.
 import { createMask, type Mask } from '../src/redact.ts'
+import { formsOf } from './leaks.ts'
 
 export interface Secrets {
   /** Names a secret that must not show up. Throws when it is too short to be told from an ordinary word. */
   plant(name: string, secret: string): void
-  /** The names of the planted secrets that stand in one of the texts: as they are, in a URL, or in JSON. */
+  /** The names of the planted secrets that stand in one of the texts, in any form that `formsOf` knows. */
   found(texts: readonly string[]): string[]
   readonly mask: Mask
 }
@@ -35,9 +36,7 @@ export function createSecrets(keys: readonly string[]): Secrets {
     found: (texts) =>
       [...planted]
         .filter(([, secret]) =>
-          [secret, encodeURIComponent(secret), inJson(secret)].some((form) =>
-            texts.some((text) => text.includes(form)),
-          ),
+          [...formsOf(secret)].some(([, written]) => texts.some((text) => text.includes(written))),
         )
         .map(([name]) => name),
     mask: (text) => mask(text),
