@@ -3,6 +3,7 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError, name as nameSchema } from '../config.ts'
 import { GatewayError } from '../errors.ts'
+import { configOrExample } from './example-config.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -22,8 +23,14 @@ export function commandLine(env: Env): Command {
     .option(...config)
     .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
+    .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
-    .action(async (options) => (await import('./serve.ts')).serve({ ...options, env }))
+    .action(async (options, command) => {
+      const asked = command.getOptionValueSource('config') === 'cli'
+      const { note, ...found } = configOrExample({ ...options, asked }, env)
+      if (note) process.stderr.write(note)
+      await (await import('./serve.ts')).serve({ ...options, ...found })
+    })
 
   program
     .command('routes [model]')
@@ -64,6 +71,28 @@ export function commandLine(env: Env): Command {
     .requiredOption('--out <dir>', 'where recordings are written')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
     .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
+
+  program
+    .command('logs')
+    .description(
+      'show the newest calls of a running gateway, newest last; with --follow each further one as it ends',
+    )
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-n, --limit <number>', 'how many to begin with, 1 to 200', '20')
+    .option('--json', 'print each record as a line of JSON instead of a table')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--session <id>', 'only calls of this session')
+    .option('--provider <name>', 'only calls that went there')
+    .option('--model <id>', 'only calls that went to this model of a provider')
+    .option('--route <name>', 'only calls of this route')
+    .option('--status <status>', 'ok, error or an HTTP status')
+    .option('--since <time>', 'only calls from then on, such as 2026-11-21T07:00:00Z')
+    .addHelpText('after', example('waybill logs --follow --status error'))
+    .action(async ({ url, keyFile, follow, json, limit, session, provider, model, route, status, since }) => {
+      const filters = { session_id: session, provider, model, route, status, since }
+      await (await import('./logs.ts')).logs({ url, keyFile, follow, json, limit, filters, env })
+    })
 
   program
     .command('config')
@@ -107,6 +136,16 @@ export function commandLine(env: Env): Command {
     .option('--list', 'print the scenarios and end')
     .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
     .action(async (options) => (await import('./witness.ts')).witness(options))
+
+  program
+    .command('doctor')
+    .description(
+      'say what is not well with the configuration, the data directory and the running gateway; changes nothing',
+    )
+    .option(...config)
+    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .addHelpText('after', example('waybill doctor --config waybill.yaml'))
+    .action(async (options) => (await import('./doctor.ts')).doctor({ ...options, env }))
 
   const line = program
     .command('statusline [options...]')
