@@ -179,7 +179,11 @@ function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Con
   if (failed.length > 0)
     return { conclusion: 'not conformant', reason: `${failed.length} failed: ${ids(failed)}` }
   const left = scored.filter(({ outcome }) => outcome === 'disabled')
-  if (left.length > 0) return { conclusion: 'partial', reason: `none failed; ${left.length > 5 ? `${left.length} requirements were` : `${ids(left)} was`} not tried` }
+  if (left.length > 0)
+    return {
+      conclusion: 'partial',
+      reason: `none failed; ${left.length > 5 ? `${left.length} requirements were` : `${ids(left)} was`} not tried`,
+    }
   return { conclusion: 'conformant', reason: `every applicable MUST of profile ${run.profile} holds` }
 }
 
