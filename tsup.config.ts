@@ -3,11 +3,12 @@ import { defineConfig } from 'tsup'
 
 // Types come from tsc (tsconfig.build.json): TypeScript 7 has no API for tsup to make them with.
 export const gateway = defineConfig({
-  // `writer` is a file of its own because a thread is started from it.
+  // `writer` and `reader` are files of their own because threads are started from them.
   entry: {
     cli: 'src/cli.ts',
     gateway: 'src/gateway.ts',
     writer: 'src/store/writer.ts',
+    reader: 'src/store/reader.ts',
     mocks: 'mocks/library.ts',
     conformance: 'conformance/library.ts',
     testcontainers: 'src/testcontainers/library.ts',

@@ -10,3 +10,9 @@ export const markOf = (name: string): string => `[secret:${name}]`
 export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>): string[] {
   return [...new Set([...`${JSON.stringify(headers)}\n${body}`.matchAll(MARK)].map(([, name]) => name!))]
 }
+
+/** Those among them that the client did not hold: a gateway that is sent its provider keys may be heard saying them. */
+export function secretsGivenAway(exchange: Exchange, held: Readonly<Record<string, string>>): string[] {
+  const own = [...JSON.stringify(held).matchAll(MARK)].map(([, name]) => name!)
+  return secretsIn(exchange).filter((name) => !own.includes(name))
+}

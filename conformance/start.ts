@@ -52,10 +52,20 @@ export async function start(template: Target, { values, variant }: StartOptions)
   const remove = () => rmSync(directory, { recursive: true, force: true })
   process.once('exit', remove)
   const made = makeKeys()
-  const all = { ...values, ...made.values, ...HERE, port: String(await freePort()), dir: directory }
+  const environment = Object.entries(process.env).map(([name, value]) => [`env.${name}`, value ?? ''])
+  const all: Values = {
+    ...Object.fromEntries(environment),
+    ...values,
+    ...made.values,
+    ...HERE,
+    port: String(await freePort()),
+    dir: directory,
+  }
+  // What the setup will bring stands for itself until then.
+  const later = template.setup.flatMap(({ keep }) => Object.keys(keep).map((name) => [name, `{{${name}}}`]))
   let target: Target
   try {
-    target = fill({ ...template, setup: [] }, all)
+    target = fill({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
   } catch (cause) {
     throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
   }
@@ -74,19 +84,27 @@ export async function start(template: Target, { values, variant }: StartOptions)
   const client = given ?? (uses('key.client') || uses('digest.client') ? made.values['key.client']! : null)
   const other = uses('key.other') || uses('digest.other') ? made.values['key.other']! : null
   const reader = uses('key.admin') || uses('digest.admin') ? made.values['key.admin']! : client
+  const secrets = new Map(Object.entries(made.values).filter(([name]) => name.startsWith('key.')))
+  if (given !== null) secrets.set('key.client', given)
   const baseUrl = 'url' in target.start ? target.start.url : target.base_url
 
   let running: Process | null = null
   const begin = async () => {
     running = await run(target, directory)
-    await ready(target, baseUrl, running, client)
+    await ready(target, baseUrl, running, target.keys.client ?? client)
   }
   await begin()
   if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+  await sleep(target.ready.settle_ms)
+  for (const [role, key] of Object.entries(target.keys)) if (key) secrets.set(`key.${role}`, key)
 
   const instance: Running = {
     baseUrl,
-    keys: { client, other, reader },
+    keys: {
+      client: target.keys.client ?? client,
+      other: target.keys.other ?? other,
+      reader: target.keys.reader ?? target.keys.client ?? reader,
+    },
     directory: 'url' in target.start ? null : directory,
     alive: () => running!.alive(),
     output: () => running!.output(),
@@ -104,8 +122,6 @@ export async function start(template: Target, { values, variant }: StartOptions)
       }
     },
   }
-  const secrets = new Map(Object.entries(made.values).filter(([name]) => name.startsWith('key.')))
-  if (given !== null) secrets.set('key.client', given)
   return {
     target,
     running: instance,
@@ -165,11 +181,11 @@ async function setUp(template: Target, target: Target, values: Values, baseUrl: 
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')
 
-/** Keys that exist for this run only, and their digests. */
+/** Keys that exist for this run only, and their digests. Letters and digits: some gateways read more into a dash. */
 function makeKeys(): { values: Record<string, string> } {
   const values: Record<string, string> = {}
   for (const name of ['client', 'other', 'admin']) {
-    const key = `wb-conform-${name}-${randomBytes(12).toString('hex')}`
+    const key = `wbconform${name}${randomBytes(12).toString('hex')}`
     values[`key.${name}`] = key
     values[`digest.${name}`] = `sha256:${createHash('sha256').update(key).digest('hex')}`
   }

@@ -61,6 +61,9 @@ export const targetSchema = z.strictObject({
     .describe('What requests begin with, without /v1.'),
   /** Name of the environment variable that holds the key of a gateway that runs already. */
   key_env: z.string().optional(),
+  /** The keys as they are shown, for gateways that hand them out themselves or want a prefix before them. */
+  keys: z.strictObject({ client: z.string(), other: z.string(), reader: z.string() }).partial().default({}),
+  /** Its environment, beside PATH, HOME and LANG; `{{env.NAME}}` is the suite's own. */
   env: z.record(z.string(), z.string()).default({}),
   files: z.record(z.string(), z.string()).default({}).describe('Written into {{dir}} before the start.'),
   /** Where the witness listens, for gateways that were pointed at it before; any free port where nothing is said. */
@@ -68,7 +71,15 @@ export const targetSchema = z.strictObject({
   /** Sent with every call, for gateways that are told the provider by the client. */
   headers: z.record(z.string(), z.string()).default({}),
   ready: z
-    .strictObject({ path: z.string(), status: z.int().default(200), timeout_ms: z.number().default(30_000) })
+    .strictObject({
+      path: z.string(),
+      status: z.int().default(200),
+      timeout_ms: z.number().default(30_000),
+      settle_ms: z
+        .number()
+        .default(0)
+        .describe('How long it is left alone after the setup, where it takes that up late.'),
+    })
     .prefault({ path: '/v1/models' }),
   /** Requests that configure a gateway that has no configuration file, in order, once it is ready. */
   setup: z
@@ -137,6 +148,8 @@ export const targetSchema = z.strictObject({
       retry_delay_ms: z.number().nonnegative().default(1_000),
     })
     .prefault({}),
+  /** Each check gets an instance of its own: for gateways that hold a failure against a provider until told otherwise. */
+  fresh: z.boolean().default(false),
   /** Its network reaches nothing but the witness: a zero at the witness is a zero everywhere. */
   sealed: z.boolean().default(false),
   /** For requirements of this project's own interface: further configurations to start it with, file by file. */
@@ -145,28 +158,30 @@ export const targetSchema = z.strictObject({
 
 export type Target = z.output<typeof targetSchema>
 
-/** What a check may need a target file to declare. */
-export type Capability =
-  | 'read_paths'
-  | 'catalog'
-  | 'resolve'
-  | 'logical'
-  | 'direct'
-  | 'fallback'
-  | 'headers'
-  | 'log'
-  | 'request_id'
-  | 'state'
-  | 'attempts'
-  | 'tokens'
-  | 'session'
-  | 'gateway_keys'
-  | 'time_outs'
-  | 'files'
-  | 'restart'
-  | 'process'
-  | 'cache'
-  | `variant:${string}`
+/** What a check may need a target file to declare, variants apart. */
+export const CAPABILITIES = [
+  'read_paths',
+  'catalog',
+  'resolve',
+  'logical',
+  'direct',
+  'fallback',
+  'headers',
+  'log',
+  'request_id',
+  'state',
+  'attempts',
+  'tokens',
+  'session',
+  'gateway_keys',
+  'time_outs',
+  'files',
+  'restart',
+  'process',
+  'cache',
+] as const
+
+export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
 
 /** Whether the target file declares it. */
 export function declares({ start, models, tells, has, variants }: Target, capability: Capability): boolean {

@@ -16,7 +16,11 @@ export function fill<T>(value: T, values: Values): T {
 const fillText = (text: string, values: Values): string =>
   text.replace(/\{\{([\w.-]+)\}\}/g, (_, name: string) => {
     const value = values[name]
-    if (value === undefined)
-      throw new Error(`there is no {{${name}}}; known: ${Object.keys(values).sort().join(', ')}`)
+    if (value === undefined) throw new Error(`there is no {{${name}}}; known: ${known(values).join(', ')}`)
     return value
   })
+
+const known = (values: Values): string[] =>
+  Object.keys(values)
+    .filter((name) => !name.startsWith('env.'))
+    .sort()

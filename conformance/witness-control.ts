@@ -11,11 +11,12 @@ export const controlOf = (witness: Witness): WitnessControl => ({
   plant: async (name, secret) => witness.plant(name, secret),
 })
 
-/** `witness.openai.base_url`, `.origin` and `.key`, for every provider, and `witness.url`. */
+/** `witness.openai.base_url`, `.root` (the same without /v1) and `.key`, for every provider, and `witness.url`. */
 export function valuesOf(witness: Witness): Values {
   const values: Record<string, string> = { 'witness.url': witness.url }
   for (const provider of witness.providers) {
     values[`witness.${provider}.base_url`] = witness.baseUrl(provider)
+    values[`witness.${provider}.root`] = witness.baseUrl(provider).replace(/\/v1$/, '')
     values[`witness.${provider}.key`] = witness.key(provider)
   }
   return values

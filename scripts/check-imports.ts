@@ -21,7 +21,7 @@ const ROOMS: readonly [string, RegExp][] = [
   ['observe', /^src\/observe\//],
   ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
-  ['ground', /^src\/(call|errors|config|pricing|token-estimate|log)\.ts$/],
+  ['ground', /^src\/(artifact|call|errors|config|pricing|token-estimate|log)\.ts$/],
   ['mocks', /^mocks\//],
   // Only these reach into the gateway: the target that runs inside the suite, and what is bent from it.
   ['targets', /^conformance\/(targets\/|mutant)/],
@@ -58,7 +58,17 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   mocks: ['redact'],
   conformance: ['mocks'],
   targets: ['conformance', 'gateway', 'commands', 'ground', 'mocks'],
-  scripts: ['gateway', 'endpoints', 'statusline', 'ground', 'redact', 'mocks', 'conformance', 'targets'],
+  scripts: [
+    'gateway',
+    'endpoints',
+    'store',
+    'statusline',
+    'ground',
+    'redact',
+    'mocks',
+    'conformance',
+    'targets',
+  ],
 }
 
 /** The room of a path relative to the root; null where there is no rule for it. */

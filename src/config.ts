@@ -149,6 +149,26 @@ const resilience = z.strictObject({
     .describe('How long a target that failed is passed over; Retry-After goes first.'),
 })
 
+const retention = z.strictObject({
+  rows: z.int().min(1).default(100_000).describe('Calls on record. Open calls are never dropped.'),
+  days: z.number().positive().default(30),
+  bytes: bytes
+    .refine((value) => value >= 2 ** 20, 'at least 1MiB')
+    .prefault('1GiB')
+    .describe('Database, write-ahead log and artifacts together.'),
+})
+
+const artifacts = z.strictObject({
+  keep: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(500)
+    .describe('How many of the newest calls keep their artifact.'),
+  bytes: bytes.prefault('64MiB').describe('How large the artifacts may be together.'),
+  bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
+})
+
 /** Timers hold no more than 24 days; nobody counts requests for longer than a day. */
 const ONE_DAY = 24 * UNITS.h!
 
@@ -210,6 +230,8 @@ const shape = z.strictObject({
   models: z.record(z.string(), model).default({}),
   routes: z.record(z.string().min(1), route).default({}),
   resilience: resilience.prefault({}),
+  retention: retention.prefault({}),
+  artifacts: artifacts.prefault({}),
   cache: cache.prefault({}),
   keys: z.array(key).default([]),
 })
@@ -394,13 +416,18 @@ export function pricingOf({ providers, models }: Config): Pricing {
 
 /** The settings that differ and that a running gateway cannot change. */
 export function needRestart(before: Config, after: Config): string[] {
-  const fixed = ({ server, data, durability }: Config) => ({
+  const fixed = ({ server, data, durability, retention, artifacts }: Config) => ({
     'server.host': server.host,
     'server.port': server.port,
     'server.headers_timeout': server.headers_timeout,
     'server.request_timeout': server.request_timeout,
     data,
     durability,
+    'retention.rows': retention.rows,
+    'retention.days': retention.days,
+    'retention.bytes': retention.bytes,
+    'artifacts.keep': artifacts.keep,
+    'artifacts.bytes': artifacts.bytes,
   })
   const [old, wanted] = [fixed(before), fixed(after)]
   return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])

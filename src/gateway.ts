@@ -5,6 +5,8 @@ import type { Dispatcher } from 'undici'
 import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { type Config, ConfigError, type Loaded, needRestart, pricingOf } from './config.ts'
+import { artifact } from './endpoints/artifact.ts'
+import { autoRouting } from './endpoints/auto-routing.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
 import type { CallHouse, ConfigurationState, ReadHouse } from './endpoints/house.ts'
@@ -17,7 +19,11 @@ import { readyz } from './endpoints/readyz.ts'
 import { requestLog } from './endpoints/request-log.ts'
 import { requestLogs } from './endpoints/request-logs.ts'
 import { resolve } from './endpoints/resolve.ts'
+import { session } from './endpoints/session.ts'
+import { sessions } from './endpoints/sessions.ts'
 import { statusline } from './endpoints/statusline.ts'
+import { usageHistory } from './endpoints/usage-history.ts'
+import { usageLogs } from './endpoints/usage-logs.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits } from './http/limits.ts'
@@ -63,7 +69,7 @@ export interface Gateway {
   close(graceMs?: number): Promise<void>
 }
 
-/** Every endpoint, in the order of the documentation. */
+/** Every endpoint, in the order of the documentation; of two paths that match, the first answers. */
 export const READS = [
   healthz,
   readyz,
@@ -72,7 +78,13 @@ export const READS = [
   publicModels,
   resolve,
   requestLogs,
+  artifact,
   requestLog,
+  usageLogs,
+  usageHistory,
+  sessions,
+  session,
+  autoRouting,
   statusline,
   metrics,
   openapi,
@@ -85,11 +97,13 @@ const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { now = Date.now, random = Math.random, log = SILENT, replay = false } = options
   refuseOpenHouse(options.config, options.config.server.host, replay)
-  const { server: bind, data: directory, durability } = options.config
+  const { server: bind, data: directory, durability, retention, artifacts } = options.config
 
   const store = await openStore({
     directory,
     durability,
+    retention,
+    artifacts,
     pricing: pricingOf(options.config),
     now,
     onFailure: (reason) => log.error({ reason }, 'the record cannot be written; calls are refused'),
@@ -130,7 +144,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       callHouse: {
         config,
         router,
-        store: { write },
+        store: { write, keep: store.keep },
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits:
           before && same('keys')

@@ -21,3 +21,11 @@ export function maskJson(text: string, mask: Mask): string {
     return mask(text)
   }
 }
+
+/** Masks a body that is JSON, a stream of events whose data is JSON, or any other text. */
+export const maskBody = (text: string, mask: Mask): string =>
+  /^\s*[{[]/.test(text)
+    ? maskJson(text, mask)
+    : text.replace(/^(data: ?)(.*)$|^.+$/gm, (line, field?: string, data?: string) =>
+        field === undefined ? mask(line) : field + maskJson(data!, mask),
+      )

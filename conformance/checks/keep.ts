@@ -1,7 +1,7 @@
 // KEEP: secrets stay where they are.
 import { type Check, finding } from '../check.ts'
 import { labelled, ref, refs, requestsOf } from '../lookup.ts'
-import { secretsIn } from '../secrets.ts'
+import { secretsGivenAway, secretsIn } from '../secrets.ts'
 
 export const secretsStayInside = {
   id: 'KEEP-01',
@@ -39,9 +39,9 @@ export const secretsStayInside = {
       for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
         await session.ask('read', path + query, { key: keys.reader })
   },
-  judge: ({ evidence }) =>
+  judge: ({ evidence, target }) =>
     evidence.exchanges.map((exchange) => {
-      const found = secretsIn(exchange)
+      const found = secretsGivenAway(exchange, target.headers)
       return finding(
         found.length === 0,
         `${exchange.request.method} ${exchange.request.path}, ${exchange.label}: ${found.join(', ') || 'no secret'} in the answer`,

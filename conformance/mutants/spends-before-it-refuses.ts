@@ -7,7 +7,7 @@ export const mutant = {
   start: bent({
     async request(wanted, { spend }) {
       const call = callIn(wanted)
-      if (call && !/wb-conform/.test(String(wanted.headers.authorization)))
+      if (call && !/wbconform/.test(String(wanted.headers.authorization)))
         await spend({ messages: call.messages })
     },
   }),

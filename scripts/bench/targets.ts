@@ -36,11 +36,12 @@ export async function startBareProxy(upstream: Target): Promise<Target> {
   return { name: 'bare proxy', url, headers: {}, about: 'undici Pool, no record', stop: () => end(child) }
 }
 
-/** Waybill with its record on; `nodeArgs` go to its Node. The data directory is `directory`. */
+/** Waybill with its record on; `nodeArgs` go to its Node, `more` to its configuration. The data directory is `directory`. */
 export async function startWaybill(
   upstream: Target,
   directory: string,
   nodeArgs: readonly string[] = [],
+  more = '',
 ): Promise<Target> {
   const config = join(directory, 'waybill.yaml')
   writeFileSync(
@@ -50,6 +51,7 @@ data: .
 providers: { bench: { api: openai, base_url: ${new URL(upstream.url).origin}/v1 } }
 models: { bench/bench-model: { price: { input: 1, output: 2 } } }
 routes: { auto: { targets: [ { model: bench/bench-model } ] } }
+${more}
 `,
   )
   const built = isBuilt()

@@ -2,7 +2,8 @@
 // close the record. Once the record is open, whatever happens closes it.
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
-import { type Call, type Route, type Target, timeOfId } from '../call.ts'
+import { CallTrace } from '../artifact.ts'
+import { type Call, type Outcome, type Route, type Target, timeOfId } from '../call.ts'
 import type { Config } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
@@ -60,6 +61,7 @@ export const chatCompletions = {
       stream: asked.stream,
       cache: hit ? 'HIT' : cacheName === null ? 'BYPASS' : 'MISS',
     }
+    const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, start)
     try {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
@@ -73,7 +75,7 @@ export const chatCompletions = {
     let sent: Sent | null = null
     try {
       if (hit) return close(null, await answerCached(hit, answering))
-      sent = await send(asked, route, sendOptions(call, house, gone.signal, onSend))
+      sent = await send(asked, route, sendOptions(call, house, trace, gone.signal, onSend))
       if (isAnswer(sent)) progress.answered(elapsed())
       close(sent, await answerClient(sent, answering))
     } catch (thrown) {
@@ -90,6 +92,12 @@ export const chatCompletions = {
     function close(sent: Sent | null, { attempt, outcome }: Answered): void {
       progress.over()
       const target = sent?.target ?? route.candidates[0]
+      const ended: Outcome = {
+        ...masked(outcome, mask),
+        responseModel: outcome.responseModel && mask(outcome.responseModel),
+        latencyMs: elapsed(),
+        tokens: sent?.unknownSpend ? null : attempt.tokens,
+      }
       store.write({
         kind: 'close',
         id: call.id,
@@ -97,13 +105,9 @@ export const chatCompletions = {
         sent: sent?.sent ?? 0,
         target,
         ended: hit ? null : masked({ ...(sent?.failed ?? attempt), n: sent?.n ?? 1, target }, mask),
-        outcome: {
-          ...masked(outcome, mask),
-          responseModel: outcome.responseModel && mask(outcome.responseModel),
-          latencyMs: elapsed(),
-          tokens: sent?.unknownSpend ? null : attempt.tokens,
-        },
+        outcome: ended,
       })
+      store.keep(call.id, trace.weight, trace.ended(ended, mask))
     }
   },
 } satisfies CallEndpoint<CallHouse>
@@ -145,6 +149,7 @@ function unknownModel(model: string): GatewayError {
 function sendOptions(
   call: Call,
   house: CallHouse,
+  trace: CallTrace,
   gone: AbortSignal,
   onSend: SendOptions['onSend'],
 ): SendOptions {
@@ -158,6 +163,7 @@ function sendOptions(
     gone,
     onSend,
     onFailure: router.cool,
+    trace: (...request) => trace.exchange(...request),
     async onAttempt({ n, target, fallbacks, sent, before }) {
       const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
       try {

@@ -5,7 +5,7 @@ import type { Limits } from '../http/limits.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
-import type { CallLogs } from '../store/call-logs.ts'
+import type { Reads } from '../store/reads.ts'
 import type { Store } from '../store/store.ts'
 
 /** Whether the configuration in the file is the one in force, and since when that is known. */
@@ -18,7 +18,7 @@ export interface ConfigurationState {
 export interface ReadHouse {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
-  readonly calls: CallLogs
+  readonly calls: Reads
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null
   readonly configuration: () => ConfigurationState
@@ -31,7 +31,7 @@ export interface ReadHouse {
 export interface CallHouse {
   readonly config: Config
   readonly router: Router
-  readonly store: Pick<Store, 'write'>
+  readonly store: Pick<Store, 'write' | 'keep'>
   readonly cache: ResponseCache
   /** Throws when a key has made its calls for now, or spent its money for the month. */
   readonly limits: Limits

@@ -12,6 +12,10 @@ const READS = [
   '/v1beta/models',
   '/api/cloud/model/resolve?model=auto',
   '/api/usage/request-logs',
+  '/api/usage/logs',
+  '/api/usage/history',
+  '/api/sessions',
+  '/api/analytics/auto-routing',
 ]
 
 test('no read reaches a provider, whatever its method and however often (PURE-01, PURE-03, PURE-04)', async (t) => {

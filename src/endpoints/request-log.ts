@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadHouse } from './house.ts'
+import { ownKey } from './query.ts'
 import { attempt, callRecord } from './shapes.ts'
 
 export const requestLog = {
@@ -13,8 +14,8 @@ export const requestLog = {
     attempt_log: z.array(attempt),
     artifact: z.strictObject({ available: z.boolean(), bytes: z.int().nonnegative() }),
   }),
-  answer(_query, { rest, caller }, { calls }) {
-    const found = calls.find(rest, caller.role === 'client' ? (caller.name ?? undefined) : undefined)
+  async answer(_query, { rest, caller }, { calls }) {
+    const found = await calls.find(rest, ownKey(caller))
     if (!found)
       throw new GatewayError('not_found', 'There is no call with this id in the log, or it is not yours.')
     return found

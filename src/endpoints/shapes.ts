@@ -3,19 +3,24 @@
 import { z } from 'zod'
 import { CALL_STATES } from '../call.ts'
 
-const time = z.iso.datetime({ precision: 3 })
-const ms = z.number().nonnegative()
-const usd = z.number().nonnegative().describe('US dollars')
-const count = z.int().nonnegative().nullable().describe('null: not reported')
+export const time = z.iso.datetime({ precision: 3 })
+export const ms = z.number().nonnegative()
+export const usd = z.number().nonnegative().describe('US dollars')
+export const count = z.int().nonnegative()
+const reported = count.nullable().describe('null: not reported')
+/** Of all calls; null where there are none. */
+export const share = z.number().min(0).max(1).nullable()
 
-const tokens = z.strictObject({
-  input: count,
-  output: count,
-  cached_input: count,
-  cache_write: count,
-  reasoning: count,
-  source: z.enum(['reported', 'estimated']).nullable(),
+/** What several calls used together. */
+export const tokenSums = z.strictObject({
+  input: reported,
+  output: reported,
+  cached_input: reported,
+  cache_write: reported,
+  reasoning: reported,
 })
+
+const tokens = tokenSums.extend({ source: z.enum(['reported', 'estimated']).nullable() })
 
 /** One call, as in every list. */
 export const callRecord = z.strictObject({
@@ -79,6 +84,29 @@ export const page = <Item extends z.ZodType>(item: Item) =>
     has_more: z.boolean(),
     next_cursor: z.uuid().nullable(),
   })
+
+export const span = z.strictObject({ since: time, until: time })
+
+export const usage = z.strictObject({
+  calls: count,
+  failed: count,
+  input_tokens: reported,
+  output_tokens: reported,
+  cost_usd: usd.nullable(),
+})
+
+export const session = z.strictObject({
+  session_id: z.string(),
+  first_seen: time,
+  last_seen: time,
+  calls: count,
+  failed: count,
+  last_requested_model: z.string(),
+  last_provider: z.string(),
+  last_model: z.string(),
+  tokens: tokenSums,
+  cost_usd: usd.nullable(),
+})
 
 /** An entry of OpenAI's model list, with its type. */
 export const catalogEntry = z.strictObject({

@@ -9,6 +9,7 @@ import { withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
 import type { ReadHouse } from './house.ts'
+import { ownKey } from './query.ts'
 
 const query = z.strictObject({
   session_id: z.string().optional(),
@@ -36,16 +37,16 @@ export const statusline = {
     { caller, requestId },
     { calls, router },
   ) {
-    const own = caller.role === 'client' ? { key_name: caller.name ?? undefined } : {}
+    const key_name = ownKey(caller)
     const payload = {
       sessionId: session_id || null,
       model: withoutSuffix(model) || null,
       modelAsGiven: model || null,
     }
     const facts = await findRoute(payload, {
-      newest: (session_id, id) => {
-        const filter = { session_id, agent_id: 'none', requested_model: id ?? undefined, ...own }
-        return calls.list(filter, { limit: 1 }).data[0] ?? null
+      newest: async (session_id, id) => {
+        const filter = { session_id, agent_id: 'none', requested_model: id ?? undefined, key_name }
+        return (await calls.list(filter, { limit: 1 })).data[0] ?? null
       },
       resolve: (id) => router.resolve(id),
     })

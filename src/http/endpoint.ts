@@ -10,12 +10,12 @@ export interface Admitted {
   readonly caller: Caller
   /** Made when the request arrived; the record's id, should it become a call. */
   readonly requestId: string
-  /** The decoded rest of the path where it ends in `*`. */
+  /** What stands in the path where the endpoint's has a `*`, decoded. */
   readonly rest: string
 }
 
 export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
-  /** As polka reads it; a `*` at the end is handed over as `rest`. */
+  /** As polka reads it; what stands for `*` is handed over as `rest`. */
   readonly path: string
   /** A line for the table of endpoints in the documentation. */
   readonly summary: string

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { EventStream, ProviderError, Reading, StreamEnd, Tokens } from '../call.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import { type Mask, maskJson } from '../redact.ts'
+import { type Mask, maskBody } from '../redact.ts'
 import { delivered } from './reply.ts'
 
 export interface RelayOptions {
@@ -82,7 +82,9 @@ function pump(
     event(bytes, reading) {
       if (over) return true // nothing follows the end mark
       note(reading)
-      const shown = reading.error ? masked(bytes, mask) : rewrite(bytes, reading)
+      const shown = reading.error
+        ? Buffer.from(maskBody(bytes.toString('utf8'), mask))
+        : rewrite(bytes, reading)
       onEvent(shown, reading)
       if (reading.usageOnly && withholdUsage) return true
       const room = response.write(shown)
@@ -113,11 +115,5 @@ function pump(
 }
 
 const asItCame = (bytes: Buffer): Buffer => bytes
-
-/** An error event without secrets: the data of each line is JSON, or is masked as text. */
-const masked = (bytes: Buffer, mask: Mask): Buffer =>
-  Buffer.from(
-    bytes.toString('utf8').replace(/^(data: ?)(.*)$/gm, (_, field, data) => field + maskJson(data, mask)),
-  )
 
 const codeOf = (error: ProviderError): string => error.code ?? 'upstream_error'

@@ -2,6 +2,7 @@
 // giving to a client (the commit), then hands over event by event. Knows no client, no store, no other attempt.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
+import type { AnswerTrace } from '../artifact.ts'
 import { type EventStream, NO_READING, type StreamEnd, type StreamSink } from '../call.ts'
 import type { Dialect } from './dialect.ts'
 import { EventReader, type ReadEvent } from './event-reader.ts'
@@ -30,6 +31,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   readonly #dialect: Dialect
   readonly #limits: Limits
   readonly #wantsStream: boolean
+  readonly #trace: AnswerTrace
   #timer: NodeJS.Timeout
   /** There from the moment in which the request is written to a connection. */
   #controller: Controller | null = null
@@ -45,7 +47,8 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  constructor(dialect: Dialect, limits: Limits, wantsStream: boolean) {
+  constructor(dialect: Dialect, limits: Limits, wantsStream: boolean, trace: AnswerTrace) {
+    this.#trace = trace
     this.#dialect = dialect
     this.#limits = limits
     this.#wantsStream = wantsStream
@@ -86,11 +89,13 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
     this.#head = { status, headers }
+    this.#trace.head(status, headers)
     const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
     if (this.#wantsStream && isStream && status < 300) this.#reader = new EventReader(this.#dialect)
   }
 
   onResponseData(_: Controller, chunk: Buffer): void {
+    this.#trace.chunk(chunk)
     if (!this.#reader) {
       this.#size += chunk.length
       if (this.#size > MAX_ANSWER) throw new Error(`an answer of more than ${MAX_ANSWER} bytes`)
@@ -104,6 +109,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   }
 
   onResponseEnd(): void {
+    this.#trace.end('complete')
     const rest = this.#reader?.rest()
     if (rest) this.#deliver(rest)
     if (this.#committed) this.#finish('ended')
@@ -115,6 +121,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   }
 
   onResponseError(_: Controller | null, error: Error): void {
+    this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
     if (this.#committed)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
     else this.#decide(this.#explain(error))

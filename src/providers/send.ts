@@ -1,6 +1,7 @@
 // Walks the candidates of a route until one answers: which failure moves on, which is final, what cools a
 // target down. Knows no client and no store; what has to be recorded is told through `onAttempt`.
 import type { Dispatcher } from 'undici'
+import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
 import type { Asked, Dialect } from './dialect.ts'
 import { Exchange, type Limits } from './exchange.ts'
@@ -26,6 +27,8 @@ export interface SendOptions {
   readonly cooldown: number
   /** Aborts when the client goes away. */
   readonly gone: AbortSignal
+  /** Told of every request that is about to leave; what comes back is told to the trace that it returns. */
+  trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace
   /** Called before each attempt but the first leaves. False forbids it: nothing more is tried. */
   onAttempt(next: NextAttempt): Promise<boolean>
   /** A request is about to leave for the target. */
@@ -106,7 +109,8 @@ async function attempt(asked: Asked, target: Target, options: SendOptions) {
   const { dialect, dispatcher, origin, basePath, key } = options.providers.get(target.provider)!
   const { gone, limits } = options
   const { path, headers, body } = dialect.request(asked, target.model, { basePath, key })
-  const exchange = new Exchange(dialect, limits, asked.stream)
+  const trace = options.trace(target, path, headers, body)
+  const exchange = new Exchange(dialect, limits, asked.stream, trace)
   const abort = () => exchange.abort()
   gone.addEventListener('abort', abort)
   if (gone.aborted) abort()

@@ -1,6 +1,7 @@
 // Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { type CallState, idAt } from '../call.ts'
+import { AFTER_ALL, ALL_HOURS, openMatchingHours } from './matching-hours.ts'
 
 /** What a list may be narrowed to; every field that is set must hold. */
 export interface CallFilter {
@@ -32,9 +33,16 @@ export interface Page {
 /** A record as it goes over the wire, contract "Record". */
 export type CallRecord = Record<string, unknown> & { readonly id: string }
 
-export interface CallLogs {
+/** A page of a list, contract "Lists". */
+export interface Listed<Item> {
+  readonly data: readonly Item[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+
+export interface CallLogReads {
   /** Newest first; one row more than the page tells whether there are more. */
-  list(filter: CallFilter, page: Page): { data: CallRecord[]; has_more: boolean; next_cursor: string | null }
+  list(filter: CallFilter, page: Page): Listed<CallRecord>
   /** One record with its attempts; null when there is none, or none for this key. */
   find(id: string, keyName?: string): CallRecord | null
 }
@@ -55,21 +63,32 @@ const COLUMN = {
 
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
 
-export function openCallLogs(db: Database): CallLogs {
+export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
+  const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
+  const hoursOf = openMatchingHours(db)
+
   return {
-    list(filter, { limit, cursor }) {
+    list(filter, { limit, cursor = AFTER_ALL }) {
       const { where, values } = conditions(filter)
-      if (cursor !== undefined) {
-        where.push('call_logs.id < ?')
-        values.push(cursor)
+      const page = db.prepare<unknown[], Row>(
+        `${SELECT} WHERE ${[...where, 'call_logs.id >= ?', 'call_logs.id < ?'].join(' AND ')}
+           ORDER BY call_logs.id DESC LIMIT ?`,
+      )
+      // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
+      const { since = 0, until } = filter
+      const from = idAt(since)
+      const to = until !== undefined && idAt(until) < cursor ? idAt(until) : cursor
+      const rows: Row[] = []
+      for (const hour of hoursOf(filter, from, to) ?? [ALL_HOURS]) {
+        const [begin, end] = [idAt(hour.from), idAt(hour.to)]
+        rows.push(
+          ...page.all(...values, begin > from ? begin : from, end < to ? end : to, limit + 1 - rows.length),
+        )
+        if (rows.length > limit) break
       }
-      const clause = where.length > 0 ? `WHERE ${where.join(' AND ')}` : ''
-      const rows = db
-        .prepare<unknown[], Row>(`${SELECT} ${clause} ORDER BY call_logs.id DESC LIMIT ?`)
-        .all(...values, limit + 1)
       const data = rows.slice(0, limit).map(toRecord)
       const has_more = rows.length > limit
       return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
@@ -77,8 +96,8 @@ export function openCallLogs(db: Database): CallLogs {
     find(id, keyName) {
       const row = byId.get(id)
       if (!row || (keyName !== undefined && row.key_name !== keyName)) return null
-      // No artifact is written yet; the field is there so that a reader can rely on it.
-      const artifact = { available: false, bytes: 0 }
+      const bytes = bytesOf.get(id)
+      const artifact = { available: bytes !== undefined, bytes: bytes ?? 0 }
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
   }
@@ -100,9 +119,6 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
   if (filter.status === 'ok') where.push(`state = 'completed'`)
   else if (filter.status === 'error') where.push(`state IN ('failed', 'aborted', 'interrupted')`)
   else if (filter.status !== undefined) add('status = ?', filter.status)
-  // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
-  if (filter.since !== undefined) add('call_logs.id >= ?', idAt(filter.since))
-  if (filter.until !== undefined) add('call_logs.id < ?', idAt(filter.until))
   return { where, values }
 }
 

@@ -1,6 +1,19 @@
 // The schema of the database as the list of steps that lead to it. Append only: a step that was released
 // is never edited. `PRAGMA user_version` counts the steps that a database has seen.
 import type { Database } from 'better-sqlite3'
+import { rebuildRollUps } from './roll-ups.ts'
+
+/** The columns of the sums in step 3. */
+const AMOUNTS = [
+  'tokens_input',
+  'tokens_output',
+  'tokens_cached_input',
+  'tokens_cache_write',
+  'tokens_reasoning',
+  'cost_usd',
+]
+const SUMS = ['calls', 'failed', 'fell_back', ...AMOUNTS, ...AMOUNTS.map((name) => `${name}_known`)]
+const real = (names: readonly string[]): string => names.map((name) => `${name} REAL NOT NULL`).join(', ')
 
 export const STEPS: readonly string[] = [
   // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
@@ -69,7 +82,7 @@ export const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   `,
 
-  // What each key has spent in each month (UTC, `2026-11`), kept apart from the calls, which retention drops: a
+  // 2: what each key has spent in each month (UTC, `2026-11`), kept apart from the calls, which retention drops: a
   // budget must not grow because rows went. And whether an attempt's tokens are the provider's or our estimate.
   `
   CREATE TABLE key_spending (
@@ -86,21 +99,76 @@ export const STEPS: readonly string[] = [
   UPDATE call_attempts SET tokens_source = 'reported' WHERE coalesce(tokens_input, tokens_output,
     tokens_cached_input, tokens_cache_write, tokens_reasoning) IS NOT NULL;
   `,
+
+  // 3: what closed calls add up to, per hour and series of like calls, and per session and key; '' is no key. How
+  // many completed calls of an hour were in each step of latency. The newest artifacts.
+  // The sums are floating point, so that no count that a provider reports can overflow them.
+  `
+  CREATE TABLE series (
+    id INTEGER PRIMARY KEY,
+    key_name TEXT,
+    requested_model TEXT NOT NULL,
+    resolved_provider TEXT NOT NULL,
+    resolved_model TEXT NOT NULL,
+    route TEXT,
+    strategy TEXT,
+    tier TEXT,
+    price_id INTEGER
+  ) STRICT;
+  CREATE INDEX series_models ON series (requested_model, resolved_model);
+
+  CREATE TABLE usage_hours (
+    hour INTEGER NOT NULL,
+    series_id INTEGER NOT NULL,
+    ${real(SUMS)},
+    PRIMARY KEY (hour, series_id)
+  ) WITHOUT ROWID, STRICT;
+
+  CREATE TABLE latency_hours (
+    hour INTEGER NOT NULL,
+    provider TEXT NOT NULL,
+    key_name TEXT NOT NULL,
+    step INTEGER NOT NULL,
+    calls INTEGER NOT NULL,
+    PRIMARY KEY (hour, provider, key_name, step)
+  ) WITHOUT ROWID, STRICT;
+
+  CREATE TABLE sessions (
+    session_id TEXT NOT NULL,
+    key_name TEXT NOT NULL,
+    first_id TEXT NOT NULL,
+    ${real(SUMS)},
+    PRIMARY KEY (session_id, key_name)
+  ) WITHOUT ROWID, STRICT;
+  CREATE INDEX sessions_first ON sessions (first_id);
+
+  CREATE INDEX call_logs_agent ON call_logs (agent_id, id) WHERE agent_id IS NOT NULL;
+
+  CREATE TABLE artifacts (
+    call_id TEXT PRIMARY KEY,
+    bytes INTEGER NOT NULL,
+    json TEXT NOT NULL
+  ) STRICT;
+  `,
 ]
 
 /** The newest schema. */
 export const SCHEMA_VERSION = STEPS.length
 
-/** Brings a database to the newest schema, one transaction a step. Throws when a newer Waybill wrote it. */
-export function migrate(db: Database): void {
+/**
+ * Brings a database to the newest schema, in one transaction, and makes the sums anew from the rows. Throws when a
+ * newer Waybill wrote it. Tests and benchmarks stop at an earlier one.
+ */
+export function migrate(db: Database, until = STEPS.length): void {
   const version = db.pragma('user_version', { simple: true }) as number
   if (version > STEPS.length)
     throw new Error(
       `the database was written by a newer Waybill (schema ${version}, this one knows ${STEPS.length})`,
     )
-  for (let step = version; step < STEPS.length; step++)
-    db.transaction(() => {
-      db.exec(STEPS[step]!)
-      db.pragma(`user_version = ${step + 1}`)
-    })()
+  if (version >= until) return
+  db.transaction(() => {
+    for (const step of STEPS.slice(version, until)) db.exec(step)
+    if (until === STEPS.length) rebuildRollUps(db)
+    db.pragma(`user_version = ${until}`)
+  })()
 }

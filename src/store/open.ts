@@ -1,9 +1,10 @@
 // Opens the data directory: one owner at a time, the newest schema, no call left open by a gateway that died.
 // Never replaces an existing database.
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { migrate } from './migrations.ts'
+import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
 
 export type Durability = 'process' | 'full'
 
@@ -17,6 +18,41 @@ export const databaseFile = (directory: string): string => join(directory, 'wayb
 /** Held by the gateway that runs on the directory. */
 export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
 
+/** SQLite found the file damaged. Writing on would make it worse. */
+export const isDamage = (error: unknown): boolean =>
+  /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string }).code ?? '')
+
+/** Up to here a database is looked through at every start, and rewritten where that lets it shrink, bytes. */
+const SMALL = 256 * 2 ** 20
+
+/** What an operator can do, by SQLite's code; the first that the code begins with. */
+const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
+  ['SQLITE_CORRUPT', 'the database is damaged; move it away, or restore it from a copy. It was not changed'],
+  ['SQLITE_NOTADB', 'waybill.db is no database; move it away. It was not changed'],
+  ['SQLITE_BUSY', 'another program holds waybill.db locked; close it'],
+  ['SQLITE_FULL', 'the disk is full; make room, or set another directory with WAYBILL_DATA'],
+  [
+    'SQLITE_READONLY',
+    'it cannot be written to; set its owner and mode, or another directory with WAYBILL_DATA',
+  ],
+  [
+    'SQLITE_CANTOPEN',
+    'it cannot be written to; set its owner and mode, or another directory with WAYBILL_DATA',
+  ],
+  ['EROFS', 'the file system is read-only; set another directory with WAYBILL_DATA'],
+  ['EACCES', 'set its owner and mode, or another directory with WAYBILL_DATA'],
+  ['ENOSPC', 'the disk is full; make room, or set another directory with WAYBILL_DATA'],
+]
+
+/** A refusal in one line: what happened, where, what to do. */
+export function refusal(directory: string, cause: unknown): StoreError {
+  if (cause instanceof StoreError) return cause
+  const { message, code = '' } = cause as Error & { code?: string }
+  const remedy = REMEDIES.find(([begin]) => code.startsWith(begin))?.[1]
+  const text = `cannot use data directory ${directory}: ${message}${remedy ? `; ${remedy}` : ''}`
+  return new StoreError(text.replaceAll('\n', ' '), { cause })
+}
+
 /**
  * Creates the directory (0700) and the database (0600) where there is none, checks and migrates them, and
  * marks what a killed gateway left open. Returns a function that gives the directory free again; the
@@ -29,9 +65,11 @@ export function claim(directory: string, now: number): () => void {
     lock = takeLock(directory)
     const file = databaseFile(directory)
     const fresh = !existsSync(file)
-    const db = new Database(file)
+    const db = new Database(file, { timeout: BUSY_MS })
     if (fresh) chmodSync(file, 0o600)
     try {
+      if (!fresh && statSync(file).size <= SMALL) check(db)
+      makeShrinkable(db, file)
       db.pragma('journal_mode = WAL')
       migrate(db)
       interrupt(db, now)
@@ -42,9 +80,27 @@ export function claim(directory: string, now: number): () => void {
     return () => held.close()
   } catch (cause) {
     lock?.close()
-    if (cause instanceof StoreError) throw cause
-    throw new StoreError(`cannot use data directory ${directory}: ${(cause as Error).message}`, { cause })
+    throw refusal(directory, cause)
   }
+}
+
+/** How long another program may hold the database, ms. */
+export const BUSY_MS = 2_000
+
+/** A damaged page in the middle would show itself only when it is read. */
+function check(db: Database.Database): void {
+  const [found] = db.pragma('quick_check(1)') as { quick_check: string }[]
+  if (found && found.quick_check !== 'ok')
+    throw Object.assign(new Error(found.quick_check), { code: 'SQLITE_CORRUPT' })
+}
+
+/** Space that deleted calls leave can be given back. A large database of an old release keeps and reuses it. */
+function makeShrinkable(db: Database.Database, file: string): void {
+  const isSet = db.pragma('auto_vacuum', { simple: true }) === 2
+  if (isSet || statSync(file).size > SMALL) return
+  db.pragma('journal_mode = DELETE')
+  db.pragma('auto_vacuum = INCREMENTAL')
+  db.exec('VACUUM')
 }
 
 /** An exclusive lock held by SQLite's own file locking, which ends with the process, however it ends. */
@@ -71,8 +127,12 @@ function interrupt(db: Database.Database, now: number): void {
       `UPDATE call_attempts SET outcome = 'unknown', ended_at = ? WHERE outcome = 'open'
          AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL)`,
     ).run(now)
-    db.prepare(`UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL`).run(
-      now,
+    const rollUps = openRollUps(db)
+    const interrupted = db.prepare<[number], ClosedCall>(
+      `UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL
+         RETURNING ${CLOSED_CALL}`,
     )
+    for (const call of interrupted.all(now)) rollUps.count(call)
+    rollUps.settle()
   })()
 }

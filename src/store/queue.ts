@@ -2,7 +2,7 @@
 // makes up the next. Knows nothing of SQL; `commit` is given.
 import type { Write } from './writes.ts'
 
-/** Commits a batch as one transaction; rejects when nothing of it was written. */
+/** Commits a batch as one transaction; rejects when nothing of it was written. An empty one proves that it could. */
 export type Commit = (batch: Write[]) => Promise<void>
 
 interface Waiting {
@@ -14,7 +14,7 @@ interface Waiting {
 /** How long a closing write waits for company, ms: nobody waits for it, and the next call takes it along. */
 const LINGER_MS = 10
 
-/** How long a closing write that failed waits before it is tried again, ms. */
+/** How long a closing write that failed waits before it is tried again, and writing before it is tried at all, ms. */
 const RETRY_MS = 250
 
 /**
@@ -88,11 +88,12 @@ export class WriteQueue {
     if (error && !this.#failure) this.#onFailure(error)
     this.#failure = error
     this.#running = null
+    if (error) this.#tryLater()
     this.#schedule()
   }
 
   /** Writes a batch; when that fails, each of its writes alone, so that one that cannot be written holds up no other. */
-  async #write(batch: Waiting[]): Promise<string | null> {
+  async #write(batch: readonly Waiting[]): Promise<string | null> {
     try {
       await this.#commit(batch.map(({ write }) => write))
       for (const { resolve } of batch) resolve()
@@ -104,19 +105,19 @@ export class WriteQueue {
         for (const each of batch) last = (await this.#write([each])) ?? last
         return last
       }
-      if (isOpening(only!)) only!.reject(error as Error)
-      else this.#tryLater(only!)
+      if (only && isOpening(only)) only.reject(error as Error)
+      else if (only) this.#failed.push(only)
       return (error as Error).message
     }
   }
 
-  #tryLater(waiting: Waiting): void {
-    this.#failed.push(waiting)
+  /** Nobody may be calling while the gateway is not ready; so an empty batch finds out when it is again. */
+  #tryLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
       this.#waiting.push(...this.#failed)
       this.#failed = []
-      this.#schedule()
+      this.#start()
     }, RETRY_MS)
   }
 }

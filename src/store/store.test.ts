@@ -16,6 +16,8 @@ const options = (directory: string, now = Date.now) => ({
   directory,
   durability: 'process' as const,
   pricing: { baseUrls: {}, own: {} },
+  retention: { rows: 1_000, days: 30, bytes: 2 ** 30 },
+  artifacts: { keep: 10, bytes: 2 ** 20 },
   now,
 })
 
@@ -106,7 +108,7 @@ test('what a killed process left open is interrupted and unknown at the next sta
   })
   assert.equal(signal, 'SIGKILL', stderr)
   const store = await openStore(options(data, () => 5_000))
-  const record: any = store.calls.find('01900000-0000-7000-8000-000000000001')
+  const record: any = await store.calls.find('01900000-0000-7000-8000-000000000001')
   await store.close()
   assert.deepEqual(
     [record.state, record.completed_at, record.attempt_log[0].outcome],
@@ -177,7 +179,7 @@ test('closing the gateway while calls are open records how they ended (LIFE-02)'
   await waiting
   await streaming.text().catch(() => null)
   const store = await openStore(options(data))
-  const { data: records } = store.calls.list({}, { limit: 10 })
+  const { data: records } = await store.calls.list({}, { limit: 10 })
   await store.close()
   assert.deepEqual(
     records.map((record) => record.state),

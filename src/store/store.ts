@@ -1,14 +1,17 @@
 // The store as the gateway sees it: write what happens to a call, read what happened to calls.
-// Writes go to a thread of their own; reads use a connection that cannot write.
+// Writes go to a thread of their own, and so do reads, but for one that a call waits for.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { Pricing } from '../pricing.ts'
-import { type CallLogs, openCallLogs } from './call-logs.ts'
-import { claim, type Durability, databaseFile, StoreError } from './open.ts'
-import { type Commit, WriteQueue } from './queue.ts'
+import type { ArtifactLimits } from './artifacts.ts'
+import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
+import { WriteQueue } from './queue.ts'
+import { type Reads, startReader } from './reads.ts'
+import type { RetentionLimits } from './retention.ts'
 import { openSpending, type Spending } from './spending.ts'
-import type { WriterData } from './writer.ts'
+import { startThread } from './thread.ts'
+import { type MakeArtifact, WaitingArtifacts } from './waiting-artifacts.ts'
+import type { WriterData, WriterRequest } from './writer.ts'
 import type { Write } from './writes.ts'
 
 export interface Store {
@@ -17,10 +20,12 @@ export interface Store {
    * sent. `streaming` and `close` never reject, they are tried until they succeed.
    */
   write(write: Write): Promise<void>
+  /** Keeps the artifact of a call whose `close` was written. `weight` is what holding on to it costs, bytes. */
+  keep(callId: string, weight: number, make: MakeArtifact): void
   /** Calls that end from now on are priced with these. */
   reprice(pricing: Pricing): void
   /** What was written. */
-  readonly calls: CallLogs
+  readonly calls: Reads
   /** What the keys have spent. */
   readonly spending: Spending
   /** Why the store cannot be written to right now; null when it can. */
@@ -33,32 +38,59 @@ export interface StoreOptions {
   readonly directory: string
   readonly durability: Durability
   readonly pricing: Pricing
+  readonly retention: RetentionLimits & { readonly days: number }
+  readonly artifacts: ArtifactLimits
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** Hears of it when the record cannot be written any more. */
   readonly onFailure?: (message: string) => void
 }
 
+/** How often it is looked whether something has become too old, ms. */
+const EXPIRY_MS = 60_000
+const DAY = 86_400_000
+
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
-export async function openStore({
-  directory,
-  durability,
-  pricing,
-  now,
-  onFailure,
-}: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const { directory, durability, pricing, retention, artifacts, now, onFailure = () => {} } = options
   const release = claim(directory, now())
   const file = databaseFile(directory)
-  const worker = startWriter({ file, durability, pricing })
-  try {
-    await worker.commit([]) // an empty batch is answered when the thread is up
-  } catch (cause) {
-    release()
-    throw new StoreError(`cannot write to ${file}: ${(cause as Error).message}`, { cause })
+  const writer = startThread('writer', {
+    file,
+    durability,
+    pricing,
+    retention,
+    artifacts,
+  } satisfies WriterData)
+  let damage: string | null = null
+  const noteDamage = (error: unknown) => {
+    if (damage !== null || !isDamage(error)) return
+    damage = (error as Error).message
+    onFailure(damage)
+    writer.ask({ damaged: damage } satisfies WriterRequest).catch(() => {}) // it refuses everything from now on
   }
-  const queue = new WriteQueue(worker.commit, onFailure)
+  const ask = (request: WriterRequest) =>
+    writer.ask(request).catch((error) => {
+      noteDamage(error)
+      throw error
+    })
+  const reader = startReader({ file }, noteDamage)
+  const expire = () => ask({ expire: now() - retention.days * DAY })
+  try {
+    await ask('[]') // answered when the thread is up and has written something
+    await expire()
+    await reader.reads.list({}, { limit: 1 })
+  } catch (cause) {
+    await reader.stop()
+    await writer.stop()
+    release()
+    throw refusal(directory, cause)
+  }
+  const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
+  const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
+  const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
+  const spent = new Database(file, { readonly: true, fileMustExist: true })
   let open = 0
-  const reader = new Database(file, { readonly: true, fileMustExist: true })
 
   return {
     async write(write) {
@@ -72,59 +104,38 @@ export async function openStore({
         throw error
       }
     },
-    reprice: worker.reprice,
-    calls: openCallLogs(reader),
-    spending: openSpending(reader),
+    reprice: (pricing) => void ask({ pricing }).catch(() => {}), // a thread that cannot answer writes nothing either
+    keep: (callId, weight, make) => waiting.add(callId, weight, make),
+    calls: {
+      ...reader.reads,
+      async find(id, keyName) {
+        const json = waiting.find(id) // before the read, or it might be written in between and be in neither
+        const found = await reader.reads.find(id, keyName)
+        return found && json !== null
+          ? { ...found, artifact: { available: true, bytes: Buffer.byteLength(json) } }
+          : found
+      },
+      async artifact(id, keyName) {
+        const json = waiting.find(id)
+        const kept = await reader.reads.artifact(id, keyName)
+        return kept ?? (json !== null && (await reader.reads.find(id, keyName)) ? json : null)
+      },
+    },
+    spending: openSpending(spent),
     get failure() {
-      return queue.failure
+      return damage ?? queue.failure
     },
     async close(graceMs = 5_000) {
       const deadline = Date.now() + graceMs
+      clearInterval(expiry)
       // A call whose connection was cut a moment ago is about to write its end.
       while (open > 0 && Date.now() < deadline) await sleep(5)
       await queue.drain(Math.max(1, deadline - Date.now()))
-      reader.close() // first, because the last connection to close takes the write-ahead log with it
-      await worker.stop()
+      await waiting.drain()
+      spent.close()
+      await reader.stop() // first, because the last connection to close takes the write-ahead log with it
+      await writer.stop()
       release()
     },
-  }
-}
-
-/** Starts the writer thread. A thread that died fails every later commit. */
-function startWriter(workerData: WriterData): {
-  commit: Commit
-  reprice(pricing: Pricing): void
-  stop(): Promise<void>
-} {
-  const source = import.meta.url.endsWith('.ts') ? './writer.ts' : './writer.js'
-  const worker = new Worker(new URL(source, import.meta.url), { workerData })
-  let settle: ((failure: string | null) => void) | null = null
-  let dead: string | null = null
-  const die = (reason: string) => {
-    dead ??= reason
-    settle?.(dead)
-  }
-  worker.on('message', (failure: string | null) => settle?.(failure))
-  worker.on('error', (error) => die(`the writer thread failed: ${error.message}`))
-  worker.on('exit', () => die('the writer thread ended'))
-
-  return {
-    commit: (batch) =>
-      new Promise((resolve, reject) => {
-        settle = (failure) => {
-          settle = null
-          if (failure === null) resolve()
-          else reject(new Error(failure))
-        }
-        if (dead) settle(dead)
-        else worker.postMessage(JSON.stringify(batch)) // as text: the structured clone of these objects costs more
-      }),
-    reprice: (pricing) => worker.postMessage({ pricing }),
-    stop: () =>
-      new Promise((resolve) => {
-        if (dead) return resolve()
-        worker.once('exit', () => resolve())
-        worker.postMessage(null)
-      }),
   }
 }

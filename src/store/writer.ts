@@ -1,41 +1,103 @@
-// The writer thread: owns the one connection that writes, commits a batch at a time, answers each batch once.
-import { parentPort, workerData } from 'node:worker_threads'
+// The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
+// artifacts and deletes what is too old. Once the database is found to be damaged, it writes nothing any more.
+import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { createPricer, type Pricing } from '../pricing.ts'
-import type { Durability } from './open.ts'
+import { type Artifact, type ArtifactLimits, openArtifactRing } from './artifacts.ts'
+import { BUSY_MS, type Durability, isDamage } from './open.ts'
+import { openRetention, type RetentionLimits } from './retention.ts'
+import { openRollUps } from './roll-ups.ts'
+import { answerRequests } from './thread.ts'
 import { prepareWrites, type Write } from './writes.ts'
 
 export interface WriterData {
   readonly file: string
   readonly durability: Durability
   readonly pricing: Pricing
+  readonly retention: RetentionLimits
+  readonly artifacts: ArtifactLimits
 }
 
-const { file, durability, pricing } = workerData as WriterData
-const db = new Database(file, { timeout: 2_000, fileMustExist: true })
+/**
+ * What the writer is asked: to commit a batch of writes, as text, because the structured clone of these objects costs
+ * more; to keep artifacts; to delete what is older than a moment; to use other prices; or to touch nothing any more.
+ */
+export type WriterRequest =
+  | string
+  | { readonly artifacts: readonly Artifact[] }
+  | { readonly expire: number }
+  | { readonly pricing: Pricing }
+  | { readonly damaged: string }
+
+const { file, durability, pricing, retention: limits, artifacts } = workerData as WriterData
+const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
+db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
+const schema = db.pragma('user_version', { simple: true })
+const rollUps = openRollUps(db)
 let price = createPricer(pricing)
-const run = prepareWrites(db, (...attempt) => price(...attempt))
+const run = prepareWrites(db, (...attempt) => price(...attempt), rollUps)
+const ring = openArtifactRing(db, artifacts)
+const retention = openRetention(db, limits, rollUps)
+let damaged: string | null = null
+/** A step of cleaning up is about to run. */
+let cleaning = false
+/** Why the last one failed. */
+let uncleaned: string | null = null
+
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
+  rollUps.settle()
+  // An empty batch asks whether writing is possible at all, so something has to be written.
+  if (batch.length === 0) db.pragma(`user_version = ${schema}`)
 })
 
-/** A batch as JSON, other prices, or the end. */
-type Message = string | { readonly pricing: Pricing } | null
-
-parentPort!.on('message', (message: Message) => {
-  if (message === null) {
-    db.close()
-    process.exit()
-  }
-  if (typeof message === 'object') {
-    price = createPricer(message.pricing)
-    return
-  }
+function answer(request: WriterRequest): void {
+  if (typeof request === 'object' && 'damaged' in request) damaged ??= request.damaged
+  if (damaged !== null) throw new Error(damaged)
   try {
-    commit(JSON.parse(message))
-    parentPort!.postMessage(null)
+    if (typeof request === 'string') commit(JSON.parse(request))
+    else if ('artifacts' in request) ring.keep(request.artifacts)
+    else if ('expire' in request) expire(request.expire)
+    else if ('pricing' in request) price = createPricer(request.pricing)
   } catch (error) {
-    parentPort!.postMessage((error as Error).message)
+    rollUps.forget()
+    note(error)
+    throw error
+  } finally {
+    cleanSoon()
   }
+}
+
+/** Tells, too, when deleting has failed since it was asked for last. */
+function expire(before: number): void {
+  const failure = uncleaned
+  uncleaned = null
+  retention.expire(before)
+  if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
+}
+
+/** After the answer, and after whatever was asked meanwhile. */
+function cleanSoon(): void {
+  if (!cleaning) setImmediate(clean)
+  cleaning = true
+}
+
+function clean(): void {
+  cleaning = false
+  if (damaged !== null) return
+  try {
+    if (retention.step()) cleanSoon()
+  } catch (error) {
+    uncleaned = (error as Error).message
+    note(error)
+  }
+}
+
+function note(error: unknown): void {
+  if (isDamage(error)) damaged = (error as Error).message
+}
+
+answerRequests(answer, () => {
+  if (damaged === null) db.close()
 })

@@ -3,6 +3,7 @@
 import type { Database } from 'better-sqlite3'
 import type { AttemptEnd, Call, Outcome, Route, Target, Tokens } from '../call.ts'
 import type { Pricer } from '../pricing.ts'
+import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
 
 /** An attempt's end, with whose it was. */
@@ -51,7 +52,7 @@ const NO_TOKENS: { readonly [count in keyof Tokens]: null } = {
 }
 
 /** Prepares the statements on a connection and returns the function that runs one write, outside any transaction. */
-export function prepareWrites(db: Database, price: Pricer): (write: Write) => void {
+export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (write: Write) => void {
   const openCall = db.prepare(`
     INSERT INTO call_logs (id, created_at, state, endpoint, requested_model, resolved_provider, resolved_model,
       picked_provider, picked_model, route, strategy, tier, decision, session_id, agent_id, key_name, stream,
@@ -69,13 +70,13 @@ export function prepareWrites(db: Database, price: Pricer): (write: Write) => vo
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
   const streaming = db.prepare(`UPDATE call_logs SET state = 'streaming', ttft_ms = ? WHERE id = ?`)
-  const closeCall = db.prepare(`
+  const closeCall = db.prepare<object, ClosedCall>(`
     UPDATE call_logs SET completed_at = @at, state = @state, status = @status, error_code = @errorCode,
       response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @sent,
       tokens_input = @input, tokens_output = @output, tokens_cached_input = @cached_input,
       tokens_cache_write = @cache_write, tokens_reasoning = @reasoning, tokens_source = @source,
       cost_usd = @cost, price_id = @priceId, saved_usd = @saved
-    WHERE id = @id`)
+    WHERE id = @id AND completed_at IS NULL RETURNING ${CLOSED_CALL}`)
   const spend = prepareSpending(db)
 
   const findPrice = db.prepare<[string], number>('SELECT id FROM prices WHERE snapshot = ?').pluck()
@@ -142,7 +143,7 @@ export function prepareWrites(db: Database, price: Pricer): (write: Write) => vo
         const cost = ended ? end(id, at, ended) : price(target, outcome.tokens, at)
         // Earlier attempts that were refused cost nothing; where one may have cost something, outcome.tokens is null.
         const summed = outcome.tokens !== null ? cost.usd : null
-        closeCall.run({
+        const closed = closeCall.get({
           id,
           at,
           sent,
@@ -152,6 +153,7 @@ export function prepareWrites(db: Database, price: Pricer): (write: Write) => vo
           saved: ended ? null : summed,
           priceId: cost.price && priceId(JSON.stringify(cost.price)),
         })
+        if (closed) rollUps.count(closed)
       }
     }
   }

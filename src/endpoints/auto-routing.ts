@@ -1,0 +1,30 @@
+// GET /api/analytics/auto-routing: how calls were routed, as sums only; no request, no session (LOG-13).
+import { z } from 'zod'
+import { timeOfId } from '../call.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadHouse } from './house.ts'
+import { ownKey, span, spanAnswer, spanOf } from './query.ts'
+import * as shape from './shapes.ts'
+
+const query = z.strictObject(span)
+const share = z.strictObject({ calls: shape.count, share: shape.share })
+
+export const autoRouting = {
+  path: '/api/analytics/auto-routing',
+  summary: 'shares of strategies, tiers and providers, and of calls that fell back; `?window=24h|7d|30d`',
+  query,
+  response: z.strictObject({
+    window: shape.span,
+    total_calls: shape.count,
+    strategy_distribution: z.record(z.string(), share),
+    tier_distribution: z.record(z.string(), share),
+    top_providers: z.array(
+      share.extend({ provider: z.string(), p50_latency_ms: z.number().nonnegative().nullable() }).strict(),
+    ),
+    fallback: share,
+  }),
+  async answer(asked, { caller, requestId }, { calls }) {
+    const span = spanOf(asked, timeOfId(requestId))
+    return { window: spanAnswer(span), ...(await calls.routing(span, ownKey(caller))) }
+  },
+} satisfies ReadEndpoint<ReadHouse, typeof query>

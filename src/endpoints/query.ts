@@ -1,0 +1,99 @@
+// The query parameters that several endpoints share, and whose rows a caller may see.
+import { z } from 'zod'
+import { CALL_STATES } from '../call.ts'
+import { GatewayError } from '../errors.ts'
+import type { Caller } from '../http/auth.ts'
+import type { CallFilter, Page } from '../store/call-logs.ts'
+import type { Span } from '../store/span-sums.ts'
+
+const text = z.string().min(1).optional()
+const time = z.iso
+  .datetime({ offset: true, error: 'expected a time such as 2026-11-21T07:00:00Z' })
+  .transform((iso) => Date.parse(iso))
+  .optional()
+
+/** Keyset pages: how many rows, and after which. */
+export const page = {
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, 'expected a number')
+    .transform(Number)
+    .pipe(z.number().min(1).max(200))
+    .default(50),
+  cursor: z.uuid('not a cursor of this list').optional(),
+}
+
+/** A page of calls, and what it is narrowed to. Contract "Lists". */
+export const callList = z.strictObject({
+  ...page,
+  session_id: text,
+  agent_id: text,
+  requested_model: text,
+  provider: text,
+  model: text,
+  route: text,
+  strategy: text,
+  tier: text,
+  state: z.enum(CALL_STATES).optional(),
+  status: z
+    .union(
+      [
+        z.enum(['ok', 'error']),
+        z
+          .string()
+          .regex(/^[1-5]\d\d$/)
+          .transform(Number),
+      ],
+      'expected ok, error or an HTTP status',
+    )
+    .optional(),
+  since: time,
+  until: time,
+})
+
+/** The arguments of a list of calls, from its query and from who asks. */
+export function listArguments(
+  { limit, cursor, ...filter }: z.output<typeof callList>,
+  caller: Caller,
+): [CallFilter, Page] {
+  return [
+    { ...filter, key_name: ownKey(caller) },
+    { limit, cursor },
+  ]
+}
+
+/** The gateway key whose rows alone this caller may see; undefined: all rows. */
+export const ownKey = ({ role, name }: Caller): string | undefined =>
+  role === 'client' ? (name ?? undefined) : undefined
+
+const HOUR = 3_600_000
+const WINDOWS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
+
+/** A span of time: a `window` that ends now, or since and until. */
+export const span = {
+  window: z.enum(Object.keys(WINDOWS) as (keyof typeof WINDOWS)[]).optional(),
+  since: time,
+  until: time,
+}
+
+/** The span that was asked for; the last 24 hours by default, the current millisecond included. */
+export function spanOf(
+  { window, since, until }: { [Name in keyof typeof span]?: z.output<(typeof span)[Name]> | undefined },
+  now: number,
+): Span {
+  if (window !== undefined && (since !== undefined || until !== undefined))
+    throw invalid('window', 'give either a window, or since and until')
+  const end = until ?? now + 1
+  const begin = since ?? end - WINDOWS[window ?? '24h']
+  if (begin >= end) throw invalid('since', 'must be before until')
+  return { since: begin, until: end }
+}
+
+export const invalid = (param: string, message: string): GatewayError =>
+  new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
+
+/** A span as it is answered. */
+export const spanAnswer = ({ since, until }: Span) => ({
+  since: new Date(since).toISOString(),
+  until: new Date(until).toISOString(),
+})

@@ -1,0 +1,30 @@
+// GET /api/sessions/{id}: one session, and what it used of each model.
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadHouse } from './house.ts'
+import { ownKey } from './query.ts'
+import * as shape from './shapes.ts'
+
+export const session = {
+  path: '/api/sessions/*',
+  summary: 'one session, with what it used of each model',
+  query: z.strictObject({}),
+  response: shape.session.extend({
+    by_model: z.array(
+      z.strictObject({
+        provider: z.string(),
+        model: z.string(),
+        calls: shape.count,
+        failed: shape.count,
+        tokens: shape.tokenSums,
+        cost_usd: shape.usd.nullable(),
+      }),
+    ),
+  }),
+  async answer(_query, { rest, caller }, { calls }) {
+    const found = await calls.session(rest, ownKey(caller))
+    if (!found) throw new GatewayError('not_found', 'There is no session with this id, or it is not yours.')
+    return found
+  },
+} satisfies ReadEndpoint<ReadHouse>

@@ -1,0 +1,36 @@
+// GET /api/usage/history: what the calls of a span used, in buckets of time.
+import { z } from 'zod'
+import { timeOfId } from '../call.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadHouse } from './house.ts'
+import { invalid, ownKey, span, spanAnswer, spanOf } from './query.ts'
+import * as shape from './shapes.ts'
+
+const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
+const MOST_BUCKETS = 1_500
+
+const query = z.strictObject({
+  ...span,
+  bucket: z.enum(Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).default('1h'),
+  by: z.enum(['provider', 'model', 'route', 'tier', 'key']).optional(),
+})
+
+export const usageHistory = {
+  path: '/api/usage/history',
+  summary: 'usage in buckets of time; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
+  query,
+  response: z.strictObject({
+    window: shape.span,
+    totals: shape.usage,
+    buckets: z.array(
+      shape.usage.extend({ start: shape.time, by: z.string().nullable().optional() }).strict(),
+    ),
+  }),
+  async answer({ bucket, by, ...asked }, { caller, requestId }, { calls }) {
+    const span = spanOf(asked, timeOfId(requestId))
+    const bucketMs = BUCKETS[bucket]
+    if ((span.until - span.since) / bucketMs > MOST_BUCKETS)
+      throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones, or for less time`)
+    return { window: spanAnswer(span), ...(await calls.history(span, bucketMs, by, ownKey(caller))) }
+  },
+} satisfies ReadEndpoint<ReadHouse, typeof query>

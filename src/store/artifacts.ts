@@ -1,0 +1,63 @@
+// The ring of artifacts in the database: the newest few, bounded by count and bytes. An artifact goes when its turn
+// comes or when its call is deleted; the call says whether it is there.
+import type { Database } from 'better-sqlite3'
+
+export interface ArtifactLimits {
+  readonly keep: number
+  readonly bytes: number
+}
+
+/** An artifact that is to be kept. */
+export interface Artifact {
+  readonly callId: string
+  readonly json: string
+}
+
+export interface ArtifactRing {
+  /** Adds artifacts of calls that are still on record, and drops the oldest beyond the limits. In one transaction. */
+  keep(artifacts: readonly Artifact[]): void
+}
+
+export function openArtifactRing(db: Database, limits: ArtifactLimits): ArtifactRing {
+  const add = db.prepare(
+    `INSERT INTO artifacts (call_id, bytes, json)
+       SELECT @callId, @bytes, @json WHERE EXISTS (SELECT 1 FROM call_logs WHERE id = @callId)
+       ON CONFLICT DO NOTHING`,
+  )
+  const held = db.prepare<[], { count: number; bytes: number }>(
+    'SELECT count(*) AS count, coalesce(sum(bytes), 0) AS bytes FROM artifacts',
+  )
+  const oldest = db.prepare<[], { call_id: string; bytes: number }>(
+    'SELECT call_id, bytes FROM artifacts ORDER BY call_id LIMIT 1',
+  )
+  const drop = db.prepare('DELETE FROM artifacts WHERE call_id = ?')
+  const keep = db.transaction((artifacts: readonly Artifact[]) => {
+    for (const { callId, json } of artifacts) {
+      const bytes = Buffer.byteLength(json)
+      if (bytes <= limits.bytes) add.run({ callId, bytes, json })
+    }
+    let { count, bytes } = held.get()!
+    while (count > limits.keep || bytes > limits.bytes) {
+      const { call_id, bytes: freed } = oldest.get()!
+      drop.run(call_id)
+      count--
+      bytes -= freed
+    }
+  })
+  return { keep }
+}
+
+export interface ArtifactReads {
+  /** The artifact of a call as JSON text; null when it is not kept, or not for this key. */
+  artifact(id: string, keyName?: string): string | null
+}
+
+export function openArtifactReads(db: Database): ArtifactReads {
+  const find = db
+    .prepare<object, string>(
+      `SELECT json FROM artifacts JOIN call_logs ON id = call_id
+         WHERE call_id = @id AND (@key IS NULL OR key_name = @key)`,
+    )
+    .pluck()
+  return { artifact: (id, keyName) => find.get({ id, key: keyName ?? null }) ?? null }
+}

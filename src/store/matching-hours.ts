@@ -1,0 +1,80 @@
+// Which hours can hold a row that a filter matches. A list that is narrowed to what is rare, or to nothing at all,
+// would have to walk through all rows; the roll-ups say which hours it may leave out. Cannot write.
+import type { Database } from 'better-sqlite3'
+import { timeOfId } from '../call.ts'
+import type { CallFilter } from './call-logs.ts'
+import { HOUR } from './roll-ups.ts'
+
+/** A span of time, milliseconds since the epoch. */
+export interface Hour {
+  readonly from: number
+  readonly to: number
+}
+
+export const ALL_HOURS: Hour = { from: 0, to: 2 ** 48 - 1 }
+
+/** Sorts behind every id. */
+export const AFTER_ALL = 'g'
+
+const SERIES = {
+  key_name: 'key_name',
+  requested_model: 'requested_model',
+  provider: 'resolved_provider',
+  model: 'resolved_model',
+  route: 'route',
+  strategy: 'strategy',
+  tier: 'tier',
+} as const satisfies Partial<Record<keyof CallFilter, string>>
+
+/**
+ * Returns the hours between two ids, newest first, each found when it is asked for; null where the roll-ups say
+ * nothing about the filter, or where an index leads to its rows.
+ */
+export function openMatchingHours(db: Database) {
+  const open = db
+    .prepare<[string, string], number>(
+      `SELECT DISTINCT created_at / ${HOUR} FROM call_logs INDEXED BY call_logs_open
+         WHERE completed_at IS NULL AND id >= ? AND id < ? ORDER BY 1 DESC`,
+    )
+    .pluck()
+
+  return function hoursOf(filter: CallFilter, from: string, to: string): Iterable<Hour> | null {
+    const { session_id, agent_id, state, status } = filter
+    if (session_id !== undefined || (agent_id !== undefined && agent_id !== 'none')) return null
+    const openHours = open.all(from, to)
+    if (state === 'routed' || state === 'streaming') return openHours.map(hourOf)
+
+    const labels = Object.entries(SERIES).filter(
+      ([field]) => filter[field as keyof typeof SERIES] !== undefined,
+    )
+    const failed = status === 'error' || (state !== undefined && state !== 'completed')
+    if (labels.length === 0 && !failed) return null
+    const like = labels.map(([, column]) => `AND ${column} = ?`).join(' ')
+    const closed = db
+      .prepare<unknown[], number>(
+        `SELECT DISTINCT hour FROM usage_hours WHERE hour >= ? AND hour <= ? ${failed ? 'AND failed > 0' : ''}
+           AND series_id IN (SELECT id FROM series WHERE true ${like}) ORDER BY hour DESC`,
+      )
+      .pluck()
+    const values = labels.map(([field]) => filter[field as keyof typeof SERIES])
+    const last = to === AFTER_ALL ? ALL_HOURS.to : timeOfId(to)
+    return newestFirst(
+      openHours,
+      closed.iterate(Math.floor(timeOfId(from) / HOUR), Math.floor(last / HOUR), ...values),
+    )
+  }
+}
+
+/** Both, each hour once. */
+function* newestFirst(open: number[], closed: Iterable<number>): Generator<Hour> {
+  for (const hour of closed) {
+    while (open.length > 0 && open[0]! >= hour) {
+      const next = open.shift()!
+      if (next > hour) yield hourOf(next)
+    }
+    yield hourOf(hour)
+  }
+  for (const hour of open) yield hourOf(hour)
+}
+
+const hourOf = (hour: number): Hour => ({ from: hour * HOUR, to: (hour + 1) * HOUR })

@@ -1,0 +1,69 @@
+// LIFE-08: databases of earlier releases open, keep their rows, and have right sums afterwards.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import { idOf } from '../call.ts'
+import { temporaryDirectory, underTest } from '../under-test.ts'
+import { migrate } from './migrations.ts'
+import { databaseFile } from './open.ts'
+import { checkRollUps } from './under-test.ts'
+
+/** A call as the first release wrote it. */
+const FIRST = `INSERT INTO call_logs VALUES (@id, @at, @end, @state, '/v1/chat/completions', 'auto', 'alpha', 'model-a',
+  'alpha', 'model-a', null, 'auto', 'priority', 'cheap', '{"cause":"priority","skipped":[]}', @session, null, @key, 0, 200,
+  null, 1, 0, @latency, 3.5, @input, 7, null, null, null, 'reported', @cost, @price, 'BYPASS', null)`
+
+test('a database of the first release opens, keeps its rows, and adds up (LIFE-08, LOG-10)', async (t) => {
+  const data = temporaryDirectory(t)
+  const old = new Database(databaseFile(data))
+  old.pragma('journal_mode = WAL')
+  migrate(old, 1)
+  old.exec(`INSERT INTO prices VALUES (1, '{"source":"config"}')`)
+  const insert = old.prepare(FIRST)
+  const begin = Date.now() - 90_000_000
+  for (let call = 0; call < 500; call++) {
+    const at = begin + call * 170_000
+    const open = call === 499
+    insert.run({
+      id: idOf(at),
+      at,
+      end: open ? null : at + 900,
+      state: open ? 'streaming' : call % 9 === 0 ? 'failed' : 'completed',
+      session: call % 4 === 0 ? null : `s-${call % 13}`,
+      key: call % 3 === 0 ? 'laptop' : null,
+      latency: 900 + call,
+      input: call % 5 === 0 ? null : call,
+      cost: call % 5 === 0 ? null : call / 1000,
+      price: call % 5 === 0 ? null : 1,
+    })
+  }
+  const rows = old.prepare(`SELECT * FROM call_logs WHERE state <> 'streaming' ORDER BY id`).all()
+  old.close()
+
+  const house = await underTest(t, { data })
+  assert.equal((await house.get('/api/usage/request-logs?state=interrupted')).json.data.length, 1)
+  const { totals } = (await house.get('/api/usage/history?window=7d')).json
+  assert.deepEqual([totals.calls, totals.failed], [500, 57])
+  await house.gateway.close()
+
+  const db = new Database(databaseFile(data), { readonly: true })
+  t.after(() => db.close())
+  assert.deepEqual(db.prepare(`SELECT * FROM call_logs WHERE state <> 'interrupted' ORDER BY id`).all(), rows)
+  assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
+  assert.equal(db.pragma('auto_vacuum', { simple: true }), 2, 'deleted space can be given back')
+  checkRollUps(db)
+})
+
+test('a migration that is cut short leaves the database as it was', (t) => {
+  const db = new Database(databaseFile(temporaryDirectory(t)))
+  t.after(() => db.close())
+  migrate(db, 1)
+  db.exec('CREATE TABLE artifacts (not_ours)') // the step fails at its last table
+  assert.throws(() => migrate(db), /artifacts already exists/)
+  assert.equal(db.pragma('user_version', { simple: true }), 1)
+  const tables = db.prepare(`SELECT count(*) FROM sqlite_master WHERE name = 'sessions'`).pluck()
+  assert.equal(tables.get(), 0)
+  db.exec('DROP TABLE artifacts')
+  migrate(db)
+  assert.equal(tables.get(), 1)
+})

@@ -1,0 +1,64 @@
+// Everything that can be read of the record. The reads run in a thread of their own, so that no scan, however long,
+// holds up a call.
+import type { Database } from 'better-sqlite3'
+import { GatewayError } from '../errors.ts'
+import { type ArtifactReads, openArtifactReads } from './artifacts.ts'
+import { type CallLogReads, openCallLogs } from './call-logs.ts'
+import { openRoutingShares, type RoutingReads } from './routing-shares.ts'
+import { openSessions, type SessionReads } from './sessions.ts'
+import { startThread, type ThreadError } from './thread.ts'
+import { openUsage, type UsageReads } from './usage.ts'
+
+type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
+type Name = keyof AllReads
+
+/** Each rejects with `log_unavailable` when the record cannot be read. */
+export type Reads = {
+  readonly [Each in Name]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
+}
+
+export interface ReaderData {
+  readonly file: string
+}
+
+/** What the reader thread is asked. */
+export type Read = readonly [name: Name, args: readonly unknown[]]
+
+/** The reads on a connection of their own. */
+export const openReads = (db: Database): AllReads => ({
+  ...openCallLogs(db),
+  ...openArtifactReads(db),
+  ...openUsage(db),
+  ...openRoutingShares(db),
+  ...openSessions(db),
+})
+
+/** Starts the reader thread. `onFailure` hears of every read that failed. */
+export function startReader(
+  data: ReaderData,
+  onFailure: (error: ThreadError) => void,
+): { readonly reads: Reads; stop(): Promise<void> } {
+  const thread = startThread('reader', data)
+  const read =
+    (name: Name) =>
+    async (...args: readonly unknown[]) => {
+      try {
+        return await thread.ask([name, args] satisfies Read)
+      } catch (error) {
+        onFailure(error as ThreadError)
+        throw new GatewayError('log_unavailable', 'The record cannot be read; the gateway log says why.', {
+          cause: new Error(`the record cannot be read: ${(error as Error).message}`),
+        })
+      }
+    }
+  const reads: { readonly [Each in Name]: ReturnType<typeof read> } = {
+    list: read('list'),
+    find: read('find'),
+    artifact: read('artifact'),
+    history: read('history'),
+    routing: read('routing'),
+    sessions: read('sessions'),
+    session: read('session'),
+  }
+  return { reads: reads as unknown as Reads, stop: thread.stop }
+}

@@ -1,0 +1,213 @@
+// LIFE-03: under tiny limits everything that belongs to a deleted call goes with it, the sums follow, the files stay
+// under their cap, open calls stay, and nobody waits long for it.
+import assert from 'node:assert/strict'
+import { existsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { type Call, idOf, type Route } from '../call.ts'
+import { temporaryDirectory } from '../under-test.ts'
+import { databaseFile } from './open.ts'
+import { openStore, type Store, type StoreOptions } from './store.ts'
+import { checkReferences, checkRollUps } from './under-test.ts'
+
+const MIB = 2 ** 20
+const DAY = 86_400_000
+
+const options = (directory: string, more: Partial<StoreOptions> = {}): StoreOptions => ({
+  directory,
+  durability: 'process',
+  pricing: { baseUrls: {}, own: { 'p/m0': { input: 1, output: 2 }, 'p/m1': { input: 3, output: 4 } } },
+  retention: { rows: 1_000_000, days: 30, bytes: 1024 * MIB },
+  artifacts: { keep: 50, bytes: MIB },
+  now: Date.now,
+  ...more,
+})
+
+/** Calls of several keys, sessions and models, one after the other in groups, made at `at`. */
+async function make(store: Store, count: number, at: (call: number) => number): Promise<void> {
+  for (let call = 0; call < count; call += 20)
+    await Promise.all(Array.from({ length: 20 }, (_, index) => one(store, call + index, at(call + index))))
+}
+
+async function one(store: Store, number: number, at: number): Promise<string> {
+  const { call, route } = routed(number, at)
+  await store.write({ kind: 'open', call, route })
+  const tokens = {
+    source: 'reported' as const,
+    input: 1000 + number,
+    output: 20,
+    cached_input: null,
+    cache_write: null,
+    reasoning: null,
+  }
+  const failed = number % 17 === 0
+  const [target] = route.candidates
+  await store.write({
+    kind: 'close',
+    id: call.id,
+    at: at + 100,
+    sent: 1,
+    target,
+    ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens },
+    outcome: {
+      state: failed ? 'failed' : 'completed',
+      status: 200,
+      errorCode: null,
+      responseModel: 'm',
+      latencyMs: number % 3_000,
+      ttftMs: 1,
+      tokens: failed ? null : tokens,
+    },
+  })
+  store.keep(call.id, 0, () => JSON.stringify({ id: call.id, filler: 'x'.repeat(1_000) }))
+  return call.id
+}
+
+function routed(number: number, at: number): { call: Call; route: Route } {
+  const target = { provider: 'p', model: `m${number % 3}`, tier: null, weight: 1 }
+  return {
+    call: {
+      id: idOf(at),
+      createdAt: at,
+      endpoint: '/v1/chat/completions',
+      requestedModel: 'auto',
+      sessionId: number % 4 === 0 ? null : `s-${Math.floor(number / 30)}`,
+      agentId: null,
+      keyName: number % 2 === 0 ? 'laptop' : null,
+      stream: false,
+      cache: 'BYPASS',
+    },
+    route: {
+      name: 'auto',
+      strategy: 'priority',
+      candidates: [target],
+      decision: { cause: 'priority', skipped: [] },
+    },
+  }
+}
+
+function openAtRest(t: TestContext, directory: string): Database.Database {
+  const db = new Database(databaseFile(directory), { readonly: true })
+  t.after(() => db.close())
+  return db
+}
+
+const bytesOf = (directory: string): number =>
+  ['waybill.db', 'waybill.db-wal', 'waybill.db-shm']
+    .map((name) => join(directory, name))
+    .reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
+
+/** Resolves when nothing more is deleted. */
+async function settled(store: Store): Promise<void> {
+  const calls = async () => (await store.calls.routing({ since: 0, until: 2 ** 45 })).total_calls
+  for (let before = -1, now = await calls(); now !== before; ) {
+    await sleep(200)
+    before = now
+    now = await calls()
+  }
+}
+
+test('no more rows than allowed stay, and nothing is left of the others (LIFE-03, LOG-10)', async (t) => {
+  const data = temporaryDirectory(t)
+  const store = await openStore(options(data, { retention: { rows: 300, days: 30, bytes: 1024 * MIB } }))
+  const begin = Date.now() - 10 * 3_600_000
+  const first = routed(1, begin - 1)
+  await store.write({ kind: 'open', ...first })
+  await make(store, 3_000, (call) => begin + call * 10_000)
+  await settled(store)
+  const { data: rows } = await store.calls.list({}, { limit: 200 })
+  assert.equal(rows.length, 200)
+  const stillOpen = await store.calls.find(first.call.id)
+  assert.equal(stillOpen?.state, 'routed', 'an open call is older than all and was not dropped')
+  const routing = await store.calls.routing({ since: 0, until: Date.now() })
+  assert.equal(routing.total_calls, 300)
+  await store.close(1)
+  const db = openAtRest(t, data)
+  assert.equal(db.prepare('SELECT count(*) FROM call_logs').pluck().get(), 300)
+  assert.equal(db.prepare('SELECT count(*) FROM artifacts').pluck().get(), 50)
+  checkReferences(db)
+  checkRollUps(db)
+})
+
+test('what is too old goes, also while nobody calls, and a price that no call has any more with it (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  let now = Date.now()
+  const open = () => openStore(options(data, { now: () => now }))
+  let store = await open()
+  await make(store, 200, (call) => now - 40 * DAY + call)
+  await make(store, 200, (call) => now - 29 * DAY + call)
+  await settled(store)
+  assert.equal((await store.calls.routing({ since: 0, until: now })).total_calls, 200)
+  await store.close()
+  now += 2 * DAY
+  store = await open()
+  await settled(store)
+  await store.close()
+  const db = openAtRest(t, data)
+  for (const table of [
+    'call_logs',
+    'call_attempts',
+    'usage_hours',
+    'latency_hours',
+    'series',
+    'sessions',
+    'prices',
+    'artifacts',
+  ])
+    assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
+  checkReferences(db)
+})
+
+test('database, write-ahead log and artifacts together stay under their cap (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  const cap = 2 * MIB
+  const store = await openStore(
+    options(data, {
+      retention: { rows: 1_000_000, days: 30, bytes: cap },
+      artifacts: { keep: 200, bytes: MIB / 4 },
+    }),
+  )
+  const begin = Date.now() - DAY
+  let most = 0
+  const watch = setInterval(() => {
+    most = Math.max(most, bytesOf(data))
+  }, 5)
+  await make(store, 12_000, (call) => begin + call * 2_000)
+  await settled(store)
+  clearInterval(watch)
+  const kept = (await store.calls.routing({ since: 0, until: Date.now() })).total_calls
+  await store.close()
+  t.diagnostic(`at most ${most} bytes of ${cap}; ${kept} of 12000 calls stay, ${bytesOf(data)} bytes at rest`)
+  assert.ok(most > cap / 2, `the cap was reached: ${most}`)
+  assert.ok(most <= cap, `${most} bytes are more than ${cap}`)
+  assert.ok(kept > 500, `${kept} calls are kept`)
+  const db = openAtRest(t, data)
+  checkReferences(db)
+  checkRollUps(db)
+})
+
+test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  let store = await openStore(options(data))
+  const begin = Date.now() - DAY
+  await make(store, 8_000, (call) => begin + call * 3_000)
+  await store.close()
+  const before = bytesOf(data)
+  store = await openStore(options(data, { retention: { rows: 400, days: 30, bytes: 1024 * MIB } }))
+  const waits: number[] = []
+  for (let call = 0; call < 100; call++) {
+    const start = performance.now()
+    await store.write({ kind: 'open', ...routed(call, Date.now()) })
+    waits.push(performance.now() - start)
+  }
+  await settled(store)
+  await store.close(1)
+  waits.sort((a, b) => a - b)
+  t.diagnostic(
+    `${before} bytes became ${bytesOf(data)}; an opening write waited ${waits[50]!.toFixed(1)} ms, at most ${waits.at(-1)!.toFixed(1)} ms`,
+  )
+  assert.ok(bytesOf(data) < before / 2)
+  checkReferences(openAtRest(t, data))
+})

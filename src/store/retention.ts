@@ -1,0 +1,107 @@
+// What is deleted, and when: the oldest closed calls beyond the limits, with everything that belongs to them, a few
+// at a time, so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
+import type { Database } from 'better-sqlite3'
+import { idAt } from '../call.ts'
+import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
+
+export interface RetentionLimits {
+  readonly rows: number
+  /** Database and write-ahead log together. */
+  readonly bytes: number
+}
+
+/** Calls that one step deletes; more than a full batch of new calls brings, so that deleting keeps up. */
+const CALLS_A_STEP = 64
+const PAGES_A_STEP = 64
+/** Calls that may be open at the same time; only near the limit are they counted. */
+const MOST_OPEN = 10_000
+/** How often it is looked at age and bytes, which cost more than a comparison, ms. */
+const LOOK_MS = 20
+
+export interface Retention {
+  /** What was made before this moment, ms since the epoch, is due from now on. */
+  expire(before: number): void
+  /** Does a little of what is due, in a transaction of its own. False when nothing is. */
+  step(): boolean
+}
+
+/** Sets how large the write-ahead log may become, and returns what is done between batches. */
+export function openRetention(db: Database, limits: RetentionLimits, rollUps: RollUps): Retention {
+  const pageSize = db.pragma('page_size', { simple: true }) as number
+  const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
+  // A small part of the bytes belongs to the log, the rest to the database, which deletes before it is full.
+  const walBytes = Math.min(limits.bytes / 8, 16 * 2 ** 20)
+  db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
+  db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
+  const mostPages = Math.floor((limits.bytes - 3 * walBytes) / pageSize)
+  const mostUsed = Math.floor(mostPages * 0.9)
+
+  const openCalls = db
+    .prepare<[], number>('SELECT count(*) FROM call_logs WHERE completed_at IS NULL')
+    .pluck()
+  const pages = db.prepare<[], number>('PRAGMA page_count').pluck()
+  const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck()
+  const oldest = db.prepare<[string, number], ClosedCall>(
+    `SELECT ${CLOSED_CALL} FROM call_logs WHERE completed_at IS NOT NULL AND id < ? ORDER BY id LIMIT ?`,
+  )
+  const ofCall = [
+    'DELETE FROM artifacts WHERE call_id = ?',
+    'DELETE FROM call_attempts WHERE call_id = ?',
+    'DELETE FROM call_logs WHERE id = ?',
+  ].map((sql) => db.prepare(sql))
+
+  const remove = db.transaction((calls: readonly ClosedCall[]) => {
+    for (const call of calls) {
+      rollUps.count(call, -1)
+      for (const statement of ofCall) statement.run(call.id)
+    }
+    rollUps.settle()
+  })
+  const removeOldest = (before: string, most: number): boolean => {
+    const calls = oldest.all(before, most)
+    if (calls.length === 0) return false
+    try {
+      remove(calls)
+    } catch (error) {
+      rollUps.forget()
+      throw error
+    }
+    return true
+  }
+
+  let expired = ''
+  let looked = 0
+
+  return {
+    expire(before) {
+      expired = idAt(before)
+      looked = 0
+    },
+    step() {
+      if (rollUps.calls > limits.rows - MOST_OPEN) {
+        const excess = rollUps.calls + openCalls.get()! - limits.rows
+        if (excess > 0 && removeOldest(EVERY_ID, Math.min(excess, CALLS_A_STEP))) {
+          looked = 0
+          return true
+        }
+      }
+      if (performance.now() - looked < LOOK_MS) return false
+      const due = removeTooMuch()
+      if (!due) looked = performance.now()
+      return due
+    },
+  }
+
+  function removeTooMuch(): boolean {
+    if (removeOldest(expired, CALLS_A_STEP)) return true
+    const [all, free] = [pages.get()!, freePages.get()!]
+    if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
+    // Free pages are used again; only a file that is far too large is cut.
+    if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
+    db.exec(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
+    return true
+  }
+}
+
+/** Sorts behind every id. */
+const EVERY_ID = 'g'

@@ -1,0 +1,200 @@
+// What closed calls add up to, kept per hour and per session so that nobody has to scan a month of rows. It is
+// changed in the transaction in which a call is closed or deleted, so it always equals the rows. Open calls are not
+// in it; there are few, and whoever reads adds them.
+import type { Database } from 'better-sqlite3'
+import { timeOfId } from '../call.ts'
+import { stepOf } from './latency.ts'
+import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from './tally.ts'
+
+export const HOUR = 3_600_000
+
+/** What the calls of a series have in common. Few of these combinations exist, however many calls there are. */
+const LABELS = [
+  'key_name',
+  'requested_model',
+  'resolved_provider',
+  'resolved_model',
+  'route',
+  'strategy',
+  'tier',
+  'price_id',
+] as const
+
+/** A closed row of `call_logs`, as far as it is counted. */
+export type ClosedCall = Summand & {
+  readonly id: string
+  readonly session_id: string | null
+  readonly latency_ms: number | null
+} & { readonly [Label in (typeof LABELS)[number]]: string | number | null }
+
+/** The columns of a ClosedCall, for a SELECT or RETURNING. */
+export const CLOSED_CALL = `id, session_id, latency_ms, ${LABELS.join(', ')}, ${SUMMAND}`
+
+export interface RollUps {
+  /** How many closed calls there are. */
+  readonly calls: number
+  /** Counts a call that was closed, or with -1 one that is deleted; written by `settle`. */
+  count(call: ClosedCall, sign?: 1 | -1): void
+  /** Writes what was counted. Belongs to the transaction that changed the rows, after those changes. */
+  settle(): void
+  /** That transaction was rolled back. */
+  forget(): void
+}
+
+export function openRollUps(db: Database): RollUps {
+  const findSeries = db
+    .prepare<unknown[], number>(
+      `SELECT id FROM series WHERE ${LABELS.map((label) => `${label} IS ?`).join(' AND ')}`,
+    )
+    .pluck()
+  const addSeries = db
+    .prepare<unknown[], number>(
+      `INSERT INTO series (${LABELS.join(', ')}) VALUES (${LABELS.map(() => '?').join(', ')}) RETURNING id`,
+    )
+    .pluck()
+  const addHour = db.prepare(`INSERT INTO usage_hours ${adding(['hour', 'series_id'], COLUMNS)}`)
+  const addSession = db.prepare(
+    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], COLUMNS)}`,
+  )
+  const addLatency = db.prepare(
+    `INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
+  )
+  // A session that was begun is the same one when its first calls have been deleted.
+  const firstOf = db
+    .prepare<[string, string, string, string], string>(
+      `SELECT coalesce((SELECT first_id FROM sessions WHERE session_id = ? AND key_name = ?),
+         (SELECT min(id) FROM call_logs WHERE session_id = ? AND key_name IS nullif(?, '')))`,
+    )
+    .pluck()
+  const dropLatencies = db.prepare('DELETE FROM latency_hours WHERE hour = ? AND calls <= 0')
+  const dropHour = db.prepare('DELETE FROM usage_hours WHERE hour = ? AND series_id = ? AND calls <= 0')
+  const dropSession = db.prepare(
+    `DELETE FROM sessions WHERE session_id = @id AND key_name = @key AND calls <= 0
+       AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,
+  )
+  const dropSeries = db.prepare(
+    'DELETE FROM series WHERE id = @id AND NOT EXISTS (SELECT 1 FROM usage_hours WHERE series_id = @id)',
+  )
+  const dropPrices = db.prepare(
+    'DELETE FROM prices WHERE id NOT IN (SELECT price_id FROM series WHERE price_id IS NOT NULL)',
+  )
+
+  const countCalls = db.prepare<[], number>('SELECT coalesce(sum(calls), 0) FROM usage_hours').pluck()
+  let calls = countCalls.get()!
+
+  const seriesIds = new Map<string, number>()
+  /** Sessions that have a row for sure. */
+  const begun = new Set<string>()
+  let hours = new Map<string, Cell<[hour: number, series: number]>>()
+  let sessions = new Map<string, Cell<[sessionId: string, keyName: string]>>()
+  let latencies = new Map<string, { readonly key: [number, string, string, number]; calls: number }>()
+  let dropping = false
+
+  const seriesOf = (call: ClosedCall): number => {
+    const labels = LABELS.map((label) => call[label])
+    const name = JSON.stringify(labels)
+    let id = seriesIds.get(name)
+    if (id === undefined) {
+      id = findSeries.get(...labels) ?? addSeries.get(...labels)!
+      if (seriesIds.size > 10_000) seriesIds.clear() // direct ids are the clients' to choose
+      seriesIds.set(name, id)
+    }
+    return id
+  }
+  const clear = () => {
+    hours = new Map()
+    sessions = new Map()
+    latencies = new Map()
+    dropping = false
+  }
+
+  return {
+    get calls() {
+      return calls
+    },
+    count(call, sign = 1) {
+      calls += sign
+      if (sign < 0) dropping = true
+      const hour = Math.floor(timeOfId(call.id) / HOUR)
+      const series = seriesOf(call)
+      add(cell(hours, `${hour} ${series}`, [hour, series]), call, sign)
+      const key = String(call.key_name ?? '')
+      const step = stepOf(call)
+      if (step !== null) {
+        const provider = String(call.resolved_provider)
+        const name = `${hour} ${step} ${key} ${provider}`
+        const found = latencies.get(name)
+        if (found) found.calls += sign
+        else latencies.set(name, { key: [hour, provider, key, step], calls: sign })
+      }
+      if (call.session_id === null) return
+      add(cell(sessions, `${key} ${call.session_id}`, [call.session_id, key]), call, sign)
+    },
+    settle() {
+      for (const { key, sum } of hours.values()) addHour.run(...key, ...sum)
+      for (const [name, { key, sum }] of sessions) {
+        addSession.run(...key, begun.has(name) ? '' : firstOf.get(...key, ...key), ...sum)
+        if (begun.size > 10_000) begun.clear()
+        begun.add(name)
+      }
+      for (const { key, calls } of latencies.values()) addLatency.run(...key, calls)
+      if (dropping) {
+        for (const [
+          name,
+          {
+            key: [id, key],
+          },
+        ] of sessions)
+          if (dropSession.run({ id, key }).changes > 0) begun.delete(name)
+        for (const { key } of hours.values()) {
+          if (dropHour.run(...key).changes === 0) continue
+          dropLatencies.run(key[0])
+          if (dropSeries.run({ id: key[1] }).changes === 0) continue
+          dropPrices.run()
+          seriesIds.clear()
+        }
+      }
+      clear()
+    },
+    forget() {
+      clear()
+      calls = countCalls.get()!
+      seriesIds.clear()
+      begun.clear()
+    },
+  }
+}
+
+interface Cell<Key> {
+  readonly key: Key
+  readonly sum: Sum
+}
+
+function cell<Key>(cells: Map<string, Cell<Key>>, name: string, key: Key): Sum {
+  let found = cells.get(name)
+  if (!found) {
+    found = { key, sum: emptySum() }
+    cells.set(name, found)
+  }
+  return found.sum
+}
+
+/** The rest of an INSERT that adds to the row that is there. */
+function adding(key: readonly string[], columns: readonly string[]): string {
+  const names = [...key, ...columns]
+  return `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
+    ON CONFLICT DO UPDATE SET ${columns.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`
+}
+
+/** Makes all sums anew from the rows, inside a transaction. */
+export function rebuildRollUps(db: Database): void {
+  db.exec('DELETE FROM usage_hours; DELETE FROM latency_hours; DELETE FROM sessions; DELETE FROM series')
+  const rollUps = openRollUps(db)
+  const next = db.prepare<[string], ClosedCall>(
+    `SELECT ${CLOSED_CALL} FROM call_logs WHERE id > ? AND completed_at IS NOT NULL ORDER BY id LIMIT 10000`,
+  )
+  for (let rows = next.all(''); rows.length > 0; rows = next.all(rows.at(-1)!.id)) {
+    for (const row of rows) rollUps.count(row)
+    rollUps.settle()
+  }
+}

@@ -1,0 +1,199 @@
+// LIFE-04, LOG-11: a store that is damaged, locked, read-only or full refuses loudly, spends nothing, answers reads
+// with an error and never with an empty page, and recovers where that is possible. A database is never replaced.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { ask, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import { databaseFile, StoreError } from './open.ts'
+import { openStore } from './store.ts'
+
+const options = (directory: string) => ({
+  directory,
+  durability: 'process' as const,
+  pricing: { baseUrls: {}, own: {} },
+  retention: { rows: 1_000_000, days: 30, bytes: 2 ** 30 },
+  artifacts: { keep: 10, bytes: 2 ** 20 },
+  now: Date.now,
+})
+
+/** A refusal at start is one line that names the directory and says what to do. */
+async function refused(directory: string, what: RegExp): Promise<void> {
+  await assert.rejects(openStore(options(directory)), (error: Error) => {
+    assert.ok(error instanceof StoreError, String(error))
+    assert.match(error.message, what)
+    assert.match(error.message, /^[^\n]+; [^\n]+$/)
+    assert.ok(error.message.includes(directory))
+    return true
+  })
+}
+
+/** A call is refused and reaches nobody, and the gateway says that it is not ready. */
+async function refusesCalls(house: UnderTest): Promise<void> {
+  const before = house.received()
+  const { status, json } = await house.chat(ask('auto'))
+  assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+  assert.equal(house.received(), before, 'nothing was spent')
+  assert.equal((await house.get('/readyz')).status, 503)
+}
+
+/** Ready again within five seconds, without a call; then calls work. */
+async function recovers(house: UnderTest): Promise<void> {
+  for (let tries = 0; (await house.get('/readyz')).status !== 200; tries++) {
+    assert.ok(tries < 100, 'ready again')
+    await sleep(50)
+  }
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+}
+
+const READS = [
+  '/api/usage/request-logs?limit=200',
+  '/api/usage/logs?limit=200',
+  '/api/usage/history?window=24h',
+  '/api/usage/history?window=24h&bucket=1m',
+  '/api/analytics/auto-routing?window=30d',
+  '/api/sessions?limit=200',
+  '/api/sessions/s-1',
+]
+
+/** A directory with a few hundred calls in its database. */
+async function used(t: TestContext): Promise<string> {
+  const house = await underTest(t)
+  for (let call = 0; call < 300; call++)
+    await house.chat(ask('auto'), { 'x-session-id': `s-${call % 9}`, 'x-filler': 'x' })
+  await house.gateway.close()
+  return house.data
+}
+
+/** Overwrites the middle of the database, page by page. */
+function damage(file: string): void {
+  const handle = openSync(file, 'r+')
+  const pages = Math.floor(statSync(file).size / 4096)
+  for (let page = 2; page < pages; page++) writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, page * 4096)
+  closeSync(handle)
+}
+
+test('a database that was damaged is refused at the start and left as it is (LIFE-04)', async (t) => {
+  const data = await used(t)
+  const file = databaseFile(data)
+  const whole = readFileSync(file)
+  const handle = openSync(file, 'r+')
+  writeSync(handle, Buffer.alloc(4096, 0xa5), 0, 4096, Math.floor(whole.length / 8192) * 4096)
+  closeSync(handle)
+  const before = readFileSync(file)
+  await refused(data, /damaged/)
+  assert.ok(readFileSync(file).equals(before))
+
+  writeFileSync(file, Buffer.concat([Buffer.alloc(100, 0xa5), whole.subarray(100)]))
+  await refused(data, /no database/)
+  assert.equal(readFileSync(file).length, whole.length)
+  writeFileSync(file, whole)
+  await (await openStore(options(data))).close()
+})
+
+test('damage that is found while running is an error on every read, and ends all writing (LIFE-04, LOG-11)', async (t) => {
+  const data = await used(t)
+  const house = await underTest(t, { data })
+  damage(databaseFile(data))
+  for (const path of READS) {
+    const { status, json } = await house.get(path)
+    assert.deepEqual([status, json.error?.code], [503, 'log_unavailable'], path)
+  }
+  const bytes = readFileSync(databaseFile(data))
+  const log = statSync(`${databaseFile(data)}-wal`).size
+  await refusesCalls(house)
+  await sleep(600) // longer than a write waits before it is tried again
+  await refusesCalls(house)
+  assert.equal(statSync(`${databaseFile(data)}-wal`).size, log, 'nothing more is written')
+  assert.ok(readFileSync(databaseFile(data)).equals(bytes))
+})
+
+test('a database that another program locks is refused, or waited for (LIFE-04)', async (t) => {
+  const data = await used(t)
+  const other = new Database(databaseFile(data))
+  other.pragma('locking_mode = EXCLUSIVE')
+  other.exec('BEGIN IMMEDIATE')
+  await refused(data, /locked/)
+  other.exec('COMMIT')
+  other.close()
+
+  const house = await underTest(t, { data })
+  const rude = new Database(databaseFile(data))
+  rude.exec('BEGIN IMMEDIATE')
+  await refusesCalls(house)
+  assert.equal((await house.get('/api/usage/request-logs')).json.data.length, 50, 'reading goes on')
+  rude.exec('ROLLBACK')
+  rude.close()
+  await recovers(house)
+})
+
+/** Runs with a small file system of its own; says so where this user may not mount one. */
+async function onSmallDisk(t: TestContext, body: (directory: string) => Promise<void>): Promise<void> {
+  const directory = join(temporaryDirectory(t), 'disk')
+  mkdirSync(directory)
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', directory], {
+    encoding: 'utf8',
+  })
+  if (mounted.status !== 0) {
+    t.skip(`mounting a file system is not permitted here: ${mounted.stderr ?? mounted.error}`)
+    return
+  }
+  try {
+    await body(directory)
+  } finally {
+    spawnSync('umount', ['-l', directory])
+  }
+}
+
+test('a full disk is refused at the start, refuses calls while it lasts, and is got over (LIFE-04)', (t) =>
+  onSmallDisk(t, async (directory) => {
+    const data = join(directory, 'data')
+    const filler = join(directory, 'filler')
+    const fillUp = () => {
+      const handle = openSync(filler, 'w')
+      assert.throws(() => {
+        for (;;) writeSync(handle, Buffer.alloc(4096))
+      }, /ENOSPC/)
+      closeSync(handle)
+    }
+    fillUp()
+    await refused(data, /full|ENOSPC/)
+    rmSync(filler)
+
+    const house = await underTest(t, { data })
+    assert.equal((await house.chat(ask('auto'))).status, 200)
+    fillUp()
+    for (let call = 0; call < 50 && (await house.get('/readyz')).status === 200; call++)
+      await house.chat(ask('auto'))
+    await refusesCalls(house)
+    assert.ok((await house.get('/api/usage/request-logs')).json.data.length > 0, 'reading goes on')
+    rmSync(filler)
+    await recovers(house)
+    await house.gateway.close()
+    const db = new Database(databaseFile(data), { readonly: true })
+    assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
+    db.close()
+  }))
+
+test('a file system that cannot be written to is refused (LIFE-04)', (t) =>
+  onSmallDisk(t, async (directory) => {
+    await (await openStore(options(directory))).close()
+    const whole = readFileSync(databaseFile(directory))
+    assert.equal(spawnSync('mount', ['-o', 'remount,ro', directory]).status, 0)
+    await refused(directory, /cannot be written to|read-only/)
+    assert.equal(spawnSync('mount', ['-o', 'remount,rw', directory]).status, 0)
+    assert.ok(readFileSync(databaseFile(directory)).equals(whole))
+    await (await openStore(options(directory))).close()
+  }))

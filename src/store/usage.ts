@@ -1,0 +1,71 @@
+// What the calls of a span of time used: in all, and in buckets of time. Cannot write.
+import type { Database } from 'better-sqlite3'
+import { openSpanSums, type Span } from './span-sums.ts'
+import { calls, costOf, failed, type Sum, tokensOf, total } from './tally.ts'
+
+/** What usage can be told apart by -> its column. */
+const BY = {
+  provider: 'resolved_provider',
+  model: 'resolved_model',
+  route: 'route',
+  tier: 'tier',
+  key: 'key_name',
+} as const
+export type By = keyof typeof BY
+
+/** Sums of calls; tokens and cost are of those calls for which they are known. */
+export interface Usage {
+  readonly calls: number
+  readonly failed: number
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly cost_usd: number | null
+}
+
+export interface Bucket extends Usage {
+  readonly start: string
+  /** The provider, model, route, tier or key, where it was asked for; null for calls without one. */
+  readonly by?: string | null
+}
+
+export interface History {
+  readonly totals: Usage
+  /** Oldest first; a bucket without calls is left out. */
+  readonly buckets: readonly Bucket[]
+}
+
+export interface UsageReads {
+  /** `bucketMs` divides a day or is one; with `keyName` only calls of this gateway key. */
+  history(span: Span, bucketMs: number, by?: By, keyName?: string): History
+}
+
+export function openUsage(db: Database): UsageReads {
+  const sums = openSpanSums(db)
+  return {
+    history(span, bucketMs, by, keyName) {
+      const groups = sums.groups(span, keyName, by ? ['@start', BY[by]] : ['@start'], bucketMs)
+      const start = ({ keys }: (typeof groups)[number]) => keys[0] as number
+      return {
+        totals: usageOf(total(groups)),
+        buckets: groups
+          .sort((a, b) => start(a) - start(b) || calls(b.sum) - calls(a.sum))
+          .map((group) => ({
+            start: new Date(start(group)).toISOString(),
+            ...(by && { by: group.keys[1] as string | null }),
+            ...usageOf(group.sum),
+          })),
+      }
+    },
+  }
+}
+
+const usageOf = (sum: Sum): Usage => {
+  const { input, output } = tokensOf(sum)
+  return {
+    calls: calls(sum),
+    failed: failed(sum),
+    input_tokens: input,
+    output_tokens: output,
+    cost_usd: costOf(sum),
+  }
+}

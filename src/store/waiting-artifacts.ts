@@ -1,0 +1,76 @@
+// Artifacts on their way to the writer. They wait for a few seconds, so that under load only those are written that
+// stay in the ring; until they are written they are read from here. A kill loses those that wait, no record.
+import type { Artifact, ArtifactLimits } from './artifacts.ts'
+
+const WAIT_MS = 5_000
+/** Artifacts that are made and handed over in one go, so that nothing else waits long. */
+const SLICE = 25
+
+/** Makes the artifact's JSON text; called once, when it is written or read first. */
+export type MakeArtifact = () => string
+
+export class WaitingArtifacts {
+  readonly #limits: ArtifactLimits
+  readonly #write: (artifacts: Artifact[]) => Promise<unknown>
+  /** Oldest first. */
+  readonly #waiting = new Map<string, { readonly weight: number; json: MakeArtifact | string }>()
+  #weight = 0
+  #timer: NodeJS.Timeout | undefined
+  #flushing: Promise<void> | null = null
+
+  constructor(limits: ArtifactLimits, write: (artifacts: Artifact[]) => Promise<unknown>) {
+    this.#limits = limits
+    this.#write = write
+  }
+
+  /** What falls out of the ring before it is written is never put into words. */
+  add(callId: string, weight: number, make: MakeArtifact): void {
+    this.#waiting.set(callId, { weight, json: make })
+    this.#weight += weight
+    while (this.#waiting.size > this.#limits.keep || this.#weight > this.#limits.bytes)
+      this.#remove(this.#waiting.keys().next().value!)
+    if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), WAIT_MS)
+  }
+
+  /** The JSON text of an artifact that is not written yet. */
+  find(callId: string): string | null {
+    const found = this.#waiting.get(callId)
+    if (!found) return null
+    if (typeof found.json === 'function') found.json = found.json()
+    return found.json
+  }
+
+  #remove(callId: string): void {
+    this.#weight -= this.#waiting.get(callId)?.weight ?? 0
+    this.#waiting.delete(callId)
+  }
+
+  /** Writes what waits. One that cannot be written is given up: a call is on record without it. */
+  flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#flushing ??= this.#flush().finally(() => {
+      this.#flushing = null
+      this.#timer = this.#waiting.size > 0 ? setTimeout(() => void this.flush(), WAIT_MS) : undefined
+    })
+    return this.#flushing
+  }
+
+  /** Writes everything; nothing may be added afterwards. */
+  async drain(): Promise<void> {
+    await this.#flushing
+    await this.flush()
+    clearTimeout(this.#timer)
+  }
+
+  async #flush(): Promise<void> {
+    const ids = [...this.#waiting.keys()]
+    for (let from = 0; from < ids.length; from += SLICE) {
+      const slice = ids.slice(from, from + SLICE).flatMap((callId) => {
+        const json = this.find(callId)
+        return json === null ? [] : [{ callId, json }]
+      })
+      await this.#write(slice).catch(() => {})
+      for (const { callId } of slice) this.#remove(callId)
+    }
+  }
+}
