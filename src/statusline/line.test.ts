@@ -22,6 +22,8 @@ const record = {
   tokens: { input: 5200, output: 110 },
   cost_usd: 0.00042,
   cache: 'HIT',
+  saved_usd: 0.0012,
+  session_cost_usd: 1.254,
 }
 const view = (more: object = {}, rest: Partial<View> = {}): View => ({
   label: 'Auto',
@@ -39,8 +41,9 @@ test('the line shows its segments in their order and drops the least important f
   for (const [columns, line] of [
     [
       null,
-      'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · first 230 ms · ↑5.2k ↓110 · $0.0004 · cache hit · context 42 % · waybill (main)',
+      'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · first 230 ms · ↑5.2k ↓110 · $0.0004 · session $1.25 · cache hit, saved $0.0012 · context 42 % · waybill (main)',
     ],
+    [100, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.0004 · session $1.25'],
     [80, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.0004'],
     [60, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest'],
     [40, 'auto → groq/openai/gpt-oss-120b'],
