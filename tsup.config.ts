@@ -10,11 +10,14 @@ export const gateway = defineConfig({
     writer: 'src/store/writer.ts',
     reader: 'src/store/reader.ts',
     mocks: 'mocks/library.ts',
+    conformance: 'conformance/library.ts',
+    testcontainers: 'src/testcontainers/library.ts',
   },
   format: 'esm',
   target: 'node22',
   clean: true,
   sourcemap: true,
+  removeNodeProtocol: false, // `node:sqlite` has no other name
   // `install --sh` looks for it beside itself.
   onSuccess: async () => copyFileSync('src/statusline/statusline.sh', 'dist/statusline.sh'),
 })

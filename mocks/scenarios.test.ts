@@ -199,7 +199,7 @@ test('what breaks a connection breaks a request inside the process too', async (
       world,
       new Request('https://api.openai.com/v1/chat/completions', {
         method: 'POST',
-        headers: { authorization: 'Bearer witness-key-openai' },
+        headers: { authorization: 'Bearer sk-witness-key-of-openai' },
         body: JSON.stringify(chatBody(`scenario-${name}`, { stream: true })),
       }),
     )

@@ -24,6 +24,8 @@ export interface StandIn {
   script: Script
   /** Requests whose connection was closed by the other side before the answer was complete. */
   readonly abandoned: number
+  /** Hears of every connection, whatever is asked over it. */
+  onConnection(listener: () => void): void
   close(): Promise<void>
 }
 
@@ -51,6 +53,7 @@ export async function startStandIn(script: Script = answer()): Promise<StandIn> 
     get abandoned() {
       return abandoned
     },
+    onConnection: (listener: () => void) => void server.on('connection', listener),
     close() {
       server.closeAllConnections()
       return new Promise<void>((done) => server.close(() => done()))

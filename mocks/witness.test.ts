@@ -396,7 +396,7 @@ test('one connection serves many requests', async (t) => {
   socket.on('data', (chunk: Buffer) => seen.push(chunk))
   await witness.settled()
   while (witness.entries().length < 1 || seen.length === 0) await sleep(5)
-  socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer witness-key-openai\r\n\r\n')
+  socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-witness-key-of-openai\r\n\r\n')
   while (witness.entries().length < 2) await sleep(5)
   socket.end()
   await drain(socket)

@@ -14,7 +14,7 @@ export interface WitnessOptions extends Omit<WorldOptions, 'keys'> {
   readonly port?: number
   /** The control port is on 127.0.0.1 whatever `host` says. */
   readonly controlPort?: number
-  /** Provider name -> the key that it takes; `witness-key-NAME` where nothing is said. */
+  /** Provider name -> the key that it takes; `sk-witness-key-of-NAME` where nothing is said, shaped as keys are, so that gateways can tell them for keys. */
   readonly keys?: Readonly<Record<string, string>>
 }
 

@@ -86,7 +86,8 @@ export function createWorld({
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
   let find = createMatcher(known)
   const stock: Stock = { find: (asked) => find(asked), pace }
-  const key = (provider: string): string => (keys !== 'any' && keys?.[provider]) || `witness-key-${provider}`
+  const key = (provider: string): string =>
+    (keys !== 'any' && keys?.[provider]) || `sk-witness-key-of-${provider}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
   for (const [name, secret] of Object.entries(canaries)) secrets.plant(name, secret)
   const book = createLedgerBook(secrets)

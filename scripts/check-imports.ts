@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The room that a file belongs to, by the beginning of its path. First match wins. */
 const ROOMS: readonly [string, RegExp][] = [
-  ['tests', /\.test\.ts$|\/under-test\.ts$/],
+  ['tests', /[.-]test\.ts$/],
   ['commands', /^src\/(cli\.ts|commands\/)/],
   ['gateway', /^src\/gateway\.ts$/],
   ['endpoints', /^src\/endpoints\//],
@@ -18,9 +18,13 @@ const ROOMS: readonly [string, RegExp][] = [
   ['store', /^src\/store\//],
   ['cache', /^src\/cache\//],
   ['statusline', /^src\/statusline\//],
+  ['observe', /^src\/observe\//],
+  ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
-  ['ground', /^src\/(artifact|call|errors|config|pricing|token-estimate)\.ts$/],
+  ['ground', /^src\/(artifact|call|errors|config|pricing|token-estimate|log)\.ts$/],
   ['mocks', /^mocks\//],
+  // Only these reach into the gateway: the target that runs inside the suite, and what is bent from it.
+  ['targets', /^conformance\/(targets\/|mutant)/],
   ['conformance', /^conformance\//],
   ['scripts', /^scripts\//],
 ]
@@ -35,12 +39,36 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   store: ['ground', 'redact'],
   cache: ['ground', 'redact'],
   statusline: ['redact'],
+  observe: ['store', 'statusline', 'ground', 'redact'],
   endpoints: ['http', 'routing', 'providers', 'store', 'cache', 'statusline', 'ground', 'redact'],
-  gateway: ['endpoints', 'http', 'routing', 'providers', 'store', 'cache', 'ground', 'redact'],
-  commands: ['gateway', 'routing', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
+  gateway: [
+    'endpoints',
+    'http',
+    'routing',
+    'providers',
+    'store',
+    'cache',
+    'observe',
+    'statusline',
+    'ground',
+    'redact',
+  ],
+  commands: ['gateway', 'routing', 'store', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
+  testcontainers: ['store', 'mocks'],
   mocks: ['redact'],
   conformance: ['mocks'],
-  scripts: ['gateway', 'endpoints', 'store', 'statusline', 'ground', 'redact', 'mocks', 'conformance'],
+  targets: ['conformance', 'gateway', 'commands', 'ground', 'mocks'],
+  scripts: [
+    'gateway',
+    'endpoints',
+    'store',
+    'statusline',
+    'ground',
+    'redact',
+    'mocks',
+    'conformance',
+    'targets',
+  ],
 }
 
 /** The room of a path relative to the root; null where there is no rule for it. */

@@ -1,13 +1,16 @@
-// Writes what the documentation takes from the code: the tables of endpoints, recordings and scenarios, and the JSON
-// Schemas of waybill.yaml and of a recording's head.
-// With --check it writes nothing and fails when something is stale.
+// Writes what the documentation takes from the code: the tables of endpoints, recordings, scenarios and requirements,
+// and the JSON Schemas of waybill.yaml, of a recording's head and of the suite's results. With --check it writes nothing
+// and fails when something is stale. Either way it fails when a requirement has no test.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { resultsSchema } from '../conformance/judge.ts'
 import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
 import { recordingsTable } from './recordings-table.ts'
+import { requirementsPage } from './requirements.ts'
 
 const check = process.argv.includes('--check')
 const stale: string[] = []
@@ -49,10 +52,16 @@ const scenarioTable = [
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
+put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 
+const { page, problems } = requirementsPage(fileURLToPath(new URL('..', import.meta.url)))
+put('docs/requirements.md', page)
+
+for (const problem of problems) process.stderr.write(`requirements: ${problem}\n`)
 if (stale.length > 0)
   process.stderr.write(`stale: ${stale.join(', ')}; run \`npm run docs\` and commit what it writes\n`)
-else process.stdout.write('docs: up to date\n')
-process.exitCode = stale.length > 0 ? 1 : 0
+const well = stale.length === 0 && problems.length === 0
+if (well) process.stdout.write('docs: up to date\n')
+process.exitCode = well ? 0 : 1

@@ -105,7 +105,7 @@ routes: { auto: { targets: [ { model: alpha/model-a } ] } }
   let said = ''
   for await (const part of child.stdout) {
     said += part
-    const url = /listens on (http\S+)/.exec(said)?.[1]
+    const url = /listens on (http[^\s"]+)/.exec(said)?.[1]
     if (url) return { url, process: child }
   }
   throw new Error('the gateway did not start')

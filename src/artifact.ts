@@ -57,7 +57,7 @@ export class AnswerTrace {
     return {
       status: this.#head?.status ?? null,
       at_ms: this.#head?.at ?? null,
-      headers: shown(Object.entries(this.#head?.headers ?? {}), mask),
+      headers: shown(this.#head?.headers ?? {}, mask),
       bytes: this.#bytes,
       chunks,
       chunks_left_out: this.#count - chunks.length,
@@ -68,12 +68,14 @@ export class AnswerTrace {
   }
 }
 
+/** By name, or names and values in turn. They are kept as they are, and read only when an artifact is made. */
+type Headers = IncomingHttpHeaders | readonly string[]
+
 /** A request, as it came or as it is about to leave. */
 interface SeenRequest {
   readonly method: string
   readonly path: string
-  /** Names and values. */
-  readonly headers: readonly (readonly [string, unknown])[]
+  readonly headers: Headers
   readonly bytes: number
   readonly body: string | null
 }
@@ -98,16 +100,14 @@ export class CallTrace {
     this.#call = call
     this.#bodies = bodies
     this.#start = start
-    this.#client = this.#seen(call.endpoint, Object.entries(headers), text)
+    this.#client = this.#seen(call.endpoint, headers, text)
     this.#fields = Object.keys(json)
   }
 
   /** A request is about to leave; the trace that is returned is to be told what comes back. */
   exchange(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
-    const pairs: [string, string][] = []
-    for (let index = 0; index < headers.length; index += 2) pairs.push([headers[index]!, headers[index + 1]!])
     const answer = new AnswerTrace(this.#bodies, this.#start)
-    this.#exchanges.push({ target, at: since(this.#start), request: this.#seen(path, pairs, body), answer })
+    this.#exchanges.push({ target, at: since(this.#start), request: this.#seen(path, headers, body), answer })
     return answer
   }
 
@@ -148,7 +148,7 @@ export class CallTrace {
     })
   }
 
-  #seen(path: string, headers: SeenRequest['headers'], text: string): SeenRequest {
+  #seen(path: string, headers: Headers, text: string): SeenRequest {
     const body = this.#bodies && text.length <= MOST_BODY ? text : null
     return { method: 'POST', path, headers, bytes: Buffer.byteLength(text), body }
   }
@@ -162,16 +162,21 @@ const describe = ({ method, path, headers, bytes, body }: SeenRequest, mask: Mas
   ...(body !== null && { body: maskBody(body, mask) }),
 })
 
+function pairsOf(headers: Headers): [name: string, value: unknown][] {
+  if (!Array.isArray(headers)) return Object.entries(headers)
+  return headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1]]] : []))
+}
+
 /** What a client shows as its key, with and without the scheme before it. */
-const credentials = (headers: SeenRequest['headers']): string[] =>
-  headers
+const credentials = (headers: Headers): string[] =>
+  pairsOf(headers)
     .filter(([name]) => name === 'authorization' || name === 'x-api-key')
     .map(([, value]) => String(value).replace(/^\w+ +/, ''))
 
 const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
 
 /** The values of harmless headers; null for every other name. */
-const shown = (headers: SeenRequest['headers'], mask: Mask): Record<string, string | null> =>
+const shown = (headers: Headers, mask: Mask): Record<string, string | null> =>
   Object.fromEntries(
-    headers.map(([name, value]) => [mask(name), SHOWN.test(name) ? mask(String(value)) : null]),
+    pairsOf(headers).map(([name, value]) => [mask(name), SHOWN.test(name) ? mask(String(value)) : null]),
   )

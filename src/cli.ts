@@ -1,14 +1,12 @@
 #!/usr/bin/env node
 // argv -> a command, loaded only when it is asked for. The one file that ends the process.
-// Exit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.
+// Exit codes: 0 done, 1 it failed (an old Node too), 2 the call or the configuration is wrong.
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 22)) {
   // Before anything native is loaded: better-sqlite3 does not fail on an old Node, it crashes.
-  process.stderr.write(
-    `waybill: Node ${process.versions.node} is too old; use Node 22.22 or newer (the project's own \`npm start\` brings one along).\n`,
-  )
-  process.exit(2)
+  process.stderr.write(`waybill: Node ${process.versions.node} is too old; use Node 22.22 or newer.\n`)
+  process.exit(1)
 }
 
 const { run } = await import('./commands/run.ts')

@@ -315,7 +315,9 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
   } catch (cause) {
     const reason =
       (cause as NodeJS.ErrnoException).code === 'ENOENT' ? 'no such file' : (cause as Error).message
-    throw new ConfigError([`${file}: ${reason}; name another with --config FILE`])
+    throw new ConfigError([
+      `${file}: ${reason}; write one, name another with --config FILE, or try \`waybill serve --replay\`, which needs none`,
+    ])
   }
   const loaded = parseConfig(text, file, options)
   return {
@@ -410,4 +412,23 @@ export function pricingOf({ providers, models }: Config): Pricing {
   const baseUrls = Object.fromEntries(Object.entries(providers).map(([id, { base_url }]) => [id, base_url]))
   const own = Object.entries(models).flatMap(([id, { price }]) => (price ? [[id, price] as const] : []))
   return { baseUrls, own: Object.fromEntries(own) }
+}
+
+/** The settings that differ and that a running gateway cannot change. */
+export function needRestart(before: Config, after: Config): string[] {
+  const fixed = ({ server, data, durability, retention, artifacts }: Config) => ({
+    'server.host': server.host,
+    'server.port': server.port,
+    'server.headers_timeout': server.headers_timeout,
+    'server.request_timeout': server.request_timeout,
+    data,
+    durability,
+    'retention.rows': retention.rows,
+    'retention.days': retention.days,
+    'retention.bytes': retention.bytes,
+    'artifacts.keep': artifacts.keep,
+    'artifacts.bytes': artifacts.bytes,
+  })
+  const [old, wanted] = [fixed(before), fixed(after)]
+  return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])
 }

@@ -2,7 +2,7 @@
 // Knows nothing of HTTP servers, providers or storage.
 
 /** Status and OpenAI error type of each code, contract "Errors". */
-const CODES = {
+export const CODES = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_request: [400, 'invalid_request_error'],
   invalid_api_key: [401, 'invalid_request_error'],

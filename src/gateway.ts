@@ -1,15 +1,19 @@
 // Joins the rooms into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
-import { Agent, type Dispatcher, interceptors } from 'undici'
+import { isDeepStrictEqual } from 'node:util'
+import type { Dispatcher } from 'undici'
+import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
-import { type Config, type Loaded, pricingOf } from './config.ts'
+import { type Config, ConfigError, type Loaded, needRestart, pricingOf } from './config.ts'
 import { artifact } from './endpoints/artifact.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
 import { healthz } from './endpoints/healthz.ts'
-import type { CallHouse, ReadHouse } from './endpoints/house.ts'
+import type { CallHouse, ConfigurationState, ReadHouse } from './endpoints/house.ts'
+import { metrics } from './endpoints/metrics.ts'
 import { model } from './endpoints/model.ts'
 import { models } from './endpoints/models.ts'
+import { openapi } from './endpoints/openapi.ts'
 import { publicModels } from './endpoints/public-models.ts'
 import { readyz } from './endpoints/readyz.ts'
 import { requestLog } from './endpoints/request-log.ts'
@@ -23,11 +27,20 @@ import { usageLogs } from './endpoints/usage-logs.ts'
 import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits } from './http/limits.ts'
-import { createHttpServer } from './http/server.ts'
+import { openApi } from './http/openapi.ts'
+import { createHttpServer, type Rooms } from './http/server.ts'
+import { type Log, SILENT } from './log.ts'
+import { errorFields, logCalls } from './observe/call-line.ts'
+import { createMetrics } from './observe/metrics.ts'
+import { watchWrites } from './observe/watch.ts'
+import { createPricer } from './pricing.ts'
+import { createConnections } from './providers/connections.ts'
 import { openai } from './providers/openai.ts'
 import type { Provider } from './providers/send.ts'
 import { createMask } from './redact.ts'
+import { Memory } from './routing/memory.ts'
 import { createRouter } from './routing/router.ts'
+import { plain } from './statusline/label.ts'
 import { openStore } from './store/store.ts'
 
 export interface GatewayOptions extends Loaded {
@@ -39,13 +52,19 @@ export interface GatewayOptions extends Loaded {
   readonly random?: () => number
   /** Sees each exchange with a provider as its bytes go over the wire. */
   readonly wire?: Dispatcher.DispatcherComposeInterceptor
-  /** A failure of the gateway itself, with the request id that a client was told, if any. */
-  readonly onInternalError?: (error: unknown, requestId: string | null) => void
+  /** Where it says what it does; nowhere by default. A pino logger fits. */
+  readonly log?: Log
 }
 
 export interface Gateway {
   /** Where it listens, for example `http://127.0.0.1:4949`. */
   readonly url: string
+  /**
+   * Takes up the configuration that `load` returns; open calls keep the one that they began with. When `load`
+   * throws, or what it returns cannot be used, everything stays as it was, and the log and /readyz say so.
+   * Returns whether it was taken up.
+   */
+  reload(load: () => Loaded): boolean
   /** Takes no new calls, waits up to `graceMs` for open ones, commits the record, gives the data directory free. */
   close(graceMs?: number): Promise<void>
 }
@@ -67,55 +86,98 @@ export const READS = [
   session,
   autoRouting,
   statusline,
+  metrics,
+  openapi,
 ]
 export const CALLS = [chatCompletions]
 const DIALECTS = { openai }
+const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS })
 
 /** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { config, secrets, now = Date.now, random = Math.random } = options
-  const { onInternalError = () => {} } = options
-  const { host, port, allowed_hosts, headers_timeout, request_timeout } = config.server
-  if (config.keys.length === 0 && !isLoopback(host) && !options.replay)
-    throw new Error(
-      `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
-    )
+  const { now = Date.now, random = Math.random, log = SILENT, replay = false } = options
+  refuseOpenHouse(options.config, options.config.server.host, replay)
+  const { server: bind, data: directory, durability, retention, artifacts } = options.config
 
-  const { data: directory, durability, retention, artifacts } = config
-  const onFailure = (reason: string) =>
-    onInternalError(new Error(`the record cannot be written: ${reason}`), null)
-  const pricing = pricingOf(config)
-  const store = await openStore({ directory, durability, pricing, retention, artifacts, now, onFailure })
-  const router = createRouter(config, { now, random })
-  const dispatcher = createDispatcher(config, options.wire)
-  const readHouse: ReadHouse = { config, router, calls: store.calls, storeFailure: () => store.failure }
-  const callHouse: CallHouse = {
-    config,
-    router,
-    store,
-    cache: createResponseCache(config.cache, now),
-    limits: createLimits(config.keys, { spent: store.spending.spent, now }),
-    providers: connect(config, secrets, dispatcher),
-    mask: createMask(secrets.values()),
+  const store = await openStore({
+    directory,
+    durability,
+    retention,
+    artifacts,
+    pricing: pricingOf(options.config),
     now,
+    onFailure: (reason) => log.error({ reason }, 'the record cannot be written; calls are refused'),
+  })
+  const memory = new Memory(now)
+  const connections = createConnections(options.wire)
+  let configuration: ConfigurationState = { state: 'current', since: now() }
+  let price = createPricer(pricingOf(options.config))
+  const meters = createMetrics({
+    cooling: () => targetStates(rooms.readHouse),
+    configurationCurrent: () => configuration.state === 'current',
+  })
+  const write = watchWrites(
+    store.write,
+    () => price,
+    [meters, logCalls(log)],
+    (error) => log.error(errorFields(error, rooms.callHouse.mask), 'a call could not be observed'),
+  )
+  let rooms = furnish(options)
+
+  /** Everything that follows from a configuration. What an earlier one filled is kept where nothing changed about it. */
+  function furnish({ config, secrets }: Loaded, before?: CallHouse): Rooms<ReadHouse, CallHouse> {
+    const same = (...settings: (keyof Config)[]) =>
+      settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
+    const router = createRouter(config, { now, random, memory })
+    const mask = createMask(secrets.values())
+    meters.configure(config)
+    return {
+      readHouse: {
+        config,
+        router,
+        calls: store.calls,
+        storeFailure: () => store.failure,
+        configuration: () => configuration,
+        metrics: meters.render,
+        openApi: DOCUMENT,
+      },
+      callHouse: {
+        config,
+        router,
+        store: { write, keep: store.keep },
+        cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
+        limits:
+          before && same('keys')
+            ? before.limits
+            : createLimits(config.keys, { spent: store.spending.spent, now }),
+        providers: connect(config, secrets, connections.within(config.resilience.connect)),
+        mask,
+        now,
+      },
+      authenticate: createAuth(config.keys),
+      guard: createHostGuard([bind.host, ...config.server.allowed_hosts]),
+    }
+  }
+
+  function onInternalError(error: unknown, requestId: string): void {
+    meters.failed()
+    log.error({ request_id: requestId, ...errorFields(error, rooms.callHouse.mask) }, 'internal error')
   }
   const server = createHttpServer({
     reads: READS,
     calls: CALLS,
-    readHouse,
-    callHouse,
-    authenticate: createAuth(config.keys),
-    headersTimeout: headers_timeout,
-    requestTimeout: request_timeout,
-    guard: createHostGuard([host, ...allowed_hosts]),
+    rooms: () => rooms,
+    headersTimeout: bind.headers_timeout,
+    requestTimeout: bind.request_timeout,
     now,
+    onRefused: ({ code }) => meters.refused(code),
     onInternalError,
   })
   try {
-    await new Promise<void>((done, fail) => server.once('error', fail).listen(port, host, done))
-  } catch (error) {
+    await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))
+  } catch (cause) {
     await store.close()
-    throw error
+    throw cannotListen(bind.host, bind.port, cause as NodeJS.ErrnoException)
   }
   const address = server.address() as AddressInfo
 
@@ -128,12 +190,35 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     clearInterval(idle)
     clearTimeout(cutOff)
     await store.close()
-    await dispatcher.destroy()
+    await connections.destroy()
   }
   let stopped: Promise<void> | undefined
 
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`,
+    url: `http://${bind.host.includes(':') ? `[${bind.host}]` : bind.host}:${address.port}`,
+    reload(load) {
+      try {
+        const { config, secrets } = load()
+        refuseOpenHouse(config, bind.host, replay)
+        rooms = furnish({ config, secrets }, rooms.callHouse)
+        price = createPricer(pricingOf(config))
+        store.reprice(pricingOf(config))
+        configuration = { state: 'current', since: now() }
+        const restart = needRestart(options.config, config)
+        log.info({ routes: Object.keys(config.routes).length }, 'the configuration was taken up')
+        if (restart.length > 0)
+          log.warn({ settings: restart }, 'these settings wait for a restart; the others are in force')
+        return true
+      } catch (error) {
+        const problems = error instanceof ConfigError ? error.problems : [(error as Error).message]
+        configuration = { state: 'rejected', since: now() }
+        log.error(
+          { problems: problems.map(plain) },
+          'the configuration was rejected; the one before stays in force',
+        )
+        return false
+      }
+    },
     close(graceMs = 5_000) {
       stopped ??= stop(graceMs)
       return stopped
@@ -141,14 +226,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** Keep-alive connections to every provider; compressed answers are taken apart, because they have to be read. */
-function createDispatcher({ resilience }: Config, wire?: GatewayOptions['wire']): Dispatcher {
-  const agent = new Agent({ connect: { timeout: resilience.connect }, keepAliveTimeout: 30_000 })
-  const { emitWarning } = process
-  process.emitWarning = () => {} // undici calls its decompression experimental on every start; we test what we use of it
-  const decompress = interceptors.decompress({ skipErrorResponses: false })
-  process.emitWarning = emitWarning
-  return wire ? agent.compose(wire, decompress) : agent.compose(decompress)
+/** A gateway that anybody can reach and use would spend the operator's money. */
+function refuseOpenHouse({ keys }: Config, host: string, replay: boolean): void {
+  if (keys.length === 0 && !isLoopback(host) && !replay)
+    throw new Error(
+      `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
+    )
+}
+
+/** The targets of all routes, and which are being passed over. */
+function targetStates({ config, router }: ReadHouse) {
+  const candidates = Object.keys(config.routes).flatMap((route) => router.resolve(route)!.candidates)
+  return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
 }
 
 function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatcher): Map<string, Provider> {
@@ -158,6 +247,16 @@ function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatc
     return [name, { dialect: DIALECTS[api], dispatcher, origin, basePath: pathname.replace(/\/+$/, ''), key }]
   })
   return new Map(entries)
+}
+
+function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
+  const [reason, remedy] =
+    cause.code === 'EADDRINUSE'
+      ? ['something listens there already', 'stop it, or choose another with --port or server.port']
+      : cause.code === 'EACCES'
+        ? ['this user may not', 'choose a port above 1023']
+        : [cause.message, 'look at server.host and server.port']
+  return new Error(`cannot listen on ${host}, port ${port}: ${reason}; ${remedy}`, { cause })
 }
 
 /** Whether only this machine can reach a server that listens there. */

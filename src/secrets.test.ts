@@ -85,7 +85,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   let printed = ''
   child.stdout.on('data', (part) => (printed += part))
   child.stderr.on('data', (part) => (printed += part))
-  const listening = /listens on (http[^\s,]+)/
+  const listening = /listens on (http[^\s"]+)/
   while (!listening.test(printed)) {
     assert.equal(child.exitCode, null, printed)
     await sleep(10)

@@ -51,7 +51,7 @@ interface AttemptRow extends Inference {
   readonly outcome: string
 }
 
-test('after SIGKILL under load every inference is on record, and nothing else is', async (t) => {
+test('after SIGKILL under load every inference is on record, and nothing else is (LIFE-01, LOG-07)', async (t) => {
   t.diagnostic(`seed ${SEED} (WAYBILL_KILL_SEED=${SEED} repeats the plan, not the timing)`)
   const start = performance.now()
   const random = uniform(SEED)
@@ -307,7 +307,7 @@ resilience: { cooldown: 0ms }
     })
     child.stdout.setEncoding('utf8')
     child.stdout.on('data', (text: string) => {
-      const url = /listens on (\S+)/.exec(text)?.[1]
+      const url = /listens on ([^\s"]+)/.exec(text)?.[1]
       if (!url || child !== this.#child) return
       this.#becomeReady({ url, life })
       this.#isReady = true

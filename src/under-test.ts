@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { ZodType } from 'zod'
 import { type Script, type StandIn, startStandIn } from '../mocks/stand-in.ts'
 import { parseConfig } from './config.ts'
-import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
+import { createGateway, type Gateway, type GatewayOptions, READS } from './gateway.ts'
+import { SILENT } from './log.ts'
 
 export interface Setup {
   /** Provider name -> how it answers; `alpha` with a plain answer by default. */
@@ -69,7 +71,7 @@ export async function underTest(t: TestContext, setup: Setup = {}): Promise<Unde
   const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
   const gateway = await createGateway({
     ...loaded,
-    onInternalError: (error) => t.diagnostic(`internal error: ${(error as Error).stack}`),
+    log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },
     ...options,
   })
   t.after(() => gateway.close(100))
@@ -78,6 +80,7 @@ export async function underTest(t: TestContext, setup: Setup = {}): Promise<Unde
   const get: UnderTest['get'] = async (path, init) => {
     const response = await fetch(url + path, init)
     const text = await response.text()
+    if (response.status === 200 && (init?.method ?? 'GET') === 'GET') holdAgainstSchema(path, text)
     return { status: response.status, headers: response.headers, text, json: parse(text) }
   }
   return {
@@ -116,6 +119,18 @@ export const ask = (model: string, more: object = {}): object => ({
   messages: [{ role: 'user', content: 'where to?' }],
   ...more,
 })
+
+/** Every answer of every test has the shape that the OpenAPI document tells. Throws where it has not. */
+function holdAgainstSchema(target: string, text: string): void {
+  const path = target.replace(/\?.*/s, '')
+  const endpoint = READS.find((each) =>
+    each.path.endsWith('*') ? path.startsWith(each.path.slice(0, -1)) : path === each.path,
+  )!
+  const answer = 'mediaType' in endpoint ? text : JSON.parse(text)
+  const checked = (endpoint.response as ZodType).safeParse(answer)
+  if (!checked.success)
+    throw new Error(`GET ${target} does not fit its schema: ${checked.error.message}\n${text}`)
+}
 
 function parse(text: string): unknown {
   try {

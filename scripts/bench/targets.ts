@@ -57,7 +57,7 @@ ${more}
   const built = isBuilt()
   const program = built ? ['dist/cli.js'] : ['--import', 'tsx', 'src/cli.ts']
   const child = run([...nodeArgs, ...program, 'serve', '--config', config])
-  const url = `${await said(child, /listens on (\S+)/)}${PATH}`
+  const url = `${await said(child, /listens on ([^\s"]+)/)}${PATH}`
   const about = `record on, started from ${built ? 'dist' : 'SOURCE, because dist is missing or older than src'}`
   return {
     name: 'waybill',
@@ -145,11 +145,14 @@ function said(child: ChildProcess, pattern: RegExp): Promise<string> {
     child.once('exit', (code) =>
       reject(new Error(`${child.spawnargs.join(' ')} ended with exit code ${code}`)),
     )
-    child.stdout!.setEncoding('utf8').on('data', (part: string) => {
+    const read = (part: string) => {
       text += part
       const match = pattern.exec(text)
-      if (match) resolve(match[1]!)
-    })
+      if (!match) return
+      child.stdout!.off('data', read).resume() // what else it says is not kept
+      resolve(match[1]!)
+    }
+    child.stdout!.setEncoding('utf8').on('data', read)
   })
 }
 

@@ -2,6 +2,7 @@
 import { createRecorder } from '../../mocks/recorder.ts'
 import { ConfigError, loadConfig } from '../config.ts'
 import { createGateway } from '../gateway.ts'
+import { openLog } from './log.ts'
 
 export interface RecordOptions {
   readonly provider: string
@@ -27,6 +28,7 @@ export async function record(options: RecordOptions): Promise<void> {
   process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
   let recorded = 0
   let refused = 0
+  const { log } = await openLog('error', { pretty: true, colour: false, stream: process.stderr })
   const gateway = await createGateway({
     ...loaded,
     wire: createRecorder({
@@ -45,7 +47,7 @@ export async function record(options: RecordOptions): Promise<void> {
         say(`not kept  ${reason}`)
       },
     }),
-    onInternalError: (error) => process.stderr.write(`waybill: error: ${(error as Error).stack}\n`),
+    log,
   })
   say(greeting(gateway.url, provider, target.base_url, out))
 

@@ -3,11 +3,12 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import manifest from '../../package.json' with { type: 'json' }
 import { ConfigError, name as nameSchema } from '../config.ts'
 import { GatewayError } from '../errors.ts'
+import { configOrExample } from './example-config.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** Every command with its options; nothing runs yet. */
-export function commandLine(env: Env): Command {
+/** Every command with its options; nothing runs yet. `finish` hears of an exit code that is neither success nor a thrown error. */
+export function commandLine(env: Env, finish: (exitCode: number) => void = () => {}): Command {
   const program = new Command('waybill')
     .description('A local gateway for language models that keeps a record of where each call went.')
     .version(manifest.version)
@@ -22,8 +23,14 @@ export function commandLine(env: Env): Command {
     .option(...config)
     .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
+    .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
-    .action(async (options) => (await import('./serve.ts')).serve({ ...options, env }))
+    .action(async (options, command) => {
+      const asked = command.getOptionValueSource('config') === 'cli'
+      const { note, ...found } = configOrExample({ ...options, asked }, env)
+      if (note) process.stderr.write(note)
+      await (await import('./serve.ts')).serve({ ...options, ...found })
+    })
 
   program
     .command('routes [model]')
@@ -64,6 +71,28 @@ export function commandLine(env: Env): Command {
     .requiredOption('--out <dir>', 'where recordings are written')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
     .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
+
+  program
+    .command('logs')
+    .description(
+      'show the newest calls of a running gateway, newest last; with --follow each further one as it ends',
+    )
+    .option('-f, --follow', 'go on until Ctrl-C')
+    .option('-n, --limit <number>', 'how many to begin with, 1 to 200', '20')
+    .option('--json', 'print each record as a line of JSON instead of a table')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--session <id>', 'only calls of this session')
+    .option('--provider <name>', 'only calls that went there')
+    .option('--model <id>', 'only calls that went to this model of a provider')
+    .option('--route <name>', 'only calls of this route')
+    .option('--status <status>', 'ok, error or an HTTP status')
+    .option('--since <time>', 'only calls from then on, such as 2026-11-21T07:00:00Z')
+    .addHelpText('after', example('waybill logs --follow --status error'))
+    .action(async ({ url, keyFile, follow, json, limit, session, provider, model, route, status, since }) => {
+      const filters = { session_id: session, provider, model, route, status, since }
+      await (await import('./logs.ts')).logs({ url, keyFile, follow, json, limit, filters, env })
+    })
 
   program
     .command('config')
@@ -108,6 +137,16 @@ export function commandLine(env: Env): Command {
     .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
     .action(async (options) => (await import('./witness.ts')).witness(options))
 
+  program
+    .command('doctor')
+    .description(
+      'say what is not well with the configuration, the data directory and the running gateway; changes nothing',
+    )
+    .option(...config)
+    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .addHelpText('after', example('waybill doctor --config waybill.yaml'))
+    .action(async (options) => (await import('./doctor.ts')).doctor({ ...options, env }))
+
   const line = program
     .command('statusline [options...]')
     .description("draw a coding client's status line from its JSON on stdin")
@@ -147,6 +186,34 @@ export function commandLine(env: Env): Command {
     .addHelpText('after', example('waybill statusline doctor --session 5f0c…'))
     .action(async (options) => (await import('./statusline.ts')).doctor({ ...options, env }))
 
+  program
+    .command('conform <target>')
+    .description('hold a gateway to the contract: a target file, the name of one, or an address')
+    .option('--profile <name>', 'core, observable or waybill', 'core')
+    .option('--only <id...>', 'only these requirements')
+    .option('--report <dir>', 'write evidence and reports there')
+    .option('--baseline <file>', 'failures that are known')
+    .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
+    .option('--key-env <name>', 'with an address: environment variable that holds its key')
+    .option('--witness-port <port>', 'with an address: where the witness listens')
+    .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 conformant, 1 not conformant, 2 the call is wrong, 3 the target or the suite is in trouble, 4 the baseline is stale.',
+    )
+    .action(async (target, options) => {
+      finish(await (await import('./conform.ts')).conform({ target, ...options }))
+    })
+  program
+    .command('judge <dir>')
+    .description('compute the verdicts again from the evidence of a run')
+    .option('--report <dir>', 'write the reports anew, there')
+    .option('--baseline <file>', 'failures that are known')
+    .addHelpText('after', example('waybill judge report'))
+    .action(async (directory, options) => {
+      finish((await import('./conform.ts')).judge(directory, options))
+    })
+
   program.addHelpText('after', '\nExit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.')
 
   return program
@@ -155,8 +222,12 @@ export function commandLine(env: Env): Command {
 /** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
 export async function run(args: readonly string[], env: Env): Promise<number> {
   try {
-    await commandLine(env).parseAsync(args, { from: 'user' })
-    return 0
+    let exitCode = 0
+    const finish = (code: number) => {
+      exitCode = code
+    }
+    await commandLine(env, finish).parseAsync(args, { from: 'user' })
+    return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     const lines = error instanceof ConfigError ? error.problems : [(error as Error).message]

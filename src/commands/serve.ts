@@ -1,39 +1,59 @@
-// `waybill serve`: runs the gateway until it is told to stop.
-import { type Config, loadConfig } from '../config.ts'
+// `waybill serve`: runs the gateway until it is told to stop. Exit codes: 0 stopped when told, 1 it could not start.
+import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { createGateway, isLoopback } from '../gateway.ts'
+import { isColourless } from '../statusline/terminal.ts'
+import { LOG_LEVELS, type LogLevel, openLog } from './log.ts'
+import { watchConfig } from './watch-config.ts'
 
 export interface ServeOptions {
   readonly config: string
   readonly port?: string
   /** A directory of recordings, or true for those that come with the package. */
   readonly replay?: string | true
+  readonly logLevel?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Resolves when the gateway has stopped. Rejects when it cannot start. */
-export async function serve({ config: file, port, replay, env }: ServeOptions): Promise<void> {
-  const loaded = loadConfig(file, {
-    env: port === undefined ? env : { ...env, WAYBILL_PORT: port },
-    replay: replay !== undefined,
-  })
-  const interception = replay === undefined ? null : await startReplay(replay)
-  const gateway = await createGateway({
-    ...loaded,
-    replay: replay !== undefined,
-    onInternalError: (error, requestId) => {
-      const where = requestId === null ? '' : ` in request ${requestId}`
-      process.stderr.write(`waybill: error${where}: ${(error as Error).stack}\n`)
-    },
-  })
-  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
-  process.stdout.write(greeting(gateway.url, loaded.config, replay !== undefined))
+/** How long open calls may take after SIGTERM, ms. */
+const GRACE_MS = 30_000
 
-  const signal = await new Promise<string>((resolve) => {
+/** Resolves when the gateway has stopped. Rejects when it cannot start. */
+export async function serve({ config: file, port, replay, logLevel, env }: ServeOptions): Promise<void> {
+  // From the beginning, because the first process of a container ignores every signal that it does not ask for.
+  const told = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
   })
-  process.stdout.write(`${signal}: no new calls; waiting for open ones\n`)
-  await gateway.close(30_000)
+  const level = levelOf(logLevel ?? env.WAYBILL_LOG_LEVEL ?? 'info')
+  const replaying = replay !== undefined
+  const load = () =>
+    loadConfig(file, {
+      env: port === undefined ? env : { ...env, WAYBILL_PORT: port },
+      replay: replaying,
+    })
+  const loaded = load()
+  const interception = replay === undefined ? null : await startReplay(replay)
+  const terminal = process.stdout.isTTY === true
+  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
+  const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
+  const gateway = await createGateway({ ...loaded, replay: replaying, log })
+  if (terminal) process.stdout.write(greeting(gateway.url, loaded.config, replaying))
+  else log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
+  const unwatch = watchConfig(file, () => gateway.reload(load))
+
+  const signal = await told
+  log.info({ signal }, 'stopping: no new calls; waiting for open ones')
+  unwatch()
+  await gateway.close(GRACE_MS)
   interception?.dispose()
+  log.info({}, 'stopped')
+  flush()
+}
+
+function levelOf(level: string): LogLevel {
+  const known = LOG_LEVELS.find((each) => each === level)
+  if (!known)
+    throw new ConfigError([`log level ${JSON.stringify(level)} is none of ${LOG_LEVELS.join(', ')}`])
+  return known
 }
 
 async function startReplay(replay: string | true): Promise<{ dispose(): void }> {
@@ -41,7 +61,8 @@ async function startReplay(replay: string | true): Promise<{ dispose(): void }> 
   return interceptProviders({ loopback: 'recorded', ...(replay !== true && { recordings: replay }) })
 }
 
-function greeting(url: string, config: Config, replaying: boolean): string {
+/** What a person sees who starts it in a terminal: how to ask, and where to look. */
+export function greeting(url: string, config: Config, replaying: boolean): string {
   const model = Object.keys(config.routes)[0] ?? 'PROVIDER/MODEL'
   const key = config.keys.length > 0 ? ` -H "authorization: Bearer $WAYBILL_KEY"` : ''
   return [

@@ -103,7 +103,7 @@ const REFUSED: readonly Refused[] = [
   },
 ]
 
-test('a request that is refused reaches no provider, leaves no record, and is told in the one shape (PURE-07, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
+test('a request that is refused reaches no provider, leaves no record, and is told in the one shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
   const house = await underTest(t)
   for (const { name, body, headers, path = '/v1/chat/completions', status, code } of REFUSED)
     await t.test(name, async () => {

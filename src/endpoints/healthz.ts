@@ -8,5 +8,6 @@ export const healthz = {
   summary: 'alive: no key, no database',
   open: true,
   query: z.strictObject({}),
+  response: z.strictObject({ status: z.literal('ok') }),
   answer: () => ({ status: 'ok' }),
 } satisfies ReadEndpoint<ReadHouse>

@@ -8,18 +8,30 @@ import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
 import type { Store } from '../store/store.ts'
 
+/** Whether the configuration in the file is the one in force, and since when that is known. */
+export interface ConfigurationState {
+  readonly state: 'current' | 'rejected'
+  /** Milliseconds since the epoch. */
+  readonly since: number
+}
+
 export interface ReadHouse {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
   readonly calls: Reads
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null
+  readonly configuration: () => ConfigurationState
+  /** All figures in Prometheus' text format. */
+  readonly metrics: () => Promise<string>
+  /** The interface, see `http/openapi.ts`. */
+  readonly openApi: object
 }
 
 export interface CallHouse {
   readonly config: Config
   readonly router: Router
-  readonly store: Store
+  readonly store: Pick<Store, 'write' | 'keep'>
   readonly cache: ResponseCache
   /** Throws when a key has made its calls for now, or spent its money for the month. */
   readonly limits: Limits

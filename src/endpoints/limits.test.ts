@@ -125,7 +125,13 @@ test('an older database begins with what its rows say, and its counts were repor
     insert('call_logs', {
       ...{ id, created_at: now, completed_at: now, state: 'completed', endpoint: '/v1/chat/completions' },
       ...{ requested_model: 'auto', resolved_provider: 'alpha', resolved_model: 'model-a' },
-      ...{ picked_provider: 'alpha', picked_model: 'model-a', decision: '{}', key_name: 'ann', stream: 0 },
+      ...{
+        picked_provider: 'alpha',
+        picked_model: 'model-a',
+        decision: '{"cause":"priority","skipped":[]}',
+        key_name: 'ann',
+        stream: 0,
+      },
       ...{ attempts: 1, fallbacks: 0, cost_usd: 0.75, cache: 'BYPASS' },
     })
     const attempt = { call_id: id, n: 1, provider: 'alpha', model: 'model-a', started_at: now }

@@ -4,11 +4,13 @@ import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadHouse } from './house.ts'
+import { catalogEntry } from './shapes.ts'
 
 export const model = {
   path: '/v1/models/*',
   summary: 'one of them; the id may hold slashes, encoded or not',
   query: z.strictObject({}),
+  response: catalogEntry,
   answer(_query, { rest }, { config }) {
     const found = catalog(config).find(({ id }) => id === rest)
     if (!found)

@@ -3,11 +3,13 @@ import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadHouse } from './house.ts'
+import { catalogEntry } from './shapes.ts'
 
 export const models = {
   path: '/v1/models',
   summary: "the models and routes, in OpenAI's list format",
   // Clients send paging parameters along (`limit`); the list is short, so it is always whole.
   query: z.looseObject({}),
+  response: z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) }),
   answer: (_query, _admitted, { config }) => ({ object: 'list', data: catalog(config) }),
 } satisfies ReadEndpoint<ReadHouse>

@@ -8,6 +8,17 @@ export const publicModels = {
   path: '/v1beta/models',
   summary: 'name, strategy, model ids, provider and description, and nothing else',
   query: z.strictObject({}),
+  response: z.strictObject({
+    models: z.array(
+      z.strictObject({
+        name: z.string(),
+        strategy: z.string().nullable(),
+        model_ids: z.array(z.string()),
+        providerId: z.string().nullable(),
+        description: z.string(),
+      }),
+    ),
+  }),
   answer: (_query, _admitted, { config }) => ({
     models: catalog(config).map(({ id, type, owned_by }) => {
       const route = type === 'route' ? config.routes[id] : undefined

@@ -4,11 +4,16 @@ import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadHouse } from './house.ts'
 import { ownKey } from './query.ts'
+import { attempt, callRecord } from './shapes.ts'
 
 export const requestLog = {
   path: '/api/usage/request-logs/*',
   summary: 'one call with all its attempts',
   query: z.strictObject({}),
+  response: callRecord.extend({
+    attempt_log: z.array(attempt),
+    artifact: z.strictObject({ available: z.boolean(), bytes: z.int().nonnegative() }),
+  }),
   async answer(_query, { rest, caller }, { calls }) {
     const found = await calls.find(rest, ownKey(caller))
     if (!found)

@@ -2,11 +2,13 @@
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadHouse } from './house.ts'
 import { callList, listArguments } from './query.ts'
+import { callRecord, page } from './shapes.ts'
 
 export const requestLogs = {
   path: '/api/usage/request-logs',
   summary: 'the request log, newest first, with filters and pages',
   query: callList,
+  response: page(callRecord),
   async answer(query, { caller }, { calls }) {
     return { object: 'list', ...(await calls.list(...listArguments(query, caller))) }
   },

@@ -6,10 +6,32 @@ import type { ReadHouse } from './house.ts'
 
 const query = z.strictObject({ model: z.string('a logical model id or provider/model is required').min(1) })
 
+const response = z.strictObject({
+  model: z.string(),
+  route: z.string().nullable(),
+  strategy: z.string(),
+  tier: z.string().nullable(),
+  provider: z.string(),
+  resolved_model: z.string(),
+  deterministic: z.boolean(),
+  depends_on: z.array(z.enum(['session', 'shape', 'load'])),
+  candidates: z.array(
+    z.strictObject({
+      provider: z.string(),
+      model: z.string(),
+      tier: z.string().nullable(),
+      probability: z.number().min(0).max(1),
+      state: z.enum(['ready', 'cooling']),
+      reason: z.string().nullable(),
+    }),
+  ),
+})
+
 export const resolve = {
   path: '/api/cloud/model/resolve',
   summary: 'where a call would go now, without going there; `?model=`',
   query,
+  response,
   answer({ model }, _admitted, { router }) {
     const resolution = router.resolve(model)
     if (!resolution)

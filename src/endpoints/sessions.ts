@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadHouse } from './house.ts'
 import { ownKey, page } from './query.ts'
-import { listOf, session } from './shapes.ts'
+import * as shape from './shapes.ts'
 
 const query = z.strictObject(page)
 
@@ -11,7 +11,7 @@ export const sessions = {
   path: '/api/sessions',
   summary: 'sessions, newest first, with their calls, tokens and cost; in pages',
   query,
-  response: listOf(session),
+  response: shape.page(shape.session),
   async answer(page, { caller }, { calls }) {
     return { object: 'list', ...(await calls.sessions(page, ownKey(caller))) }
   },

@@ -30,8 +30,9 @@ const query = z.strictObject({
 export const statusline = {
   path: '/api/statusline',
   summary: 'the status line of a session as text; `?session_id=&model=&columns=`',
-  text: true,
+  mediaType: 'text/plain; charset=utf-8',
   query,
+  response: z.string(),
   async answer(
     { session_id, model = '', columns, segments, theme, aged },
     { caller, requestId },

@@ -23,10 +23,10 @@ export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
   readonly open?: boolean
   /** Strict: a parameter that is not named here is an error. */
   readonly query: Query
-  /** What it answers with, for the OpenAPI document. */
-  readonly response?: z.ZodType
-  /** Answers plain text; `answer` returns the string. JSON by default. */
-  readonly text?: boolean
+  /** What it answers with, for the OpenAPI document and the tests; strict, but for what is not ours. */
+  readonly response: z.ZodType
+  /** Answers a text of this type, which `answer` returns. JSON by default. */
+  readonly mediaType?: string
   /** Returns what is sent as JSON, or throws a GatewayError. */
   answer(query: z.output<Query>, admitted: Admitted, house: House): unknown
 }
@@ -34,5 +34,7 @@ export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
 export interface CallEndpoint<House> {
   readonly path: string
   readonly summary: string
+  /** What is read of a request's body, for the OpenAPI document. */
+  readonly request: z.ZodType
   handle(admitted: Admitted, response: ServerResponse, house: House): Promise<void>
 }

@@ -19,51 +19,74 @@ import { replyError, replyJson } from './reply.ts'
 export interface ServerOptions<Read, Live> {
   readonly reads: readonly ReadEndpoint<Read>[]
   readonly calls: readonly CallEndpoint<Live>[]
+  /** What follows from the configuration that is in force; asked once per request, which keeps it to its end. */
+  readonly rooms: () => Rooms<Read, Live>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** How long a client may take for the head of a request, and for the whole of it, ms. */
+  readonly headersTimeout: number
+  readonly requestTimeout: number
+  /** A call was turned away before it was on record. */
+  readonly onRefused: (error: GatewayError) => void
+  /** A failure that is not the client's: for the gateway's own log. */
+  readonly onInternalError: (error: unknown, requestId: string) => void
+}
+
+export interface Rooms<Read, Live> {
   /** What read endpoints may use. */
   readonly readHouse: Read
   /** What call endpoints may use. */
   readonly callHouse: Live
   /** Says who is calling; throws when that is nobody we know. */
   readonly authenticate: (request: IncomingMessage) => Caller
-  /** How long a client may take for the head of a request, and for the whole of it, ms. */
-  readonly headersTimeout: number
-  readonly requestTimeout: number
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
-  /** A failure that is not the client's: for the gateway's own log. */
-  readonly onInternalError: (error: unknown, requestId: string) => void
 }
 
-type Handler = (admitted: Admitted, response: ServerResponse) => void | Promise<void>
+type Handler<Read, Live> = (
+  admitted: Admitted,
+  response: ServerResponse,
+  rooms: Rooms<Read, Live>,
+) => void | Promise<void>
+
+interface Door {
+  /** Answers without a key and under any Host. */
+  readonly open?: boolean
+  /** A call: being refused here is all that is ever heard of it. */
+  readonly call?: boolean
+}
 
 const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, readHouse, callHouse, authenticate, guard, now, onInternalError } = options
+  const { reads, calls, rooms, now, onRefused, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = (open: boolean, handler: Handler) => async (request: Request, response: ServerResponse) => {
-    const requestId = idOf(now())
-    try {
-      if (!open) {
-        guard(request)
-        refuseKeyInUrl(request.query)
+  const admit = ({ open = false, call = false }: Door, handler: Handler<Read, Live>) => {
+    return async (request: Request, response: ServerResponse) => {
+      const requestId = idOf(now())
+      const current = rooms()
+      try {
+        if (!open) {
+          current.guard(request)
+          refuseKeyInUrl(request.query)
+        }
+        const caller = open ? ANYBODY : current.authenticate(request)
+        const rest = request.params['*'] ?? ''
+        await handler({ request, caller, requestId, rest }, response, current)
+      } catch (thrown) {
+        const error = asGatewayError(thrown)
+        if (error.cause !== undefined) onInternalError(error.cause, requestId)
+        // A call that failed inside the gateway is on record; every other way to end here comes before the record.
+        if (call && error.code !== 'internal') onRefused(error)
+        replyError(response, error, requestId)
       }
-      const caller = open ? ANYBODY : authenticate(request)
-      const rest = request.params['*'] ?? ''
-      await handler({ request, caller, requestId, rest }, response)
-    } catch (thrown) {
-      const error = asGatewayError(thrown)
-      if (error.cause !== undefined) onInternalError(error.cause, requestId)
-      replyError(response, error, requestId)
     }
   }
-  const notAllowed = (open: boolean, allow: string) =>
-    admit(open, ({ request, requestId }, response) => {
+  const notAllowed = (door: Door, allow: string) =>
+    admit(door, ({ request, requestId }, response) => {
       if (request.method === 'OPTIONS') {
         response.writeHead(204, { allow }).end()
         return
@@ -76,31 +99,32 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     })
 
   const app = polka({
-    onNoMatch: admit(false, () => {
+    onNoMatch: admit({}, () => {
       throw new GatewayError('not_found', 'There is nothing at this path.')
     }),
   })
-  for (const { path, open = false, text = false, query, answer } of reads) {
+  for (const { path, open = false, mediaType, query, answer } of reads) {
     app.get(
       path,
-      admit(open, async (admitted, response) => {
+      admit({ open }, async (admitted, response, { readHouse }) => {
         const parsed = parseQuery(query, (admitted.request as Request).query)
         const said = await answer(parsed, admitted, readHouse)
-        if (text) replyJson(response, 200, said as string, { 'content-type': 'text/plain; charset=utf-8' })
+        if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
         else replyJson(response, 200, JSON.stringify(said))
       }),
     )
-    app.all(path, notAllowed(open, 'GET, HEAD, OPTIONS'))
+    app.all(path, notAllowed({ open }, 'GET, HEAD, OPTIONS'))
   }
   for (const { path, handle } of calls) {
     app.post(
       path,
-      admit(false, (admitted, response) => handle(admitted, response, callHouse)),
+      admit({ call: true }, (admitted, response, { callHouse }) => handle(admitted, response, callHouse)),
     )
-    app.all(path, notAllowed(false, 'POST, OPTIONS'))
+    app.all(path, notAllowed({}, 'POST, OPTIONS'))
   }
 
   // Without the third argument polka handles the request to its end; its types do not know.
+  const handle = app.handler as unknown as RequestListener
   const server = createServer(
     {
       keepAliveTimeout: 75_000,
@@ -109,8 +133,9 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       // Node looks for slow clients every so often, by itself only twice a minute.
       connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
     },
-    app.handler as unknown as RequestListener,
+    handle,
   )
+  server.on('checkExpectation', handle) // Node's own answer to an unknown `Expect` has no body; it may be ignored
   server.on('clientError', answerBrokenRequest)
   return server
 }

@@ -28,7 +28,7 @@ export interface Span {
 const quiet = (text: string): Span[] => [{ text, tone: 'quiet' }]
 
 /** `812 ms`, `4.2 s`, `3 min`. */
-const duration = (ms: number): string =>
+export const duration = (ms: number): string =>
   ms < 999.5
     ? `${Math.round(ms)} ms`
     : ms < 59_950
@@ -50,10 +50,11 @@ const UNITS: readonly [string, number][] = [
   ['min', 60_000],
 ]
 
-const dollars = (cost: number): string =>
+export const dollars = (cost: number): string =>
   cost === 0 ? '$0' : cost < 0.00005 ? '<$0.0001' : cost < 0.1 ? `$${cost.toFixed(4)}` : `$${cost.toFixed(2)}`
 
-const count = (tokens: number): string => (tokens < 1000 ? `${tokens}` : `${(tokens / 1000).toFixed(1)}k`)
+export const count = (tokens: number): string =>
+  tokens < 1000 ? `${tokens}` : `${(tokens / 1000).toFixed(1)}k`
 
 /** Marks figures that the gateway counted itself, because the provider did not report them. */
 const estimate = (facts: Facts | null): string => (facts?.tokens.source === 'estimated' ? '~' : '')

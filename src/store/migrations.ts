@@ -152,6 +152,9 @@ export const STEPS: readonly string[] = [
   `,
 ]
 
+/** The newest schema. */
+export const SCHEMA_VERSION = STEPS.length
+
 /**
  * Brings a database to the newest schema, in one transaction, and makes the sums anew from the rows. Throws when a
  * newer Waybill wrote it. Tests and benchmarks stop at an earlier one.

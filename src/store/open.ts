@@ -15,6 +15,9 @@ export class StoreError extends Error {
 
 export const databaseFile = (directory: string): string => join(directory, 'waybill.db')
 
+/** Held by the gateway that runs on the directory. */
+export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
+
 /** SQLite found the file damaged. Writing on would make it worse. */
 export const isDamage = (error: unknown): boolean =>
   /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string }).code ?? '')
@@ -102,7 +105,7 @@ function makeShrinkable(db: Database.Database, file: string): void {
 
 /** An exclusive lock held by SQLite's own file locking, which ends with the process, however it ends. */
 function takeLock(directory: string): Database.Database {
-  const file = join(directory, 'waybill.lock')
+  const file = lockFile(directory)
   const lock = new Database(file, { timeout: 0 })
   try {
     chmodSync(file, 0o600)

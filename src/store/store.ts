@@ -22,6 +22,8 @@ export interface Store {
   write(write: Write): Promise<void>
   /** Keeps the artifact of a call whose `close` was written. `weight` is what holding on to it costs, bytes. */
   keep(callId: string, weight: number, make: MakeArtifact): void
+  /** Calls that end from now on are priced with these. */
+  reprice(pricing: Pricing): void
   /** What was written. */
   readonly calls: Reads
   /** What the keys have spent. */
@@ -102,6 +104,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         throw error
       }
     },
+    reprice: (pricing) => void ask({ pricing }).catch(() => {}), // a thread that cannot answer writes nothing either
     keep: (callId, weight, make) => waiting.add(callId, weight, make),
     calls: {
       ...reader.reads,

@@ -11,12 +11,15 @@ export class ThreadError extends Error {
   }
 }
 
-/** Request n, or what came of it. */
-type Asked = readonly [n: number, message: unknown]
-type Answered = readonly [n: number, value: unknown, failure?: { message: string; code: string | undefined }]
+/** What came of a request that failed; of any other the thread sends what it returned, as it is. */
+interface Failed {
+  readonly failure: { readonly message: string; readonly code: string | undefined }
+}
+const isFailed = (answer: unknown): answer is Failed =>
+  typeof answer === 'object' && answer !== null && 'failure' in answer
 
 export interface Thread {
-  /** Rejects with ThreadError. */
+  /** Rejects with ThreadError. A message is not null, and no answer has a member `failure` of its own. */
   ask(message: unknown): Promise<unknown>
   /** Lets the thread finish what it has begun, and waits for its end. */
   stop(): Promise<void>
@@ -26,20 +29,19 @@ export interface Thread {
 export function startThread(name: 'reader' | 'writer', workerData: object): Thread {
   const source = import.meta.url.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`
   const worker = new Worker(new URL(source, import.meta.url), { workerData })
-  const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
-  let last = 0
+  // In the order of their requests, which is the order of the answers.
+  let waiting: { resolve(value: unknown): void; reject(error: Error): void }[] = []
   let dead: ThreadError | null = null
 
   const die = (reason: string) => {
     dead ??= new ThreadError(reason)
-    for (const { reject } of waiting.values()) reject(dead)
-    waiting.clear()
+    for (const { reject } of waiting) reject(dead)
+    waiting = []
   }
-  worker.on('message', ([n, value, failure]: Answered) => {
-    const { resolve, reject } = waiting.get(n)!
-    waiting.delete(n)
-    if (failure) reject(new ThreadError(failure.message, failure.code))
-    else resolve(value)
+  worker.on('message', (answer: unknown) => {
+    const { resolve, reject } = waiting.shift()!
+    if (isFailed(answer)) reject(new ThreadError(answer.failure.message, answer.failure.code))
+    else resolve(answer)
   })
   worker.on('error', (error) => die(`the ${name} thread failed: ${error.message}`))
   worker.on('exit', () => die(`the ${name} thread ended`))
@@ -48,9 +50,8 @@ export function startThread(name: 'reader' | 'writer', workerData: object): Thre
     ask: (message) =>
       new Promise((resolve, reject) => {
         if (dead) return reject(dead)
-        const n = ++last
-        waiting.set(n, { resolve, reject })
-        worker.postMessage([n, message] satisfies Asked)
+        waiting.push({ resolve, reject })
+        worker.postMessage(message)
       }),
     stop: () =>
       new Promise((resolve) => {
@@ -63,17 +64,16 @@ export function startThread(name: 'reader' | 'writer', workerData: object): Thre
 
 /** The thread's own end: answers every request with what `answer` returns or throws, until it is told to stop. */
 export function answerRequests(answer: (message: never) => unknown, onStop: () => void): void {
-  parentPort!.on('message', (asked: Asked | null) => {
-    if (asked === null) {
+  parentPort!.on('message', (message: unknown) => {
+    if (message === null) {
       onStop()
       process.exit()
     }
-    const [n, message] = asked
     try {
-      parentPort!.postMessage([n, answer(message as never)] satisfies Answered)
+      parentPort!.postMessage(answer(message as never))
     } catch (error) {
       const { message, code } = error as Error & { code?: string }
-      parentPort!.postMessage([n, undefined, { message, code }] satisfies Answered)
+      parentPort!.postMessage({ failure: { message, code } } satisfies Failed)
     }
   })
 }

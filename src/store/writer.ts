@@ -20,12 +20,13 @@ export interface WriterData {
 
 /**
  * What the writer is asked: to commit a batch of writes, as text, because the structured clone of these objects costs
- * more; to keep artifacts; to delete what is older than a moment; or to touch nothing any more.
+ * more; to keep artifacts; to delete what is older than a moment; to use other prices; or to touch nothing any more.
  */
 export type WriterRequest =
   | string
   | { readonly artifacts: readonly Artifact[] }
   | { readonly expire: number }
+  | { readonly pricing: Pricing }
   | { readonly damaged: string }
 
 const { file, durability, pricing, retention: limits, artifacts } = workerData as WriterData
@@ -34,7 +35,8 @@ db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
 db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
 const schema = db.pragma('user_version', { simple: true })
 const rollUps = openRollUps(db)
-const run = prepareWrites(db, createPricer(pricing), rollUps)
+let price = createPricer(pricing)
+const run = prepareWrites(db, (...attempt) => price(...attempt), rollUps)
 const ring = openArtifactRing(db, artifacts)
 const retention = openRetention(db, limits, rollUps)
 let damaged: string | null = null
@@ -57,6 +59,7 @@ function answer(request: WriterRequest): void {
     if (typeof request === 'string') commit(JSON.parse(request))
     else if ('artifacts' in request) ring.keep(request.artifacts)
     else if ('expire' in request) expire(request.expire)
+    else if ('pricing' in request) price = createPricer(request.pricing)
   } catch (error) {
     rollUps.forget()
     note(error)

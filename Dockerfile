@@ -1,0 +1,49 @@
+# The gateway as an image: what runs, and nothing else. docs/containers.md says how to use it and what it weighs.
+# The base needs Node and npm on glibc; scripts/base-image.sh makes a stand-in where no registry answers.
+ARG BASE_IMAGE=node:24-bookworm-slim
+
+FROM ${BASE_IMAGE} AS build
+WORKDIR /build
+COPY package.json package-lock.json ./
+# `ca` is an optional secret, a bundle of certificates for a network that has its own; it stays out of the image.
+# No package's own script runs: SQLite comes ready-made, and the rest is JavaScript.
+RUN --mount=type=secret,id=ca,target=/tmp/ca.pem --mount=type=cache,target=/root/.npm \
+    [ ! -f /tmp/ca.pem ] || export npm_config_cafile=/tmp/ca.pem; \
+    npm ci --ignore-scripts --no-audit --no-fund
+COPY . .
+RUN node node_modules/tsup/dist/cli-default.js
+RUN --mount=type=secret,id=ca,target=/tmp/ca.pem --mount=type=cache,target=/root/.npm \
+    [ ! -f /tmp/ca.pem ] || export npm_config_cafile=/tmp/ca.pem; \
+    npm ci --ignore-scripts --no-audit --no-fund --omit=dev --omit=optional --omit=peer
+
+# What is left is what runs here. SQLite is opened once, so that a base it does not fit fails now and not at the start.
+RUN find node_modules dist -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
+ && rm -rf node_modules/@types node_modules/better-sqlite3/deps node_modules/better-sqlite3/src \
+ && find node_modules/better-sqlite3/prebuilds -type f ! -name "linux-$(node -p process.arch).node" -delete \
+ && node -e "new (require('better-sqlite3'))(':memory:').close()"
+
+# The same input makes the same layer: the modes and times of the files are set, not found.
+ARG SOURCE_DATE_EPOCH=0
+RUN mkdir -p /out/app /out/data \
+ && cp -R LICENSE package.json dist node_modules recordings docs examples /out/app/ \
+ && chmod -R u=rwX,go=rX /out/app && chmod 700 /out/data && chown 1000:1000 /out/data \
+ && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
+
+FROM ${BASE_IMAGE}
+LABEL org.opencontainers.image.title="Waybill" \
+      org.opencontainers.image.description="A local gateway for language models that keeps a record of where each call went." \
+      org.opencontainers.image.licenses="MIT"
+COPY --from=build /out /
+ENV NODE_ENV=production \
+    WAYBILL_HOST=0.0.0.0 \
+    WAYBILL_PORT=4949 \
+    WAYBILL_DATA=/data \
+    WAYBILL_CONFIG=/data/waybill.yaml
+WORKDIR /data
+VOLUME /data
+EXPOSE 4949
+USER 1000:1000
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "require('node:http').get('http://127.0.0.1:' + process.env.WAYBILL_PORT + '/healthz', ({ statusCode }) => process.exit(statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
+ENTRYPOINT ["node", "/app/dist/cli.js"]
+CMD ["serve"]

@@ -1,0 +1,33 @@
+// The reference gateway as somebody has it who runs it already: started beforehand, known by its address and one key.
+import { type Conformed, type ConformOptions, conform } from './run.ts'
+import { freePort, type Started, start } from './start.ts'
+import { valuesOf } from './witness-control.ts'
+
+/** The environment variable that hands the key over. */
+const KEY = 'WAYBILL_CONFORM_KEY'
+
+/** Like `conform`, but the target is started here and only its address is handed on. */
+export async function conformByUrl({ target, ...options }: ConformOptions): Promise<Conformed> {
+  const port = String(await freePort())
+  const fixed = JSON.parse(JSON.stringify(target).replaceAll('{{port}}', port))
+  let gateway: Started | null = null
+  try {
+    return await conform({
+      ...options,
+      target: {
+        ...target,
+        start: { url: `http://127.0.0.1:${port}` },
+        key_env: KEY,
+        env: {},
+        files: {},
+        variants: {},
+      },
+      async onWitness(witness) {
+        gateway = await start(fixed, { values: valuesOf(witness), variant: null })
+        process.env[KEY] = gateway.running.keys.client!
+      },
+    })
+  } finally {
+    await (gateway as Started | null)?.dispose()
+  }
+}

@@ -1,0 +1,42 @@
+// What a check is: a probe, which talks to the target and writes down what it saw, and a judge, which is a pure
+// function of that. The judge runs after the probe, and again whenever somebody doubts it.
+import type { Evidence } from './evidence.ts'
+import type { Session } from './session.ts'
+import type { Capability, Target } from './target.ts'
+
+/** One thing that a judge looked at. */
+export interface Finding {
+  readonly ok: boolean
+  /** A sentence: what was seen, and where it is not ok, what should have been. */
+  readonly what: string
+  /** The exchanges (`#3`) and ledger entries (`@7`) that show it. */
+  readonly see?: readonly string[]
+}
+
+export interface Judging {
+  readonly evidence: Evidence
+  readonly target: Target
+  /** Judged by this project's own interface too: the parts of a requirement that say "wb". */
+  readonly wb: boolean
+}
+
+export interface Check {
+  /** The requirement that it checks, such as `PURE-01`. */
+  readonly id: string
+  /** What the target file must declare; without it the check does not apply. */
+  readonly needs?: readonly Capability[]
+  /** The check whose evidence is judged here too; then there is no probe of its own. */
+  readonly shares?: string
+  /** How long the probe may take, ms; 30 s where nothing is said. */
+  readonly timeout?: number
+  /** Throws only when the suite itself is at fault; whatever the target does is evidence. */
+  probe?(session: Session): Promise<void>
+  /** At least one finding; none at all counts as a fault of the suite, never as a pass. */
+  judge(judging: Judging): Finding[]
+}
+
+export const finding = (ok: boolean, what: string, see: readonly string[] = []): Finding => ({
+  ok,
+  what,
+  see,
+})

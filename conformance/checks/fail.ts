@@ -1,0 +1,230 @@
+// FAIL: what goes wrong is said in a shape that clients can read, and the gateway goes on.
+import { type Check, finding } from '../check.ts'
+import { labelled, ref, refs, requestsOf, servedBy } from '../lookup.ts'
+import { at, isOpenAiError, jsonOf } from '../reading.ts'
+import type { Session } from '../session.ts'
+
+const PATH = '/v1/chat/completions'
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+/** Bodies that are no chat request. */
+const MALFORMED: Readonly<Record<string, string>> = {
+  empty: '',
+  'no JSON': 'Where do you go?',
+  'cut JSON': '{"model":"x","messages":[',
+  'an array': '[]',
+  'a string': '"auto"',
+  'no messages': '{"model":"MODEL"}',
+  'messages of the wrong type': '{"model":"MODEL","messages":"hello"}',
+  'model of the wrong type': '{"model":7,"messages":[{"role":"user","content":"x"}]}',
+  'temperature of the wrong type':
+    '{"model":"MODEL","messages":[{"role":"user","content":"x"}],"temperature":"hot"}',
+}
+
+const post = (session: Session, label: string, body: string) =>
+  session.ask(label, PATH, { method: 'POST', headers: JSON_TYPE, body: body.replace('MODEL', session.model) })
+
+export const errorShape = {
+  id: 'FAIL-01',
+  async probe(session) {
+    await post(session, 'no JSON', MALFORMED['no JSON']!)
+    await post(session, 'no messages', MALFORMED['no messages']!)
+    await session.chat('unknown model', {
+      model: 'no-such-provider/no-such-model',
+      script: [{ scenario: '404' }],
+    })
+    await session.chat('all targets fail', { script: [{ scenario: '500' }] })
+    await session.wait(session.target.has.cooldown_ms)
+    await session.chat('provider refuses', { script: [{ scenario: '400' }] })
+    if (session.target.has.gateway_keys) await session.chat('no key', { key: null })
+    for (const path of session.target.has.read_paths)
+      await session.ask(
+        'read path, wrong parameter',
+        `${path}${path.includes('?') ? '&' : '?'}no_such_parameter=1`,
+        { key: session.running.keys.reader },
+      )
+    await session.ask('nothing there', '/v1/no-such-endpoint', { key: session.running.keys.reader })
+  },
+  judge: ({ evidence, wb }) =>
+    evidence.exchanges
+      .filter(({ label }) => wb || !/^(read path|nothing there)/.test(label))
+      .map((exchange) => {
+        const { status, body, label } = exchange
+        const harmless = label.startsWith('read path') && status === 200
+        const failed = status !== null && status >= 400
+        const worded = wb
+          ? isOpenAiError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
+          : isOpenAiError(body)
+        // A provider's own error is relayed as it is, and carries no request id.
+        const relayed = /provider refuses|all targets fail/.test(label) && isOpenAiError(body)
+        return finding(
+          harmless || (failed && (worded || relayed)),
+          `${label}: ${status}: ${body.slice(0, 120)}`,
+          refs(exchange, servedBy(evidence, exchange)),
+        )
+      }),
+} satisfies Check
+
+export const malformedIs4xx = {
+  id: 'FAIL-02',
+  async probe(session) {
+    for (const [label, body] of Object.entries(MALFORMED)) await post(session, label, body)
+    await session.chat('afterwards')
+  },
+  judge: ({ evidence }) =>
+    evidence.exchanges.map((exchange) => {
+      const { label, status } = exchange
+      if (label === 'afterwards')
+        return finding(
+          status === 200,
+          `a proper call afterwards: ${status}`,
+          refs(exchange, servedBy(evidence, exchange)),
+        )
+      return finding(
+        status !== null && status >= 400 && status < 500,
+        `${label}: ${status ?? exchange.error}`,
+        [ref(exchange)],
+      )
+    }),
+} satisfies Check
+
+export const finalErrorsKeepMeaning = {
+  id: 'FAIL-04',
+  async probe(session) {
+    const error = {
+      error: {
+        message: 'The context is 12 tokens too long, synthetic.',
+        type: 'invalid_request_error',
+        param: 'messages',
+        code: 'context_length_exceeded',
+      },
+    }
+    for (const stream of [false, true]) {
+      await session.chat('400', { stream, script: [{ status: 400, body: error }] })
+      await session.chat('422', { stream, script: [{ status: 422, body: error }] })
+      await session.chat('429', { stream, script: [{ scenario: '429' }] })
+      await session.wait(Math.max(session.target.has.cooldown_ms, 2_500))
+    }
+  },
+  judge: ({ evidence }) =>
+    evidence.exchanges.flatMap((exchange) => {
+      const { label, status, body, headers } = exchange
+      const last = requestsOf(evidence, exchange).at(-1)
+      const see = refs(exchange, last)
+      if (label !== '429') {
+        const kept = status !== null && status >= 400 && status < 500
+        return [
+          finding(
+            kept && body.includes('12 tokens too long'),
+            `${label} of the provider became ${status}: ${body.slice(0, 120)}`,
+            see,
+          ),
+        ]
+      }
+      return [
+        finding(status === 429, `429 of every target became ${status}`, see),
+        finding(
+          headers['retry-after'] !== undefined,
+          `Retry-After of the provider: ${headers['retry-after'] ?? 'not passed on'}`,
+          see,
+        ),
+      ]
+    }),
+} satisfies Check
+
+/** Beyond the declared time-out a gateway has this long, ms. */
+const GRACE = 5_000
+
+export const brokenProvider = {
+  id: 'FAIL-05',
+  needs: ['time_outs'],
+  timeout: 180_000,
+  async probe(session) {
+    const limits = session.target.has.time_outs!
+    const slowest = Math.max(limits.answer_ms ?? 0, limits.first_event_ms ?? 0)
+    const timeout = (slowest + GRACE) * 4
+    for (const [scenario, stream] of [
+      ['silent', false],
+      ['silent', true],
+      ['garbage', false],
+      ['html', false],
+      ['reset', false],
+    ] as const) {
+      await session.chat(`${scenario}${stream ? ', streamed' : ''}`, {
+        stream,
+        script: [{ scenario }],
+        timeout,
+      })
+      await session.wait(session.target.has.cooldown_ms)
+    }
+  },
+  judge: ({ evidence, target, wb }) =>
+    evidence.exchanges.map((exchange) => {
+      const { answer_ms = 0, first_event_ms = 0 } = target.has.time_outs!
+      const entries = requestsOf(evidence, exchange)
+      const limit =
+        (exchange.label.endsWith('streamed') ? first_event_ms : answer_ms) ||
+        Math.max(answer_ms, first_event_ms)
+      const within = exchange.end_at - exchange.at <= limit * Math.max(1, entries.length) + GRACE
+      const { status } = exchange
+      const worded = wb
+        ? status === 502 || status === 504
+        : status !== null && (status >= 500 || status === 408)
+      const took = Math.round(exchange.end_at - exchange.at)
+      return finding(
+        worded && within && exchange.body.length > 0,
+        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, ${entries.length} requests of at most ${limit} ms`,
+        refs(exchange, ...entries),
+      )
+    }),
+} satisfies Check
+
+export const hostileSequence = {
+  id: 'FAIL-06',
+  timeout: 60_000,
+  async probe(session) {
+    for (const body of Object.values(MALFORMED)) await post(session, 'hostile', body)
+    await session.ask('hostile', PATH, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain' },
+      body: 'x',
+    })
+    await session.ask('hostile', PATH, { method: 'DELETE' })
+    await session.ask('hostile', `/${'a/'.repeat(2_000)}`, {})
+    await session.ask('hostile', '/v1/models/%00%ff', {})
+    await post(session, 'hostile', `{"model":"MODEL","messages":${'['.repeat(20_000)}`)
+    await session.ask('hostile', PATH, {
+      method: 'POST',
+      headers: { ...JSON_TYPE, 'x-filler': 'x'.repeat(12_000) },
+      body: '{}',
+    })
+    for (const scenario of ['garbage', 'html', 'reset', 'cut-after-1']) {
+      await session.chat('hostile', { stream: true, script: [{ scenario }] })
+      await session.wait(session.target.has.cooldown_ms)
+    }
+    await Promise.all(Array.from({ length: 20 }, () => leaveAtOnce(session)))
+    await session.wait(session.target.has.cooldown_ms)
+    await session.chat('afterwards', { timeout: 5_000 })
+    await session.chat('afterwards', { stream: true, timeout: 5_000 })
+  },
+  judge: ({ evidence }) => [
+    finding(
+      labelled(evidence, 'hostile').length > 20,
+      `${labelled(evidence, 'hostile').length} hostile requests were made`,
+    ),
+    ...labelled(evidence, 'afterwards').map((exchange) =>
+      finding(
+        exchange.status === 200 && exchange.end === 'complete',
+        `a proper call afterwards: ${exchange.status ?? exchange.error}`,
+        refs(exchange, servedBy(evidence, exchange)),
+      ),
+    ),
+  ],
+} satisfies Check
+
+async function leaveAtOnce(session: Session): Promise<void> {
+  const call = await session.openChat('hostile', { stream: true, script: [{ scenario: 'long' }] })
+  await session.wait(5)
+  call.leave()
+  await call.done
+}

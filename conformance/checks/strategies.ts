@@ -1,0 +1,249 @@
+// ROUTE, this interface only: what each strategy does, what resolve foretells, what cools down, what fits.
+// The routes of the variant `strategies` are named after their strategy.
+import { type Check, type Finding, finding } from '../check.ts'
+import type { Evidence, Exchange } from '../evidence.ts'
+import { labelled, refs, requestsOf, servedBy, where } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { DONE, delta, failure } from '../scripted.ts'
+import type { Session } from '../session.ts'
+
+/** Where the calls of a label went, in their order. */
+const roads = (evidence: Evidence, label: string): string[] =>
+  labelled(evidence, label).map((exchange) => {
+    const entry = servedBy(evidence, exchange)
+    return entry ? where(entry) : 'nowhere'
+  })
+
+const repeat = async (session: Session, times: number, model: string, script?: object[]): Promise<void> => {
+  for (let n = 0; n < times; n++) await session.chat(model, { model, ...(script && { script }) })
+}
+
+const resolveOf = (session: Session, model: string, label: string): Promise<Exchange> =>
+  session.ask(label, `/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)
+
+const foretold = ({ body }: Exchange): string => {
+  const json = jsonOf(body)
+  return `${at(json, '/provider')}/${at(json, '/resolved_model')}`
+}
+
+/** Picks that are checked by their share, and the bound: five standard deviations, a false alarm in 1.7 million. */
+const N = 240
+const SIGMAS = 5
+
+function shares(evidence: Evidence, label: string, expected: Readonly<Record<string, number>>): Finding[] {
+  const went = roads(evidence, label)
+  return Object.entries(expected).map(([road, p]) => {
+    const count = went.filter((each) => each === road).length
+    const sigma = Math.sqrt(went.length * p * (1 - p))
+    const off = Math.abs(count - went.length * p)
+    return finding(
+      went.length === N && off <= SIGMAS * sigma,
+      `${label}: ${count} of ${went.length} calls went to ${road}, expected ${(went.length * p).toFixed(0)} ± ${(SIGMAS * sigma).toFixed(0)}`,
+    )
+  })
+}
+
+const [A, B, C] = ['openai/gpt-5-mini', 'groq/openai/gpt-oss-120b', 'openai/gpt-5-nano'] as const
+
+export const strategies = {
+  id: 'ROUTE-10',
+  needs: ['variant:strategies'],
+  timeout: 90_000,
+  async probe(session) {
+    await session.another('strategies')
+    await repeat(session, 5, 'priority')
+    await repeat(session, 9, 'round-robin')
+    await repeat(session, 5, 'cheapest')
+    for (const name of ['weighted', 'random'])
+      for (let done = 0; done < N; done += 20)
+        await Promise.all(Array.from({ length: 20 }, () => session.chat(name, { model: name })))
+    // The first is slow; once each was measured, nobody goes there any more.
+    const slow = [
+      {
+        provider: 'openai',
+        model: 'gpt-5-mini',
+        events: [{ wait: 250 }, delta('slow'), DONE],
+      },
+      { scenario: 'plain' },
+    ]
+    for (let n = 0; n < 12; n++)
+      await session.chat('fastest', { model: 'fastest', stream: true, script: slow })
+    // Held open, calls spread evenly over the targets.
+    const gate = session.nonce()
+    const held = []
+    for (let n = 0; n < 9; n++) {
+      const call = await session.openChat('least-busy', {
+        model: 'least-busy',
+        stream: true,
+        script: [{ events: [delta('held'), { gate }, DONE] }],
+      })
+      await call.until((body) => body.includes('held'), 5_000)
+      held.push(call)
+    }
+    await session.witness.release(gate)
+    await Promise.all(held.map(({ done }) => done))
+  },
+  judge({ evidence }) {
+    const order = (label: string, expected: readonly string[]) => {
+      const went = roads(evidence, label)
+      const ok = went.length === expected.length && went.every((road, index) => road === expected[index])
+      return finding(ok, `${label}: ${went.join(', ')}; expected ${expected.join(', ')}`)
+    }
+    const fast = roads(evidence, 'fastest').slice(4)
+    const busy = [A, B, C].map((road) => roads(evidence, 'least-busy').filter((each) => each === road).length)
+    return [
+      order('priority', [A, A, A, A, A]),
+      order('round-robin', [A, B, C, A, B, C, A, B, C]),
+      order('cheapest', [C, C, C, C, C]),
+      ...shares(evidence, 'weighted', { [A]: 0.6, [B]: 0.3, [C]: 0.1 }),
+      ...shares(evidence, 'random', { [A]: 1 / 3, [B]: 1 / 3, [C]: 1 / 3 }),
+      finding(
+        fast.length > 0 && !fast.includes(A),
+        `fastest: once all were measured, ${fast.filter((road) => road === A).length} of ${fast.length} calls went to the slow one`,
+      ),
+      finding(
+        Math.max(...busy) - Math.min(...busy) <= 3 && busy.reduce((sum, each) => sum + each, 0) === 9,
+        `least-busy: nine open calls lie ${busy.join(' / ')}`,
+      ),
+    ]
+  },
+} satisfies Check
+
+export const resolveEqualsPick = {
+  id: 'ROUTE-11',
+  needs: ['variant:strategies'],
+  timeout: 60_000,
+  async probe(session) {
+    await session.another('strategies')
+    for (const model of ['priority', 'round-robin', 'cheapest'])
+      for (let n = 0; n < 6; n++) {
+        await resolveOf(session, model, `resolve ${model}`)
+        await session.chat(model, { model })
+      }
+    await resolveOf(session, 'weighted', 'resolve weighted')
+    for (let done = 0; done < N; done += 20)
+      await Promise.all(Array.from({ length: 20 }, () => session.chat('weighted', { model: 'weighted' })))
+  },
+  judge({ evidence }) {
+    const exact = ['priority', 'round-robin', 'cheapest'].flatMap((model) => {
+      const told = labelled(evidence, `resolve ${model}`)
+      const went = roads(evidence, model)
+      return told.map((exchange, index) => {
+        const ok = at(jsonOf(exchange.body), '/deterministic') === true && foretold(exchange) === went[index]
+        return finding(
+          ok,
+          `${model}: resolve said ${foretold(exchange)}, the next call went to ${went[index]}`,
+          refs(exchange),
+        )
+      })
+    })
+    const [weighted] = labelled(evidence, 'resolve weighted')
+    const candidates = (at(jsonOf(weighted!.body), '/candidates') ?? []) as {
+      provider: string
+      model: string
+      probability: number
+    }[]
+    const expected = Object.fromEntries(candidates.map((each) => [where(each), each.probability]))
+    return [
+      ...exact,
+      finding(
+        candidates.length === 3 && at(jsonOf(weighted!.body), '/deterministic') === false,
+        'weighted is not deterministic, and has three candidates',
+        refs(weighted),
+      ),
+      ...shares(evidence, 'weighted', expected),
+    ]
+  },
+} satisfies Check
+
+export const coolingIsHonoured = {
+  id: 'ROUTE-09',
+  needs: ['variant:strategies'],
+  async probe(session) {
+    await session.another('strategies')
+    const busy = {
+      ...failure(429),
+      headers: { 'retry-after': '2' },
+    }
+    await session.chat('cools', {
+      model: 'priority',
+      script: [{ provider: 'openai', model: 'gpt-5-mini', ...busy }, { scenario: 'plain' }],
+    })
+    await resolveOf(session, 'priority', 'resolve')
+    await repeat(session, 3, 'priority')
+    session.mark('waiting_from')
+    await session.wait(2_200)
+    session.mark('waiting_to')
+    await session.chat('again', { model: 'priority' })
+  },
+  judge({ evidence }) {
+    const [cools, again] = [labelled(evidence, 'cools')[0]!, labelled(evidence, 'again')[0]!]
+    const { waiting_from: from = 0, waiting_to: to = 0 } = evidence.marks
+    const probes = evidence.ledger.filter(({ at: time }) => time > from && time < to)
+    const state = at(jsonOf(labelled(evidence, 'resolve')[0]!.body), '/candidates/0/state')
+    return [
+      finding(
+        requestsOf(evidence, cools).map(where).join() === [A, B].join(),
+        `a 429 moved the call on: ${requestsOf(evidence, cools).map(where).join(', ')}`,
+        refs(cools),
+      ),
+      finding(
+        state === 'cooling',
+        `resolve says that it is ${state}`,
+        refs(labelled(evidence, 'resolve')[0]),
+      ),
+      finding(
+        roads(evidence, 'priority').every((road) => road === B),
+        `while it cools, calls went to ${roads(evidence, 'priority').join(', ')}`,
+      ),
+      finding(probes.length === 0, `${probes.length} requests while nothing was asked`),
+      finding(
+        requestsOf(evidence, again).map(where).join() === A,
+        `after its Retry-After of 2 s the next call went to ${requestsOf(evidence, again).map(where).join(', ')}`,
+        refs(again),
+      ),
+    ]
+  },
+} satisfies Check
+
+const TOOLS = [
+  { type: 'function', function: { name: 'find_road', parameters: { type: 'object', properties: {} } } },
+]
+const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
+
+export const capabilities = {
+  id: 'ROUTE-12',
+  needs: ['variant:strategies'],
+  async probe(session) {
+    await session.another('strategies')
+    await session.chat('plain', { model: 'capable' })
+    await session.chat('tools', { model: 'capable', body: { tools: TOOLS } })
+    const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, IMAGE] }]
+    await session.chat('nobody sees', { model: 'capable', body: { messages } })
+  },
+  judge({ evidence }) {
+    const [plain, tools, image] = ['plain', 'tools', 'nobody sees'].map(
+      (label) => labelled(evidence, label)[0]!,
+    )
+    const seen = evidence.ledger.filter(({ at: time }) => time >= image!.at)
+    return [
+      finding(
+        roads(evidence, 'plain').join() === 'openai/no-tools',
+        `a plain call went to ${roads(evidence, 'plain').join()}`,
+        refs(plain),
+      ),
+      finding(
+        roads(evidence, 'tools').join() === 'groq/no-images',
+        `a call with tools went to ${roads(evidence, 'tools').join()}, the only target that has them`,
+        refs(tools),
+      ),
+      finding(
+        image!.status === 503 &&
+          at(jsonOf(image!.body), '/error/code') === 'no_target_available' &&
+          seen.length === 0,
+        `an image that no target takes: ${image!.status} ${at(jsonOf(image!.body), '/error/code')}, ${seen.length} requests`,
+        refs(image),
+      ),
+    ]
+  },
+} satisfies Check

@@ -1,0 +1,136 @@
+// TELL: whoever asked is told where the call went.
+import { type Check, finding } from '../check.ts'
+import type { Evidence, Exchange } from '../evidence.ts'
+import {
+  labelled,
+  namesModel,
+  namesProvider,
+  recordIn,
+  ref,
+  refs,
+  requestIdOf,
+  requestsOf,
+  servedBy,
+  where,
+} from '../lookup.ts'
+import { at, readChat } from '../reading.ts'
+import { failure } from '../scripted.ts'
+import type { Target } from '../target.ts'
+
+/** Whether the head of an answer names the provider and model of the entry that served it. */
+function headNames(evidence: Evidence, target: Target, exchange: Exchange) {
+  const entry = servedBy(evidence, exchange)
+  const { provider, model } = target.tells.headers
+  const said = (name: string | undefined) =>
+    name && decodeURIComponent(exchange.headers[name.toLowerCase()] ?? '')
+  const [byProvider, byModel] = [said(provider), said(model)]
+  const ok =
+    entry !== null &&
+    (provider === undefined || namesProvider(target, entry.provider, byProvider)) &&
+    (model === undefined || namesModel(target, entry.provider, entry.model, byModel))
+  const told = [byProvider, byModel].filter((each) => each !== undefined).map((each) => each || 'nothing')
+  return finding(
+    ok,
+    `${exchange.label}: the head says ${told.join(' / ')}, served by ${entry ? where(entry) : 'nobody'}`,
+    refs(exchange, entry),
+  )
+}
+
+export const headNamesTheServer = {
+  id: 'TELL-01',
+  needs: ['headers'],
+  async probe(session) {
+    const { logical, direct } = session.target.models
+    for (const { id } of [...logical, ...direct])
+      for (const stream of [false, true])
+        await session.chat(`${id}${stream ? ', streamed' : ''}`, { model: id, stream })
+  },
+  judge: ({ evidence, target }) =>
+    evidence.exchanges.map((exchange) => headNames(evidence, target, exchange)),
+} satisfies Check
+
+export const headAfterFallback = {
+  id: 'TELL-02',
+  needs: ['headers', 'fallback'],
+  timeout: 60_000,
+  async probe(session) {
+    const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
+    const status =
+      session.target.has.fallback_statuses.find((each) => each >= 500) ??
+      session.target.has.fallback_statuses[0]!
+    const script = [{ ...route.targets[0]!, ...failure(status), times: 1_000 }, { scenario: 'plain' }]
+    for (const stream of [false, true])
+      for (let tries = 0; tries < 8; tries++) {
+        const call = await session.openChat(stream ? 'streamed' : 'whole', {
+          model: route.id,
+          stream,
+          script,
+        })
+        await call.done
+        await session.wait(session.target.has.cooldown_ms)
+        const first = await session.witness.seen(call.nonce, 1_000)
+        if (first?.answer.status === status) break
+      }
+  },
+  judge({ evidence, target }) {
+    const fellBack = evidence.exchanges.filter((exchange) => {
+      const entries = requestsOf(evidence, exchange)
+      return new Set(entries.map(where)).size > 1 && exchange.status === 200
+    })
+    if (fellBack.length === 0)
+      return [finding(false, 'no call was answered after a fallback', evidence.exchanges.map(ref))]
+    return fellBack.map((exchange) => headNames(evidence, target, exchange))
+  },
+} satisfies Check
+
+export const idFindsTheRecord = {
+  id: 'TELL-03',
+  needs: ['request_id', 'log'],
+  async probe(session) {
+    for (const stream of [false, true, false]) {
+      const exchange = await session.chat('call', { stream })
+      await session.record(`record of #${exchange.n}`, exchange)
+    }
+  },
+  judge({ evidence, target }) {
+    const calls = labelled(evidence, 'call')
+    const ids = calls.map((exchange) => requestIdOf(target, exchange))
+    return [
+      finding(
+        new Set(ids).size === calls.length,
+        `${calls.length} answers carry ${new Set(ids).size} different request ids`,
+        calls.map(ref),
+      ),
+      ...calls.map((exchange, index) => {
+        const [reading] = labelled(evidence, `record of #${exchange.n}`)
+        const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
+        const same = at(record, target.tells.log!.fields.id) === ids[index]
+        return finding(
+          record !== undefined && same,
+          `request id ${ids[index] ?? 'none'} finds ${record === undefined ? 'no record' : 'its record'}`,
+          refs(exchange, reading),
+        )
+      }),
+    ]
+  },
+} satisfies Check
+
+export const contentIsUntouched = {
+  id: 'TELL-05',
+  async probe(session) {
+    for (const scenario of ['plain', 'long', 'reasoning'])
+      for (const stream of [false, true])
+        await session.chat(`${scenario}${stream ? ', streamed' : ''}`, { stream, script: [{ scenario }] })
+  },
+  judge: ({ evidence }) =>
+    evidence.exchanges.map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const [got, sent] = [readChat(exchange.body), readChat(entry?.answer.body ?? '')]
+      const ok = sent.content !== '' && got.content === sent.content
+      return finding(
+        ok,
+        `${exchange.label}: ${got.content.length} characters of content, the provider sent ${sent.content.length}${ok ? '' : ', and they differ'}`,
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,62 @@
+// What a check leaves behind: everything that its judge may look at, as JSON. Verdicts are functions of this and of
+// the target file, so that `judge` can compute them again, anywhere, without the gateway.
+// Secrets never get this far: where one was seen, its name stands in its place, as in `[secret:client-key]`.
+import { z } from 'zod'
+import type { LedgerEntry } from '../mocks/ledger.ts'
+
+/** How an exchange came to its end, seen from the client. `left`: the client went away on purpose. */
+const END = ['complete', 'cut', 'timed_out', 'left', 'refused'] as const
+
+const exchange = z.strictObject({
+  /** 1, 2, 3 … within the check. */
+  n: z.int(),
+  /** What the probe calls it, for the judge and for readers. */
+  label: z.string(),
+  nonce: z.string().nullable(),
+  request: z.strictObject({
+    method: z.string(),
+    path: z.string(),
+    headers: z.record(z.string(), z.string()),
+    body: z.string().nullable(),
+  }),
+  /** Milliseconds since the epoch, with fractions: when the request left. */
+  at: z.number(),
+  /** When the response head came; null when none did. */
+  head_at: z.number().nullable(),
+  /** When it was over. */
+  end_at: z.number(),
+  end: z.enum(END),
+  /** What went wrong with the connection; null when nothing did. */
+  error: z.string().nullable(),
+  status: z.int().nullable(),
+  /** Lower-case names; a repeated header joined with ", ". */
+  headers: z.record(z.string(), z.string()),
+  /** The body as far as it came; bytes that are no UTF-8 are replaced, and `utf8` is false. */
+  body: z.string(),
+  utf8: z.boolean(),
+  /** Bytes and arrival of each piece of the body. */
+  chunks: z.array(z.tuple([z.int(), z.number()])),
+})
+
+const ledgerEntry = z.custom<LedgerEntry>((value) => typeof (value as LedgerEntry | null)?.n === 'number')
+
+/** The evidence of one check. */
+export const evidenceSchema = z.strictObject({
+  check: z.string(),
+  started_at: z.number(),
+  ended_at: z.number(),
+  exchanges: z.array(exchange),
+  /** What the witness saw from the start of the check to its end. */
+  ledger: z.array(ledgerEntry),
+  /** Times that the probe named, for example the two ends of a window. */
+  marks: z.record(z.string(), z.number()),
+  /** Whatever else the judge needs and the probe found out. */
+  facts: z.record(z.string(), z.unknown()),
+  /** Why the probe could not be carried out, though the target declares what it needs; null when it could. */
+  untestable: z.string().nullable(),
+  /** The suite's own failure; null when there was none. */
+  harness_error: z.string().nullable(),
+})
+
+export type Exchange = z.output<typeof exchange>
+export type Evidence = z.output<typeof evidenceSchema>

@@ -1,0 +1,260 @@
+// One run against the reference and one against a mutant; then what is made of the evidence: verdicts, and reports.
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { convert } from 'xmlbuilder2'
+import { z } from 'zod'
+import type { Evidence } from './evidence.ts'
+import { loadMutant, targetOf } from './mutant-run.ts'
+import { EvidenceError, rejudge } from './rejudge.ts'
+import { writeReports } from './report/write.ts'
+import { type Conformed, conform } from './run.ts'
+import { StartError } from './running.ts'
+import { bareTarget, readTarget } from './target.ts'
+
+const ONLY = [
+  'ROUTE-01',
+  'ROUTE-03',
+  'TELL-01',
+  'TELL-05',
+  'LOG-02',
+  'USE-01',
+  'FLOW-01',
+  'FLOW-06',
+  'KEEP-01',
+  'KEEP-03',
+  'CAT-01',
+]
+const HOSTILE = '<script>alert("waybill")</script>'
+const reference = readTarget(new URL('./targets/waybill.inproc.yaml', import.meta.url).pathname)
+
+const root = mkdtempSync(join(tmpdir(), 'waybill-judge-'))
+const good = join(root, 'good')
+const bad = join(root, 'bad')
+let passed: Conformed
+let failed: Conformed
+
+before(async () => {
+  passed = await conform({ target: reference, profile: 'waybill', only: ONLY, directory: good })
+  const mutant = await loadMutant('advertises')
+  const target = { ...targetOf('advertises', mutant), name: HOSTILE }
+  // One of each: fails, passes, is not declared, is left out.
+  const { cache: _, ...has } = target.has
+  failed = await conform({
+    target: { ...target, has },
+    profile: 'waybill',
+    only: ['TELL-05', 'CAT-01', 'USE-08'],
+    disabled: { 'CAT-03': `nobody asked; ${HOSTILE}` },
+    directory: bad,
+    reproduce: `waybill conform ${HOSTILE}`,
+  })
+  writeReports(good, passed)
+  writeReports(bad, failed)
+})
+after(() => rmSync(root, { recursive: true, force: true }))
+
+const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8')
+
+test('the reference passes what was asked for, and that is partial: --only is never conformant (SUITE-02)', () => {
+  const outcomes = passed.results.verdicts.filter(({ id }) => ONLY.includes(id))
+  assert.deepEqual(
+    outcomes.filter(({ outcome }) => outcome !== 'pass'),
+    [],
+  )
+  assert.equal(outcomes.length, ONLY.length)
+  assert.equal(passed.results.conclusion, 'partial')
+  assert.equal(passed.results.counts.disabled, passed.results.verdicts.length - ONLY.length)
+})
+
+test('every inference at the witness is accounted to a check, or to the first call (SUITE-01)', () => {
+  const { total, accounted } = passed.results.inferences
+  assert.ok(total > 20)
+  assert.equal(accounted, total)
+  const [first, ...more] = passed.evidence.get('preflight')!.ledger
+  assert.equal(first?.kind, 'inference')
+  assert.deepEqual(more, [])
+})
+
+test('judge says the same as the run, to the byte (SUITE-03)', () => {
+  for (const directory of ['good', 'bad'])
+    assert.equal(
+      `${JSON.stringify(rejudge(join(root, directory)).results, null, 2)}\n`,
+      read(directory, 'results.json'),
+    )
+})
+
+/** Changes the evidence of one check in a copy, and tells what `judge` then says of a requirement. */
+function tampered(t: TestContext, check: string, change: (evidence: Evidence) => void, id = check) {
+  const copy = mkdtempSync(join(root, 'copy-'))
+  t.after(() => rmSync(copy, { recursive: true }))
+  cpSync(good, copy, { recursive: true })
+  const file = join(copy, 'evidence', `${check}.json`)
+  const evidence = JSON.parse(readFileSync(file, 'utf8'))
+  change(evidence)
+  writeFileSync(file, JSON.stringify(evidence))
+  return rejudge(copy).results.verdicts.find((verdict) => verdict.id === id)!
+}
+
+const CHANGES: readonly [what: string, check: string, change: (evidence: any) => void][] = [
+  ['a ledger entry is taken out', 'ROUTE-01', ({ ledger }) => ledger.pop()],
+  ['a ledger entry names another model', 'ROUTE-01', ({ ledger }) => (ledger[0].model += 'x')],
+  ['the status of an answer', 'ROUTE-03', ({ exchanges }) => (exchanges[0].status = 200)],
+  [
+    'one letter of an answer',
+    'TELL-05',
+    ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace(/"content":\s*"/, '$&x')),
+  ],
+  [
+    'a header of an answer',
+    'TELL-01',
+    ({ exchanges }) => (exchanges[0].headers['x-gateway-provider'] = 'groqq'),
+  ],
+  [
+    'a reading of the log',
+    'LOG-02',
+    ({ exchanges }) => (exchanges.find((each: any) => /record/.test(each.label)).body = '{}'),
+  ],
+  [
+    'one digit of the usage',
+    'USE-01',
+    ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace(/"prompt_tokens":\s*/, '$&1')),
+  ],
+  [
+    'how a stream ended',
+    'FLOW-06',
+    ({ exchanges }) => {
+      exchanges[0].end = 'complete'
+      exchanges[0].body = exchanges[0].body.replaceAll('error', 'delta')
+    },
+  ],
+  ['a secret in an answer', 'KEEP-01', ({ exchanges }) => (exchanges[0].body += '[secret:key.client]')],
+  [
+    'an entry of the catalog',
+    'CAT-01',
+    ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace('"auto"', '"auta"')),
+  ],
+]
+
+for (const [what, check, change] of CHANGES)
+  test(`judge sees it in ${check}: ${what} (SUITE-03)`, (t) => {
+    const { outcome, reason } = tampered(t, check, change)
+    assert.equal(outcome, 'fail', reason)
+  })
+
+test('evidence without exchanges, or with none of its own, never passes (SUITE-02)', (t) => {
+  for (const id of ONLY) {
+    const { outcome } = tampered(t, id, (evidence) => Object.assign(evidence, { exchanges: [], ledger: [] }))
+    assert.notEqual(outcome, 'pass', id)
+  }
+})
+
+test('a directory that holds no run is said in one sentence', (t) => {
+  const empty = mkdtempSync(join(root, 'empty-'))
+  t.after(() => rmSync(empty, { recursive: true }))
+  assert.throws(() => rejudge(empty), EvidenceError)
+  cpSync(join(good, 'run.json'), join(empty, 'run.json'))
+  assert.throws(() => rejudge(empty), /left no evidence/)
+})
+
+test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
+  const { outcome } = tampered(t, 'FLOW-06', (evidence) => Object.assign(evidence, { untestable: 'no way' }))
+  assert.equal(outcome, 'untestable')
+  const byOutcome = new Map(failed.results.verdicts.map((each) => [each.id, each.outcome]))
+  assert.equal(byOutcome.get('TELL-05'), 'fail')
+  assert.equal(byOutcome.get('CAT-01'), 'pass')
+  assert.equal(byOutcome.get('USE-08'), 'not-applicable')
+  assert.equal(byOutcome.get('CAT-03'), 'disabled')
+  assert.equal(failed.results.conclusion, 'not conformant')
+})
+
+test('a run that carries nothing out is an error (SUITE-02)', async () => {
+  const { cache: _, ...has } = reference.has
+  const { results } = await conform({ target: { ...reference, has }, profile: 'waybill', only: ['USE-08'] })
+  assert.equal(results.conclusion, 'error')
+  assert.match(results.reason, /no check was carried out/)
+})
+
+test('a target whose calls go elsewhere gets one call and no second (SUITE-01)', async (t) => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    if (request.method === 'POST') asked.push(request.url!)
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  const target = bareTarget(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'gpt-5-mini', {})
+  await assert.rejects(
+    conform({ target }),
+    (thrown) => thrown instanceof StartError && /no second call was made/.test(thrown.message),
+  )
+  assert.deepEqual(asked, ['/v1/chat/completions'])
+})
+
+test('results.json is as its published schema says', () => {
+  const published = JSON.parse(readFileSync(new URL('../docs/results.schema.json', import.meta.url), 'utf8'))
+  const schema = z.fromJSONSchema(published)
+  for (const directory of ['good', 'bad']) schema.parse(JSON.parse(read(directory, 'results.json')))
+  const { verdicts: _, ...without } = JSON.parse(read('good', 'results.json'))
+  assert.throws(() => schema.parse(without))
+})
+
+test('junit.xml has a child element for whatever is no pass', () => {
+  const { testsuites } = convert(read('bad', 'junit.xml'), { format: 'object' }) as any
+  const cases: any[] = testsuites.testsuite.testcase
+  assert.equal(cases.length, failed.results.verdicts.length)
+  const of = (id: string) => cases.find((each) => each['@name'].startsWith(id))
+  assert.match(of('TELL-05').failure['@message'], /they differ/)
+  assert.ok(of('USE-08').skipped)
+  assert.ok(of('CAT-03').skipped)
+  assert.deepEqual(
+    Object.keys(of('CAT-01')).filter((name) => !name.startsWith('@')),
+    [],
+  )
+  assert.equal(testsuites.testsuite['@failures'], '1')
+})
+
+test('the suite’s own failure is an error element, and never a pass', (t) => {
+  const copy = mkdtempSync(join(root, 'broken-'))
+  t.after(() => rmSync(copy, { recursive: true }))
+  cpSync(good, copy, { recursive: true })
+  const file = join(copy, 'evidence', 'CAT-01.json')
+  writeFileSync(
+    file,
+    JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), harness_error: 'it fell over' }),
+  )
+  const kept = rejudge(copy)
+  assert.equal(kept.results.conclusion, 'error')
+  writeReports(copy, kept)
+  const { testsuites } = convert(readFileSync(join(copy, 'junit.xml'), 'utf8'), { format: 'object' }) as any
+  const broken = testsuites.testsuite.testcase.find((each: any) => each['@name'].startsWith('CAT-01'))
+  assert.equal(broken.error['@message'], 'it fell over')
+})
+
+test('no report holds a hostile name as markup', () => {
+  const page = read('bad', 'index.html')
+  assert.equal(page.split('<script').length - 1, 0)
+  assert.ok(page.includes('&#60;script&#62;alert'))
+  const outsideCode = read('bad', 'summary.md').replace(/`[^`]*`/g, '')
+  assert.ok(outsideCode.includes('\\<script') && !/[^\\]<script/.test(outsideCode))
+  assert.ok(!read('bad', 'junit.xml').includes('<script'))
+})
+
+test('nothing that a run leaves behind holds a secret (KEEP-01)', () => {
+  const names = ['run.json', 'results.json', 'junit.xml', 'index.html', 'summary.md', 'badge.json']
+  for (const directory of ['good', 'bad'])
+    for (const name of [
+      ...names,
+      ...ONLY.map((id) => join('evidence', `${id}.json`)).filter(() => directory === 'good'),
+    ]) {
+      const text = read(directory, name)
+      assert.ok(
+        !/wb-conform-(client|other|admin)-[0-9a-f]/.test(text),
+        `${directory}/${name} holds a gateway key`,
+      )
+      assert.ok(!/witness-key-[a-z]/.test(text), `${directory}/${name} holds a provider key`)
+    }
+})

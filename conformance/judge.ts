@@ -1,0 +1,188 @@
+// Evidence -> verdicts. Pure: the run calls it at its end, and `judge DIR` calls it again on what the run left behind.
+import { z } from 'zod'
+import type { Finding } from './check.ts'
+import { checks } from './checks.ts'
+import type { Evidence } from './evidence.ts'
+import { asked, levelOf, PROFILES, type Requirement, type Requirements } from './requirements.ts'
+import { declares, targetSchema } from './target.ts'
+
+/** What a run leaves behind beside the evidence of its checks; `run.json`. */
+export const runSchema = z.strictObject({
+  format: z.literal(1),
+  suite: z.string(),
+  profile: z.enum(PROFILES),
+  /** As it was used, values filled in; without secrets. */
+  target: targetSchema,
+  started_at: z.number(),
+  ended_at: z.number(),
+  /** Requirement ids that the user asked for alone; null for all. */
+  only: z.array(z.string()).nullable(),
+  /** Ids of requirements that the user left out, with their reason. */
+  disabled: z.record(z.string(), z.string()),
+  /** Inferences that the witness saw from its start to its end. */
+  inferences: z.int(),
+  /** Why the run stopped before its end; null when it did not. */
+  stopped: z.string().nullable(),
+  environment: z.record(z.string(), z.string()),
+  /** The command that does this run again. */
+  reproduce: z.string(),
+})
+export type RunFile = z.output<typeof runSchema>
+
+export const OUTCOMES = [
+  'pass',
+  'fail',
+  'warn',
+  'not-applicable',
+  'untestable',
+  'harness-error',
+  'disabled',
+] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+const verdict = z.strictObject({
+  id: z.string(),
+  slug: z.string(),
+  level: z.enum(['MUST', 'SHOULD']),
+  scope: z.enum(['any', 'obs', 'wb']),
+  text: z.string().describe('The sentence of the contract.'),
+  outcome: z.enum(OUTCOMES),
+  scored: z
+    .boolean()
+    .describe('Whether it counts: its requirement belongs to the frozen set of this suite version.'),
+  reason: z.string().describe('One sentence; for a pass, how much was looked at.'),
+  findings: z.array(
+    z.strictObject({
+      ok: z.boolean(),
+      what: z.string(),
+      see: z.array(z.string()).readonly().optional().describe('Exchanges (#3) and ledger entries (@7).'),
+    }),
+  ),
+  inferences: z.int().describe('Inferences that the check caused.'),
+  duration: z.int().describe('Milliseconds.'),
+})
+export type Verdict = z.output<typeof verdict>
+
+/**
+ * `conformant`: every applicable MUST was tried and holds. `partial`: none failed, and not every one was tried.
+ * `error`: the run itself did not come to its end.
+ */
+export const CONCLUSIONS = ['conformant', 'partial', 'not conformant', 'error'] as const
+export type Conclusion = (typeof CONCLUSIONS)[number]
+
+/** What a run comes to: `results.json`. Its JSON Schema is shipped as docs/results.schema.json. */
+export const resultsSchema = z.strictObject({
+  suite: z.string(),
+  profile: z.enum(PROFILES),
+  target: z.strictObject({ name: z.string(), version: z.string().nullable(), sealed: z.boolean() }),
+  started_at: z.iso.datetime(),
+  duration: z.int().describe('Milliseconds.'),
+  conclusion: z.enum(CONCLUSIONS),
+  reason: z.string(),
+  counts: z.record(z.enum(OUTCOMES), z.int()),
+  inferences: z
+    .strictObject({ total: z.int(), accounted: z.int() })
+    .describe('What the run cost in calls, and how many of them are accounted to a check.'),
+  verdicts: z.array(verdict),
+  environment: z.record(z.string(), z.string()),
+  reproduce: z.string().describe('The command that does this run again.'),
+})
+export type Results = z.output<typeof resultsSchema>
+
+/** Judges a whole run. `evidence` by check id; a check without evidence was not tried. */
+export function judge(
+  run: RunFile,
+  evidence: ReadonlyMap<string, Evidence>,
+  requirements: Requirements,
+): Results {
+  const scored = new Set(requirements.sets[run.suite.split('.')[0]!] ?? [])
+  const verdicts = asked(requirements, run.profile).map((requirement) =>
+    verdictOf(requirement, run, evidence, scored.has(requirement.id)),
+  )
+  const counts = Object.fromEntries(
+    OUTCOMES.map((outcome) => [outcome, verdicts.filter((each) => each.outcome === outcome).length]),
+  ) as Record<Outcome, number>
+  const accounted = [...evidence.values()].reduce((sum, each) => sum + inferencesIn(each), 0)
+  const { conclusion, reason } = conclude(run, verdicts)
+  return {
+    suite: run.suite,
+    profile: run.profile,
+    target: { name: run.target.name, version: run.target.version ?? null, sealed: run.target.sealed },
+    started_at: new Date(run.started_at).toISOString(),
+    duration: Math.round(run.ended_at - run.started_at),
+    conclusion,
+    reason,
+    counts,
+    inferences: { total: run.inferences, accounted },
+    verdicts,
+    environment: run.environment,
+    reproduce: run.reproduce,
+  }
+}
+
+function verdictOf(
+  requirement: Requirement,
+  run: RunFile,
+  all: ReadonlyMap<string, Evidence>,
+  scored: boolean,
+): Verdict {
+  const { id, slug, scope, text, check: name } = requirement
+  const check = checks.get(name!)
+  const evidence = all.get(check?.shares ?? name!) ?? null
+  const level = levelOf(requirement, run.profile)
+  const said = (outcome: Outcome, reason: string, findings: Finding[] = []): Verdict => ({
+    id,
+    slug,
+    level,
+    scope,
+    text,
+    outcome,
+    scored,
+    reason,
+    findings,
+    inferences: evidence && !check?.shares ? inferencesIn(evidence) : 0,
+    duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
+  })
+  if (!check) return said('harness-error', `there is no check ${name}`)
+  if (run.disabled[id] !== undefined) return said('disabled', run.disabled[id])
+  if (run.only && !run.only.includes(id)) return said('disabled', 'not among those that were asked for')
+  const missing = (check.needs ?? []).filter((need) => !declares(run.target, need))
+  if (missing.length > 0)
+    return said('not-applicable', `the target file does not declare ${missing.join(', ')}`)
+  if (!evidence) return said('harness-error', run.stopped ?? 'the check was not run')
+  if (evidence.harness_error !== null) return said('harness-error', evidence.harness_error.split('\n')[0]!)
+  if (evidence.untestable !== null) return said('untestable', evidence.untestable)
+  let findings: Finding[]
+  try {
+    findings = check.judge({ evidence, target: run.target, wb: run.profile === 'waybill' })
+  } catch (thrown) {
+    return said('harness-error', `the judge failed: ${(thrown as Error).message}`)
+  }
+  if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
+  const bad = findings.filter(({ ok }) => !ok)
+  if (bad.length === 0)
+    return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
+  return said(level === 'MUST' ? 'fail' : 'warn', bad[0]!.what, findings)
+}
+
+function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Conclusion; reason: string } {
+  const scored = verdicts.filter((each) => each.scored && each.level === 'MUST')
+  const failed = scored.filter(({ outcome }) => outcome === 'fail' || outcome === 'untestable')
+  const broken = verdicts.filter(({ outcome }) => outcome === 'harness-error')
+  const tried = verdicts.filter(
+    ({ outcome }) => outcome === 'pass' || outcome === 'fail' || outcome === 'warn',
+  )
+  const ids = (some: readonly Verdict[]) => some.map(({ id }) => id).join(', ')
+  if (run.stopped !== null) return { conclusion: 'error', reason: run.stopped }
+  if (tried.length === 0) return { conclusion: 'error', reason: 'no check was carried out' }
+  if (broken.length > 0) return { conclusion: 'error', reason: `the suite itself failed in ${ids(broken)}` }
+  if (failed.length > 0)
+    return { conclusion: 'not conformant', reason: `${failed.length} failed: ${ids(failed)}` }
+  const left = scored.filter(({ outcome }) => outcome === 'disabled')
+  const leftOut = left.length > 5 ? `${left.length} requirements` : ids(left)
+  if (left.length > 0) return { conclusion: 'partial', reason: `none failed; not tried: ${leftOut}` }
+  return { conclusion: 'conformant', reason: `every applicable MUST of profile ${run.profile} holds` }
+}
+
+const inferencesIn = ({ ledger }: Evidence): number =>
+  ledger.filter(({ kind }) => kind === 'inference').length

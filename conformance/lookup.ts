@@ -1,0 +1,58 @@
+// What judges look up in evidence: the exchanges of a label, the ledger entries of a call, the names of a provider,
+// the records of a log. Pure.
+import type { LedgerEntry } from '../mocks/ledger.ts'
+import type { Evidence, Exchange } from './evidence.ts'
+import { at, jsonOf } from './reading.ts'
+import type { Target } from './target.ts'
+
+export const labelled = ({ exchanges }: Evidence, label: string): Exchange[] =>
+  exchanges.filter((each) => each.label === label)
+
+/** The requests that a call caused at the witness, in their order. */
+export const requestsOf = ({ ledger }: Evidence, { nonce }: Pick<Exchange, 'nonce'>): LedgerEntry[] =>
+  nonce === null ? [] : ledger.filter((entry) => entry.nonce === nonce && entry.kind === 'inference')
+
+/** The request that was answered last: the one that served, if any did. */
+export const servedBy = (evidence: Evidence, exchange: Pick<Exchange, 'nonce'>): LedgerEntry | null =>
+  requestsOf(evidence, exchange).at(-1) ?? null
+
+/** `#3` for an exchange, `@7` for a ledger entry: the way a finding names its evidence. */
+export const ref = (each: Pick<Exchange | LedgerEntry, 'n'>): string =>
+  'provider' in each ? `@${each.n}` : `#${each.n}`
+export const refs = (...each: readonly (Pick<Exchange | LedgerEntry, 'n'> | null | undefined)[]): string[] =>
+  each.filter((one) => one != null).map(ref)
+
+/** `openai/gpt-5-mini`, as a reader is told where a request went. */
+export const where = ({ provider, model }: Pick<LedgerEntry, 'provider' | 'model'>): string =>
+  `${provider}/${model}`
+
+/** Whether what a gateway says names this provider: by the witness's name, or by one of its own. */
+export function namesProvider({ providers }: Target, provider: string, said: unknown): boolean {
+  const names = [provider, ...(providers[provider]?.aliases ?? [])].map((name) => name.toLowerCase())
+  return typeof said === 'string' && names.includes(said.toLowerCase())
+}
+
+/** Whether what a gateway says names this model; with its provider in front is as good. */
+export const namesModel = (target: Target, provider: string, model: string | null, said: unknown): boolean =>
+  typeof said === 'string' &&
+  model !== null &&
+  (said === model ||
+    (said.endsWith(`/${model}`) && namesProvider(target, provider, said.slice(0, -model.length - 1))))
+
+/** The items of a list that the target's log answered with; null where it is none. */
+export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {
+  const list = at(jsonOf(body), target.tells.log?.list)
+  return Array.isArray(list) ? list : null
+}
+
+/** The record in an exchange of `Session.record`: the answer itself, or its item with this request id. */
+export function recordIn(target: Target, exchange: Exchange | undefined, requestId: string): unknown {
+  const { log } = target.tells
+  if (!log || exchange?.status !== 200) return undefined
+  if (log.one !== undefined) return jsonOf(exchange.body)
+  return itemsOf(target, exchange)?.find((item) => at(item, log.fields.id) === requestId)
+}
+
+/** The request id that an answer carries; null where the target declares none or sent none. */
+export const requestIdOf = ({ tells }: Target, { headers }: Pick<Exchange, 'headers'>): string | null =>
+  (tells.headers.request_id && headers[tells.headers.request_id.toLowerCase()]) || null

@@ -1,0 +1,16 @@
+// The conclusion in the shape that shields.io reads from an address. Pure.
+import type { Conclusion, Results } from '../judge.ts'
+
+const COLORS: Readonly<Record<Conclusion, string>> = {
+  conformant: 'brightgreen',
+  partial: 'yellow',
+  'not conformant': 'red',
+  error: 'lightgrey',
+}
+
+export const badge = ({ profile, conclusion, counts }: Results) => ({
+  schemaVersion: 1,
+  label: `waybill ${profile}`,
+  message: conclusion === 'not conformant' ? `${counts.fail + counts.untestable} failed` : conclusion,
+  color: COLORS[conclusion],
+})

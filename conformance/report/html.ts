@@ -1,0 +1,218 @@
+// Results as one page that needs nothing but itself: the matrix, and for each requirement its sentence, its verdict,
+// what the client saw and what the witness saw. Pure. Over 250 lines, because the style stands in it too.
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import { checks } from '../checks.ts'
+import type { Evidence, Exchange } from '../evidence.ts'
+import type { Verdict } from '../judge.ts'
+import type { Kept } from '../rejudge.ts'
+
+/** Longer bodies are shown by their beginning; the evidence has them whole. */
+const SHOWN = 2_000
+/** Of many exchanges that nobody points at, so many are shown. */
+const FEW = 12
+
+export function html({ results, run, evidence }: Kept): string {
+  const {
+    target,
+    profile,
+    conclusion,
+    reason,
+    counts,
+    verdicts,
+    inferences,
+    duration,
+    started_at,
+    environment,
+    reproduce,
+  } = results
+  const subjects = [...new Set(verdicts.map(({ id }) => id.split('-')[0]!))]
+  const facts: [string, string][] = [
+    ['Target', [target.name, target.version].filter(Boolean).join(' ')],
+    ['Profile', `${profile}, suite ${results.suite}`],
+    ['When', `${started_at}, ${(duration / 1000).toFixed(1)} s`],
+    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them accounted to a check`],
+    [
+      'Sealed',
+      target.sealed
+        ? 'yes: a zero at the witness is a zero everywhere'
+        : 'no: a zero is a zero at the witness',
+    ],
+    [
+      'Ran on',
+      Object.entries(environment)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', '),
+    ],
+    ['Again', reproduce],
+  ]
+  return page(
+    `${target.name}: ${conclusion}`,
+    `<header>
+<p class="brand">Waybill conformance</p>
+<h1>${text(target.name)} <span class="badge ${slug(conclusion)}">${text(conclusion)}</span></h1>
+<p class="reason">${text(reason)}</p>
+<dl>${facts
+      .filter(([, value]) => value)
+      .map(
+        ([name, value]) =>
+          `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${text(value)}</code>` : text(value)}</dd></div>`,
+      )
+      .join('')}</dl>
+<ul class="counts">${Object.entries(counts)
+      .filter(([, count]) => count > 0)
+      .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
+      .join('')}</ul>
+</header>
+<nav aria-label="Matrix of requirements">${subjects
+      .map(
+        (subject) =>
+          `<div class="row"><span>${subject}</span>${verdicts
+            .filter(({ id }) => id.startsWith(`${subject}-`))
+            .map(tile)
+            .join('')}</div>`,
+      )
+      .join('')}</nav>
+<main>${verdicts.map((verdict) => section(verdict, evidence.get(checks.get(verdict.id)?.shares ?? verdict.id), run.target.start)).join('\n')}</main>`,
+  )
+}
+
+const tile = ({ id, slug: name, outcome }: Verdict): string =>
+  `<a class="tile ${outcome}" href="#${id}" title="${text(`${id} ${name}: ${outcome}`)}">${id.split('-')[1]}<i>${MARKS[outcome]}</i></a>`
+
+const MARKS: Readonly<Record<Verdict['outcome'], string>> = {
+  pass: '✓',
+  fail: '✗',
+  warn: '!',
+  'not-applicable': '–',
+  untestable: '?',
+  'harness-error': '‼',
+  disabled: '·',
+}
+
+function section(verdict: Verdict, evidence: Evidence | undefined, start: object): string {
+  const {
+    id,
+    slug: name,
+    level,
+    scope,
+    outcome,
+    scored,
+    reason,
+    findings,
+    inferences,
+    text: sentence,
+  } = verdict
+  const open = ['fail', 'untestable', 'harness-error', 'warn'].includes(outcome) ? ' open' : ''
+  const said = findings.map(
+    ({ ok, what, see = [] }) =>
+      `<li class="${ok ? 'ok' : 'bad'}"><span aria-label="${ok ? 'holds' : 'does not hold'}">${ok ? '✓' : '✗'}</span> ${text(what)} ${see.map((each) => link(id, each)).join(' ')}</li>`,
+  )
+  const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
+  return `<details id="${id}"${open}><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, scope ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
+<blockquote>${text(sentence)}</blockquote>
+${outcome === 'pass' ? '' : `<p class="reason">${text(reason)}</p>`}
+${said.length > 0 ? `<ul class="findings">${said.join('')}</ul>` : ''}
+${
+  evidence
+    ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
+<div class="sides"><section><h3>What the client saw</h3>${some(evidence.exchanges, '#', pointed)
+        .map((each) => exchangeOf(id, each, start))
+        .join('')}</section>
+<section><h3>What the witness saw</h3>${
+        some(evidence.ledger, '@', pointed)
+          .map((each) => entryOf(id, each))
+          .join('') || '<p class="note">Nothing.</p>'
+      }</section></div>`
+    : ''
+}
+</details>`
+}
+
+/** All that a failed finding points at, and the first of the others. */
+function some<Each extends { readonly n: number }>(
+  all: readonly Each[],
+  sign: string,
+  pointed: ReadonlySet<string>,
+): Each[] {
+  return all.filter((each, index) => index < FEW || pointed.has(`${sign}${each.n}`))
+}
+
+const anchor = (id: string, ref: string): string => `${id}-${ref.replace('#', 'c').replace('@', 'w')}`
+const link = (id: string, ref: string): string => `<a href="#${anchor(id, ref)}">${text(ref)}</a>`
+
+function exchangeOf(id: string, exchange: Exchange, start: object): string {
+  const { n, label, request, status, error, end, headers, body, at, end_at } = exchange
+  const shown = status === null ? text(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
+  return `<details class="exchange" id="${anchor(id, `#${n}`)}"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(label, 40))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
+<pre>${text(curl(exchange, start))}</pre>
+<pre>${text(head(headers))}</pre><pre>${text(brief(body, SHOWN))}</pre></details>`
+}
+
+function entryOf(id: string, entry: LedgerEntry): string {
+  const { n, kind, provider, model, stream, problems, answer, credential, peer_left_at, body } = entry
+  return `<details class="exchange" id="${anchor(id, `@${n}`)}"><summary><b>@${n}</b> ${text(provider)} / ${text(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
+<p class="note">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${peer_left_at === null ? '' : '; the gateway closed the connection'}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
+<pre>${text(brief(JSON.stringify(body, null, 2) ?? '', SHOWN))}</pre>${answer.body ? `<pre>${text(brief(answer.body, SHOWN))}</pre>` : ''}</details>`
+}
+
+/** The request as a line for a shell; keys are named, as everywhere. */
+function curl({ request: { method, path, headers, body } }: Exchange, start: object): string {
+  const base = 'url' in start ? String(start.url) : '$GATEWAY'
+  const parts = Object.entries(headers).map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
+  return `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(base + path)}${parts.join('')}${body === null ? '' : ` \\\n  -d ${quoted(brief(body, SHOWN))}`}`
+}
+
+const quoted = (word: string): string =>
+  word.includes('$GATEWAY') ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
+const head = (headers: Readonly<Record<string, string>>): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
+const brief = (long: string, limit: number): string =>
+  long.length > limit ? `${long.slice(0, limit)}… (${long.length} characters)` : long
+const slug = (words: string): string => words.replaceAll(' ', '-')
+const text = (raw: string): string => raw.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+
+const page = (title: string, body: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+${body}
+</body>
+</html>
+`
+
+const STYLE = `
+:root { color-scheme: light dark; --ink: light-dark(#1c2024, #e6e8ea); --faint: light-dark(#5d666f, #9aa4ae); --paper: light-dark(#fbfaf7, #16181b); --card: light-dark(#fff, #1e2125); --line: light-dark(#dfdcd3, #33383e); --good: light-dark(#1a7f37, #4ac26b); --bad: light-dark(#c21f2e, #ff7b72); --warn: light-dark(#8a6100, #e3b341); --odd: light-dark(#7a3fb0, #c297ff); }
+* { box-sizing: border-box }
+body { margin: 0 auto; max-width: 75rem; padding: 2rem 1.25rem 6rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+.brand { margin: 0; color: var(--faint); letter-spacing: .04em; text-transform: uppercase; font-size: .8rem }
+h1 { margin: .25rem 0; font-size: 2rem; font-weight: 650 }
+.badge { font-size: 1rem; padding: .2rem .7rem; border-radius: 1rem; border: 1px solid currentColor; vertical-align: middle; font-weight: 600; white-space: nowrap }
+.conformant, i.pass, .ok span { color: var(--good) } .partial, i.warn { color: var(--warn) } .not-conformant, i.fail, i.untestable, .bad { color: var(--bad) } .error, i.harness-error { color: var(--odd) }
+.reason { font-size: 1.05rem; margin: .25rem 0 1rem; overflow-wrap: anywhere }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: .25rem 2rem; margin: 0 }
+dl div { display: flex; gap: .75rem } dl div:last-child { grid-column: 1 / -1 } dt { color: var(--faint); min-width: 8.5rem } dd { margin: 0; overflow-wrap: anywhere }
+.counts { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0 }
+.counts b { font-size: 1.15rem }
+nav { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1rem; margin: 1rem 0 1.5rem }
+.row { display: flex; flex-wrap: wrap; align-items: center; gap: .3rem; margin: .15rem 0 } .row > span { width: 4.2rem; color: var(--faint); font-size: .85rem }
+.tile { min-width: 3.1rem; text-align: center; padding: .1rem .35rem; border-radius: .35rem; border: 1px solid var(--line); color: inherit; text-decoration: none; font-variant-numeric: tabular-nums; font-size: .9rem }
+.tile i { font-style: normal; margin-left: .3rem }
+.tile.pass { border-color: var(--good) } .tile.pass i { color: var(--good) } .tile.fail, .tile.untestable { background: var(--bad); border-color: var(--bad); color: var(--paper) } .tile.warn { border-color: var(--warn); color: var(--warn) } .tile.harness-error { border-color: var(--odd); color: var(--odd) } .tile.not-applicable, .tile.disabled { color: var(--faint); border-style: dashed }
+main > details { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; margin: .4rem 0; padding: .5rem .9rem; scroll-margin-top: 1rem }
+summary { cursor: pointer; overflow-wrap: anywhere } summary i { font-style: normal; display: inline-block; width: 1.4rem; font-weight: 700 } summary small, .note { color: var(--faint) } summary em { font-style: normal; font-weight: 600 }
+:focus-visible { outline: 3px solid var(--odd); outline-offset: 2px; border-radius: .3rem }
+blockquote { margin: .6rem 0; padding: .1rem 0 .1rem .9rem; border-left: 3px solid var(--line) }
+.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0; overflow-wrap: anywhere } .findings a { font-size: .85rem; color: var(--faint) }
+.sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem } .sides section { min-width: 0 } h3 { font-size: .95rem; margin: .5rem 0 .2rem }
+.exchange { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9rem } .exchange:target, details:target { outline: 2px solid var(--odd) }
+pre { overflow-x: auto; max-height: 18rem; background: var(--paper); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem; font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere } pre:empty { display: none }
+code { font-family: ui-monospace, monospace; font-size: .9em }
+@media (max-width: 40rem) { body { padding: 1rem .75rem 4rem } dl div { flex-direction: column; gap: 0 } }
+`

@@ -1,0 +1,36 @@
+// Results as Markdown, for the summary of a CI job. Pure.
+import type { Results } from '../judge.ts'
+
+export function markdown({
+  target,
+  profile,
+  conclusion,
+  reason,
+  counts,
+  verdicts,
+  inferences,
+  reproduce,
+}: Results): string {
+  const shown = verdicts.filter(({ outcome }) => !['pass', 'not-applicable', 'disabled'].includes(outcome))
+  const rows = shown.map(
+    ({ id, slug, outcome, level, reason }) => `| ${id} ${slug} | ${level} | ${outcome} | ${cell(reason)} |`,
+  )
+  const summary = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([outcome, count]) => `${count} ${outcome}`)
+  return [
+    `## ${cell(target.name)}: ${conclusion}`,
+    '',
+    `Profile \`${profile}\`. ${cell(reason)}. ${summary.join(', ')}. ${inferences.total} inferences.`,
+    '',
+    ...(rows.length > 0 ? ['| requirement | level | outcome | why |', '|---|---|---|---|', ...rows, ''] : []),
+    ...(reproduce ? [`Again: \`${reproduce.replaceAll('`', "'")}\``, ''] : []),
+  ].join('\n')
+}
+
+/** What would end a cell, or begin another one. */
+const cell = (text: string): string =>
+  text
+    .replace(/\s+/g, ' ')
+    .replace(/[|<>`*_]/g, (sign) => `\\${sign}`)
+    .slice(0, 300)

@@ -1,0 +1,69 @@
+// The requirements as rows: what each says, who it binds, and which check proves it. The rows are data, in
+// requirements.yaml; this file reads them and picks those that a profile asks for.
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { z } from 'zod'
+
+export const PROFILES = ['core', 'observable', 'waybill'] as const
+export type Profile = (typeof PROFILES)[number]
+
+const level = z.enum(['MUST', 'SHOULD'])
+const scope = z.enum(['any', 'obs', 'wb'])
+
+const requirement = z
+  .strictObject({
+    id: z.string().regex(/^[A-Z]+-\d\d$/),
+    slug: z.string().regex(/^[a-z0-9-]+$/),
+    level: level.describe('Where the scope of the row reaches.'),
+    level_wb: level.optional().describe('The level for this interface, where it is higher.'),
+    scope,
+    needs: z.string().optional().describe('What the contract says that the target file must declare.'),
+    text: z.string().describe('The sentence of the contract, word for word.'),
+    check: z.string().optional(),
+    excluded: z.string().optional().describe('Why no check of this suite proves it.'),
+  })
+  .refine(
+    ({ check, excluded }) => (check === undefined) !== (excluded === undefined),
+    'a check, or excluded: why',
+  )
+
+const origin = z
+  .strictObject({
+    id: z.string().regex(/^SPEC-\d\d$/),
+    text: z.string().describe('What the interface specification states, or leaves open.'),
+    requirements: z.array(z.string()).optional(),
+    excluded: z.string().optional(),
+    unscored: z.string().optional(),
+  })
+  .refine(
+    ({ requirements, excluded, unscored }) => [requirements, excluded, unscored].filter(Boolean).length === 1,
+    'one of requirements, excluded, unscored',
+  )
+
+const file = z.strictObject({
+  requirements: z.array(requirement),
+  /** Frozen: which requirements count in which version of the suite. Later ones are reported and do not decide. */
+  sets: z.record(z.string(), z.array(z.string())),
+  specification: z.array(origin),
+})
+
+export type Requirement = z.output<typeof requirement>
+export type Requirements = z.output<typeof file>
+
+/** The same step up from conformance/ and from dist/. */
+export const readRequirements = (): Requirements =>
+  file.parse(parse(readFileSync(new URL('../conformance/requirements.yaml', import.meta.url), 'utf8')))
+
+const SCOPES: Record<Profile, readonly Requirement['scope'][]> = {
+  core: ['any'],
+  observable: ['any', 'obs'],
+  waybill: ['any', 'obs', 'wb'],
+}
+
+/** Those that a profile asks for and a check can prove, in the order of the contract. */
+export const asked = ({ requirements }: Requirements, profile: Profile): Requirement[] =>
+  requirements.filter(({ scope, check }) => check !== undefined && SCOPES[profile].includes(scope))
+
+/** MUST or SHOULD, as it binds under a profile. */
+export const levelOf = ({ level, level_wb }: Requirement, profile: Profile): 'MUST' | 'SHOULD' =>
+  profile === 'waybill' ? (level_wb ?? level) : level

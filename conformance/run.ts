@@ -1,0 +1,188 @@
+// One run: a witness, a target, one check after the other, and at the end the judge. The evidence is written as it
+// is won, so that a run that breaks off can still be looked at.
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createWitness, type Witness } from '../mocks/witness.ts'
+import type { Check } from './check.ts'
+import { checks } from './checks.ts'
+import { clock, send } from './client.ts'
+import type { Evidence } from './evidence.ts'
+import { judge, type Results, type RunFile } from './judge.ts'
+import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
+import { StartError } from './running.ts'
+import { Session } from './session.ts'
+import { type Started, start } from './start.ts'
+import { declares, type Target } from './target.ts'
+import { controlOf, valuesOf } from './witness-control.ts'
+
+/** The version of the suite. Its first number names the frozen set of requirements that decides. */
+export const SUITE = '1.0'
+
+export interface ConformOptions {
+  readonly target: Target
+  readonly profile?: Profile
+  /** Requirement ids; all where nothing is said. */
+  readonly only?: readonly string[]
+  /** Requirement id -> why it is left out. */
+  readonly disabled?: Readonly<Record<string, string>>
+  /** Where the evidence is written; nowhere where nothing is said. */
+  readonly directory?: string
+  /** The command that does this run again, for the report. */
+  readonly reproduce?: string
+  /** Called when the witness listens, before the target is started or asked. */
+  readonly onWitness?: (witness: Witness) => void | Promise<void>
+  /** Hears of each check: when it begins, and when its evidence is there. */
+  readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
+}
+
+export interface Conformed {
+  readonly results: Results
+  readonly run: RunFile
+  readonly evidence: ReadonlyMap<string, Evidence>
+}
+
+/**
+ * Holds a gateway to the contract. Rejects with StartError when the target cannot be started or reached, or when its
+ * calls do not arrive at the witness: then one call was made, and no more.
+ */
+export async function conform({
+  target: template,
+  profile = 'core',
+  only,
+  disabled = {},
+  directory,
+  reproduce = '',
+  onWitness = () => {},
+  onCheck = () => {},
+}: ConformOptions): Promise<Conformed> {
+  const requirements = readRequirements()
+  const startedAt = clock()
+  const witness = await createWitness({ port: template.witness_port })
+  const control = controlOf(witness)
+  const values = valuesOf(witness)
+  const evidence = new Map<string, Evidence>()
+  const started: Started[] = []
+  const launch = async (variant: string | null) => {
+    const instance = await start(template, { values, variant })
+    started.push(instance)
+    return instance
+  }
+  try {
+    await onWitness(witness)
+    const known = new Map(Object.entries(values).filter(([name]) => name.endsWith('.key')))
+    let { target, running } = await begin()
+    const preflight = session('preflight')
+    evidence.set('preflight', await reachWitness(preflight))
+
+    let stopped: string | null = null
+    for (const requirement of asked(requirements, profile)) {
+      const check = checks.get(requirement.check!)
+      const skip =
+        !check || disabled[requirement.id] !== undefined || (only && !only.includes(requirement.id))
+      if (skip || (check.needs ?? []).some((need) => !declares(target, need))) continue
+      onCheck(requirement, null)
+      const source = checks.get(check.shares ?? check.id)!
+      if (target.fresh && !evidence.has(source.id)) {
+        for (const used of started.splice(0)) await used.dispose()
+        ;({ target, running } = await begin())
+      }
+      const found = evidence.get(source.id) ?? (await carryOut(source, session(source.id)))
+      evidence.set(source.id, found)
+      onCheck(requirement, found)
+      for (const extra of started.splice(1)) await extra.dispose()
+      stopped = await gone(target, running)
+      if (stopped !== null) {
+        stopped = `${target.name} is gone since ${requirement.id}: ${stopped}`
+        break
+      }
+    }
+
+    const run: RunFile = {
+      format: 1,
+      suite: SUITE,
+      profile,
+      target,
+      started_at: startedAt,
+      ended_at: clock(),
+      only: only ? [...only] : null,
+      disabled: { ...disabled },
+      inferences: (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
+      stopped,
+      environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
+      reproduce,
+    }
+    const clean: RunFile = JSON.parse(session('run').redact(JSON.stringify(run)))
+    const results = judge(clean, evidence, requirements)
+    if (directory !== undefined) write(directory, clean, evidence)
+    return { results, run: clean, evidence }
+
+    /** Starts an instance for checks; a key of it that turns up at a provider is found by name. */
+    async function begin(): Promise<Started> {
+      const instance = await launch(null)
+      for (const [name, secret] of instance.secrets) {
+        known.set(name, secret)
+        await control.plant(name, secret)
+      }
+      return instance
+    }
+
+    function session(check: string): Session {
+      return new Session({
+        check,
+        target,
+        running,
+        witness: control,
+        secrets: known,
+        another: async (variant) => (await launch(variant)).running,
+      })
+    }
+  } finally {
+    for (const instance of started) await instance.dispose()
+    await witness.close()
+  }
+}
+
+/** SUITE-01: one call, and no second one until the witness has seen the first. */
+async function reachWitness(session: Session): Promise<Evidence> {
+  const entry = await session.plant('the first call')
+  const evidence = await session.evidence(null)
+  if (entry) return evidence
+  const { status, error, body } = evidence.exchanges[0]!
+  throw new StartError(
+    `${session.target.name} was asked for "${session.model}" and the witness saw nothing of it, so no second call was made. ` +
+      `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the witness.`,
+  )
+}
+
+async function carryOut(check: Check, session: Session): Promise<Evidence> {
+  const limit = check.timeout ?? 30_000
+  let failure: unknown = null
+  try {
+    await Promise.race([
+      check.probe!(session),
+      sleep(limit, undefined, { ref: false }).then(() => {
+        throw new Error(`the probe took longer than ${limit} ms`)
+      }),
+    ])
+  } catch (thrown) {
+    failure = thrown
+  }
+  return session.evidence(failure)
+}
+
+/** Why the target does not answer any more; null when it does. */
+async function gone(target: Target, running: Started['running']): Promise<string | null> {
+  if (!running.alive())
+    return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+  const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
+  const { status, error } = await send(running.baseUrl, request, 5_000).done
+  return status === null ? `it does not answer ${target.ready.path}: ${error}` : null
+}
+
+function write(directory: string, run: RunFile, evidence: ReadonlyMap<string, Evidence>): void {
+  mkdirSync(join(directory, 'evidence'), { recursive: true })
+  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(run, null, 2)}\n`)
+  for (const [check, each] of evidence)
+    writeFileSync(join(directory, 'evidence', `${check}.json`), `${JSON.stringify(each, null, 2)}\n`)
+}

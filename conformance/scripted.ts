@@ -1,0 +1,32 @@
+// What a scripted provider says, in OpenAI's shape: pieces of a stream, its end mark, a whole answer, an error.
+// Every value is made up. Pure.
+const head = { id: 'chatcmpl-synthetic', created: 0, model: 'synthetic' }
+
+/** One event of a stream: a piece of text, or with a reason the last one. */
+export const delta = (content: string, finish_reason: string | null = null) => ({
+  data: {
+    ...head,
+    object: 'chat.completion.chunk',
+    choices: [{ index: 0, delta: finish_reason ? {} : { role: 'assistant', content }, finish_reason }],
+  },
+})
+
+/** The end mark of a stream. */
+export const DONE = { data: '[DONE]' }
+
+/** A whole answer. */
+export const answer = (content: string) => ({
+  body: {
+    ...head,
+    object: 'chat.completion',
+    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+  },
+})
+
+/** An error as a body. */
+export const errorBody = (message: string) => ({
+  error: { message, type: 'synthetic', param: null, code: 'synthetic' },
+})
+
+/** An answer with an error status. */
+export const failure = (status: number) => ({ status, body: errorBody(`synthetic ${status}`) })

@@ -1,0 +1,18 @@
+// Secrets in evidence: they were replaced by their names when it was written down, so finding a name is finding the
+// secret. Pure.
+import type { Exchange } from './evidence.ts'
+
+const MARK = /\[secret:([\w.-]+)\]/g
+
+export const markOf = (name: string): string => `[secret:${name}]`
+
+/** Names of the secrets in what came back: head and body. */
+export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>): string[] {
+  return [...new Set([...`${JSON.stringify(headers)}\n${body}`.matchAll(MARK)].map(([, name]) => name!))]
+}
+
+/** Those among them that the client did not hold: a gateway that is sent its provider keys may be heard saying them. */
+export function secretsGivenAway(exchange: Exchange, held: Readonly<Record<string, string>>): string[] {
+  const own = [...JSON.stringify(held).matchAll(MARK)].map(([, name]) => name!)
+  return secretsIn(exchange).filter((name) => !own.includes(name))
+}

@@ -1,0 +1,291 @@
+// What a probe is given: the target, the witness, and a notebook. Everything that a probe does goes through here, so
+// that nothing is done that is not in the evidence.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LedgerEntry } from '../mocks/ledger.ts'
+import { writeNonce } from '../mocks/ledger.ts'
+import type { ScriptedAnswer } from '../mocks/script.ts'
+import { clock, type OpenExchange, type Outgoing, type Seen, send } from './client.ts'
+import type { Evidence, Exchange } from './evidence.ts'
+import { at, jsonOf } from './reading.ts'
+import { type Running, StartError } from './running.ts'
+import { markOf } from './secrets.ts'
+import type { Target } from './target.ts'
+
+/** The witness as the suite uses it; in this process or over its control port. */
+export interface WitnessControl {
+  entries(since: number): Promise<readonly LedgerEntry[]>
+  /** The entry of the first request that carries the nonce; null when none came within `ms`. */
+  seen(nonce: string, ms: number): Promise<LedgerEntry | null>
+  script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void>
+  release(gate: string): Promise<void>
+  /** From now on requests are searched for this secret. */
+  plant(name: string, secret: string): Promise<void>
+}
+
+export interface ChatOptions {
+  readonly model?: string
+  readonly stream?: boolean
+  /** How the provider answers this call's requests; a short text where nothing is said. */
+  readonly script?: readonly ScriptedAnswer[]
+  /** Further members of the body. */
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  /** The gateway key to show: one of the target's, another text, or null for none. */
+  readonly key?: string | null
+  readonly timeout?: number
+  /** Text of the prompt, beside the nonce. */
+  readonly prompt?: string
+}
+
+/** A call under way, and what it will be in the evidence. */
+export interface OpenCall extends Omit<OpenExchange, 'done'> {
+  readonly nonce: string
+  readonly done: Promise<Exchange>
+}
+
+/** Thrown by a probe that cannot do what the target says is possible. */
+export class Untestable extends Error {
+  override readonly name = 'Untestable'
+}
+
+export interface SessionOptions {
+  readonly check: string
+  readonly target: Target
+  readonly running: Running
+  readonly witness: WitnessControl
+  /** Name -> value of everything that must not appear in the evidence. */
+  readonly secrets: ReadonlyMap<string, string>
+  /** Starts another instance of the target; see `Session.another`. */
+  readonly another: (variant: string | null) => Promise<Running>
+}
+
+/** How long a call may take, ms. */
+const PATIENCE = 15_000
+/** How long after the end of a call its request may still be on the way to the witness, ms. */
+const LATE = 1_000
+
+export class Session {
+  readonly target: Target
+  readonly witness: WitnessControl
+  /** The instance that requests go to. */
+  running: Running
+  readonly #options: SessionOptions
+  readonly #exchanges: Exchange[] = []
+  readonly #pending: Promise<Exchange>[] = []
+  readonly #marks: Record<string, number> = {}
+  readonly #facts: Record<string, unknown> = {}
+  readonly #secrets: Map<string, string>
+  readonly #started = clock()
+  #count = 0
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.target = options.target
+    this.witness = options.witness
+    this.running = options.running
+    this.#secrets = new Map(options.secrets)
+  }
+
+  /** Sends a request that is no call, and waits for its end. */
+  async ask(label: string, path: string, outgoing: Partial<Outgoing> & AskOptions = {}): Promise<Exchange> {
+    return this.open(label, path, outgoing).done
+  }
+
+  /** Sends a request that is no call, and goes on while it runs. */
+  open(
+    label: string,
+    path: string,
+    { key, timeout, ...outgoing }: Partial<Outgoing> & AskOptions = {},
+  ): OpenCall {
+    const whole = { method: 'GET', path, body: null, ...outgoing }
+    return this.#open(label, '', { ...whole, headers: this.#headers(outgoing.headers, key) }, timeout)
+  }
+
+  /** Makes a call and waits for its end. */
+  async chat(label: string, options: ChatOptions = {}): Promise<Exchange> {
+    return (await this.openChat(label, options)).done
+  }
+
+  /** Makes a call and goes on while it runs. */
+  async openChat(label: string, options: ChatOptions = {}): Promise<OpenCall> {
+    const {
+      model = this.model,
+      stream = false,
+      script,
+      body = {},
+      prompt = 'Where do you go?',
+      key,
+      timeout,
+    } = options
+    const nonce = this.nonce()
+    if (script) await this.witness.script(nonce, script)
+    const messages = [{ role: 'user', content: `${prompt} ${writeNonce(nonce)}` }]
+    const headers = this.#headers({ 'content-type': 'application/json', ...options.headers }, key)
+    const text = JSON.stringify({ model, messages, stream, ...body })
+    return this.#open(
+      label,
+      nonce,
+      { method: 'POST', path: '/v1/chat/completions', headers, body: text },
+      timeout,
+    )
+  }
+
+  /** A call that proves, seen at the witness, that the way there is open. Its entry, or null when none came. */
+  async plant(label: string): Promise<LedgerEntry | null> {
+    const { nonce } = await this.chat(label)
+    return this.witness.seen(nonce!, LATE)
+  }
+
+  /** The model that is called where it does not matter which. */
+  get model(): string {
+    const { logical, direct } = this.target.models
+    return logical[0]?.id ?? direct[0]?.id ?? ''
+  }
+
+  nonce(): string {
+    return randomBytes(8).toString('hex')
+  }
+
+  /** Names the present moment. */
+  mark(name: string): void {
+    this.#marks[name] = clock()
+  }
+
+  /** Writes down something for the judge. */
+  note(name: string, value: unknown): void {
+    this.#facts[name] = value
+  }
+
+  async wait(ms: number): Promise<void> {
+    await sleep(ms)
+  }
+
+  /** Waits until late requests of what has just been done must have reached the witness. */
+  async drain(): Promise<void> {
+    await sleep(Math.max(1_000, this.target.has.retry_delay_ms))
+  }
+
+  /** From now on this text is a secret: it is named, never written, in the evidence, and the witness looks for it. */
+  async plantSecret(name: string, secret: string): Promise<void> {
+    this.#secrets.set(name, secret)
+    await this.witness.plant(name, secret)
+  }
+
+  /**
+   * Reads the record of a call until it is final, for at most the declared lag. The last reading is in the evidence
+   * under `label`; null where the target gives no way to find it.
+   */
+  async record(label: string, { headers }: Exchange): Promise<Exchange | null> {
+    const { tells } = this.target
+    const id = tells.headers.request_id && headers[tells.headers.request_id.toLowerCase()]
+    if (!tells.log || !id) return null
+    const path = tells.log.one?.replace('{id}', encodeURIComponent(id)) ?? tells.log.path
+    const deadline = clock() + tells.log.lag_ms
+    for (;;) {
+      const reading = await this.#read(path)
+      const json = jsonOf(reading.body)
+      const state = tells.log.one ? String(at(json, tells.log.fields.state)) : ''
+      const final = [...tells.log.completed, ...tells.log.failed].includes(state)
+      if (final || clock() >= deadline)
+        return this.#keep(label, '', { method: 'GET', path, headers: {}, body: null }, reading)
+      await sleep(Math.min(50, Math.max(1, deadline - clock())))
+    }
+  }
+
+  /** Another instance of the target, from a configuration variant; requests go there until the check ends. */
+  async another(variant: string | null): Promise<Running> {
+    this.running = await this.#options.another(variant)
+    return this.running
+  }
+
+  /** Name and value of the keys that the gateway shows to its providers. */
+  providerKeys(): [name: string, key: string][] {
+    return Object.keys(this.target.providers).map((provider) => {
+      const name = `witness.${provider}.key`
+      return [name, this.#secrets.get(name) ?? '']
+    })
+  }
+
+  untestable(reason: string): never {
+    throw new Untestable(reason)
+  }
+
+  /** Closes the notebook. */
+  async evidence(failure: unknown): Promise<Evidence> {
+    await Promise.all(this.#pending)
+    const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
+    // A variant that the target file promises and that does not start is the target's failure, not the suite's.
+    const theirs = failure instanceof Untestable || failure instanceof StartError
+    const untestable = theirs ? failure.message : null
+    const evidence: Evidence = {
+      check: this.#options.check,
+      started_at: this.#started,
+      ended_at: clock(),
+      exchanges: this.#exchanges.sort((a, b) => a.n - b.n),
+      ledger: [...ledger],
+      marks: this.#marks,
+      facts: this.#facts,
+      untestable,
+      harness_error:
+        failure === null || untestable !== null ? null : String((failure as Error).stack ?? failure),
+    }
+    return JSON.parse(this.redact(JSON.stringify(evidence)))
+  }
+
+  #headers(
+    given: Readonly<Record<string, string>> = {},
+    key: string | null | undefined,
+  ): Record<string, string> {
+    const shown = key === undefined ? this.running.keys.client : key
+    return {
+      ...this.target.headers,
+      ...(shown !== null && { authorization: `Bearer ${shown}` }),
+      ...given,
+    }
+  }
+
+  #open(label: string, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
+    const open = send(this.running.baseUrl, outgoing, timeout)
+    const n = ++this.#count
+    const done = open.done.then((seen) => this.#keep(label, nonce, outgoing, seen, n))
+    this.#pending.push(done)
+    return Object.assign(Object.create(open), { nonce, done })
+  }
+
+  #read(path: string): Promise<Seen> {
+    const headers = this.#headers({}, this.running.keys.reader)
+    return send(this.running.baseUrl, { method: 'GET', path, headers, body: null }, PATIENCE).done
+  }
+
+  #keep(
+    label: string,
+    nonce: string,
+    { body, ...request }: Outgoing,
+    seen: Seen,
+    n = ++this.#count,
+  ): Exchange {
+    const text = body === null ? null : typeof body === 'string' ? body : body.toString('latin1')
+    const exchange = { n, label, nonce: nonce || null, request: { ...request, body: text }, ...seen }
+    this.#exchanges.push(exchange)
+    return exchange
+  }
+
+  /** Puts the names of secrets where the secrets stand. */
+  redact(text: string): string {
+    let redacted = text
+    for (const [name, secret] of this.#secrets)
+      for (const form of formsOf(secret)) redacted = redacted.replaceAll(form, markOf(name))
+    return redacted
+  }
+}
+
+export interface AskOptions {
+  readonly key?: string | null
+  readonly timeout?: number
+}
+
+/** A secret as it is, in a URL, and in base64. */
+const formsOf = (secret: string): string[] => [
+  ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')]),
+]

@@ -1,0 +1,202 @@
+// Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
+// ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/.
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { send } from './client.ts'
+import { runCommand } from './connectors/command.ts'
+import { runInProcess } from './connectors/inproc.ts'
+import { at, jsonOf } from './reading.ts'
+import { type Running, StartError } from './running.ts'
+import type { Target } from './target.ts'
+import { fill, type Values } from './template.ts'
+
+/** What the witness is known by: its addresses and keys, as template values. */
+export interface StartOptions {
+  /** `witness.openai.base_url` and so on. */
+  readonly values: Values
+  /** A configuration variant of the target file; null for the usual one. */
+  readonly variant: string | null
+}
+
+/** This program: what runs it, and where its package lies. */
+const HERE: Values = {
+  node: process.execPath,
+  project: fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''),
+}
+
+/** What a way of running must be able to do. */
+export interface Process {
+  alive(): boolean
+  output(): string
+  stop(how: 'politely' | 'killed'): Promise<void>
+}
+
+/** An instance, and the target file with its values filled in. */
+export interface Started {
+  readonly target: Target
+  readonly running: Running
+  /** Name -> value of everything in it that is secret. */
+  readonly secrets: ReadonlyMap<string, string>
+  /** Stops it and removes its directory. */
+  dispose(): Promise<void>
+}
+
+/** Starts an instance. Rejects with StartError: one sentence that says what happened and what to do. */
+export async function start(template: Target, { values, variant }: StartOptions): Promise<Started> {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  process.once('exit', remove)
+  const made = makeKeys()
+  const environment = Object.entries(process.env).map(([name, value]) => [`env.${name}`, value ?? ''])
+  const all: Values = {
+    ...Object.fromEntries(environment),
+    ...values,
+    ...made.values,
+    ...HERE,
+    port: String(await freePort()),
+    dir: directory,
+  }
+  // What the setup will bring stands for itself until then.
+  const later = template.setup.flatMap(({ keep }) => Object.keys(keep).map((name) => [name, `{{${name}}}`]))
+  let target: Target
+  try {
+    target = fill({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
+  } catch (cause) {
+    throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
+  }
+  const files = { ...target.files, ...(variant !== null && target.variants[variant]?.files) }
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true, mode: 0o700 })
+    writeFileSync(join(directory, name), text, { mode: 0o600 })
+  }
+
+  const given = target.key_env === undefined ? null : (process.env[target.key_env] ?? null)
+  if (target.key_env !== undefined && given === null)
+    throw new StartError(
+      `environment variable ${target.key_env} is not set; it holds the key of ${target.name}`,
+    )
+  const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)
+  const client = given ?? (uses('key.client') || uses('digest.client') ? made.values['key.client']! : null)
+  const other = uses('key.other') || uses('digest.other') ? made.values['key.other']! : null
+  const reader = uses('key.admin') || uses('digest.admin') ? made.values['key.admin']! : client
+  const secrets = new Map(Object.entries(made.values).filter(([name]) => name.startsWith('key.')))
+  if (given !== null) secrets.set('key.client', given)
+  const baseUrl = 'url' in target.start ? target.start.url : target.base_url
+
+  let running: Process | null = null
+  const begin = async () => {
+    running = await run(target, directory)
+    await ready(target, baseUrl, running, target.keys.client ?? client)
+  }
+  await begin()
+  if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+  await sleep(target.ready.settle_ms)
+  for (const [role, key] of Object.entries(target.keys)) if (key) secrets.set(`key.${role}`, key)
+
+  const instance: Running = {
+    baseUrl,
+    keys: {
+      client: target.keys.client ?? client,
+      other: target.keys.other ?? other,
+      reader: target.keys.reader ?? target.keys.client ?? reader,
+    },
+    directory: 'url' in target.start ? null : directory,
+    alive: () => running!.alive(),
+    output: () => running!.output(),
+    stop: (how = 'politely') => running!.stop(how),
+    start: begin,
+    async second(env) {
+      try {
+        const twin = await run({ ...target, env: { ...target.env, ...env } }, directory)
+        for (let waited = 0; twin.alive() && waited < 5_000; waited += 50) await sleep(50)
+        if (!twin.alive()) return twin.output()
+        await twin.stop('killed')
+        return null
+      } catch (refused) {
+        return (refused as Error).message
+      }
+    },
+  }
+  return {
+    target,
+    running: instance,
+    secrets,
+    async dispose() {
+      await running!.stop('politely')
+      remove()
+      process.off('exit', remove)
+    },
+  }
+}
+
+function run(target: Target, directory: string): Promise<Process> {
+  const { start: how } = target
+  if ('url' in how) return Promise.resolve({ alive: () => true, output: () => '', stop: async () => {} })
+  if ('image' in how) throw new StartError('targets that are images need the container connector')
+  if ('command' in how) return runCommand(how.command, { cwd: directory, env: target.env })
+  return runInProcess(how.inproc, directory, target.env)
+}
+
+/** Waits until the target answers its ready path. */
+async function ready(target: Target, baseUrl: string, running: Process, key: string | null): Promise<void> {
+  const { path, status, timeout_ms } = target.ready
+  const headers = { ...target.headers, ...(key !== null && { authorization: `Bearer ${key}` }) }
+  const deadline = Date.now() + timeout_ms
+  let last = 'it does not listen'
+  while (Date.now() < deadline) {
+    if (!running.alive())
+      throw new StartError(`${target.name} ended before it was ready.${tail(running.output())}`)
+    const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000).done
+    if (seen.status === status) return
+    last = seen.status === null ? (seen.error ?? 'no answer') : `it answers with status ${seen.status}`
+    await sleep(25)
+  }
+  await running.stop('killed')
+  throw new StartError(
+    `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
+  )
+}
+
+/** Sends the setup requests and fills what they gave into the rest of the target file. */
+async function setUp(template: Target, target: Target, values: Values, baseUrl: string): Promise<Target> {
+  let known = values
+  for (const step of template.setup) {
+    const { method, path, headers, body, keep } = fill(step, known)
+    const outgoing = { method, path, headers: { 'content-type': 'application/json', ...headers } }
+    const seen = await send(baseUrl, { ...outgoing, body: JSON.stringify(body) }, 15_000).done
+    if (seen.status === null || seen.status >= 300)
+      throw new StartError(
+        `setup of ${target.name}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`,
+      )
+    const kept = Object.entries(keep).map(([name, pointer]) => [name, String(at(jsonOf(seen.body), pointer))])
+    known = { ...known, ...Object.fromEntries(kept) }
+  }
+  return fill({ ...template, setup: [] }, known)
+}
+
+const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')
+
+/** Keys that exist for this run only, and their digests. Letters and digits: some gateways read more into a dash. */
+function makeKeys(): { values: Record<string, string> } {
+  const values: Record<string, string> = {}
+  for (const name of ['client', 'other', 'admin']) {
+    const key = `wbconform${name}${randomBytes(12).toString('hex')}`
+    values[`key.${name}`] = key
+    values[`digest.${name}`] = `sha256:${createHash('sha256').update(key).digest('hex')}`
+  }
+  return { values }
+}
+
+/** A port of this machine that nobody listens on at the moment. */
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  const { port } = server.address() as { port: number }
+  await new Promise((done) => server.close(done))
+  return port
+}

@@ -1,0 +1,23 @@
+// The witness as the suite sees it: the object of this process behind the words that a control port has too.
+import type { Witness } from '../mocks/witness.ts'
+import type { WitnessControl } from './session.ts'
+import type { Values } from './template.ts'
+
+export const controlOf = (witness: Witness): WitnessControl => ({
+  entries: async (since) => witness.entries(since),
+  seen: (nonce, ms) => witness.seen(nonce, ms).catch(() => null),
+  script: async (nonce, answers) => witness.script(nonce, answers),
+  release: async (gate) => witness.release(gate),
+  plant: async (name, secret) => witness.plant(name, secret),
+})
+
+/** `witness.openai.base_url`, `.root` (the same without /v1) and `.key`, for every provider, and `witness.url`. */
+export function valuesOf(witness: Witness): Values {
+  const values: Record<string, string> = { 'witness.url': witness.url }
+  for (const provider of witness.providers) {
+    values[`witness.${provider}.base_url`] = witness.baseUrl(provider)
+    values[`witness.${provider}.root`] = witness.baseUrl(provider).replace(/\/v1$/, '')
+    values[`witness.${provider}.key`] = witness.key(provider)
+  }
+  return values
+}

@@ -1,0 +1,71 @@
+// `npm run conform:self`: the reference gateway against the whole contract, in process, as a command, by its address,
+// and as mutants are made but with nothing wrong. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
+//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [inproc|source|command|url|unbent …]
+// `command` needs a build, `source` does not. Exit 1 when any run was not conformant.
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Worker } from 'node:worker_threads'
+import { conformByUrl } from '../conformance/by-url.ts'
+import { PROFILES } from '../conformance/requirements.ts'
+import { type Conformed, type ConformOptions, conform } from '../conformance/run.ts'
+import { ownTargets, readTarget } from '../conformance/target.ts'
+
+const target = (name: string) => readTarget(join(ownTargets, `${name}.yaml`))
+type Way = (options: Omit<ConformOptions, 'target'>) => Promise<Conformed>
+const WAYS: Readonly<Record<string, Way>> = {
+  inproc: (options) => conform({ ...options, target: target('waybill.inproc') }),
+  source: (options) => conform({ ...options, target: target('waybill.source') }),
+  command: (options) => conform({ ...options, target: target('waybill') }),
+  unbent: (options) =>
+    conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'targets/unbent' } } }),
+  url: (options) => conformByUrl({ ...options, target: target('waybill.inproc') }),
+}
+
+const { values, positionals } = parseArgs({
+  options: {
+    times: { type: 'string', default: '1' },
+    busy: { type: 'boolean', default: false },
+    profile: { type: 'string', default: 'waybill' },
+    only: { type: 'string', multiple: true },
+  },
+  allowPositionals: true,
+})
+const profile = PROFILES.find((each) => each === values.profile)
+const ways = positionals.length > 0 ? positionals : ['inproc', 'command', 'url', 'unbent']
+const times = Number(values.times)
+if (!profile || !(times > 0) || !ways.every((way) => Object.hasOwn(WAYS, way))) {
+  process.stderr.write(
+    `usage: [--times N] [--busy] [--profile ${PROFILES.join('|')}] [${Object.keys(WAYS).join('|')} …]\n`,
+  )
+  process.exit(2)
+}
+
+// Turns without end, one for each processor: what a machine looks like that has something else to do.
+const turns = Array.from({ length: values.busy ? availableParallelism() : 0 }, () => {
+  const worker = new Worker('for (;;) Math.random()', { eval: true })
+  worker.unref()
+  return worker
+})
+const failures = new Map<string, string[]>()
+for (let n = 1; n <= times; n++)
+  for (const way of ways) {
+    const { results } = await WAYS[way]!({ profile, ...(values.only && { only: values.only }) })
+    const { conclusion, reason, counts, duration, inferences, verdicts } = results
+    process.stdout.write(
+      `${n}/${times} ${way}: ${conclusion}: ${reason}; ${counts.pass} pass, ${counts['not-applicable']} not applicable; ${inferences.total} inferences; ${(duration / 1000).toFixed(1)} s\n`,
+    )
+    for (const { id, outcome, reason } of verdicts)
+      if (!['pass', 'not-applicable', 'disabled'].includes(outcome))
+        failures.set(id, [...(failures.get(id) ?? []), `${outcome}, ${way}, run ${n}: ${reason}`])
+  }
+await Promise.all(turns.map((worker) => worker.terminate()))
+
+for (const [id, all] of failures) {
+  process.stdout.write(`${id} failed ${all.length} of ${times * ways.length} times\n`)
+  for (const each of all) process.stdout.write(`    ${each}\n`)
+}
+process.stdout.write(
+  failures.size === 0 ? `no failure in ${times * ways.length} runs\n` : `${failures.size} checks failed\n`,
+)
+process.exit(failures.size > 0 ? 1 : 0)

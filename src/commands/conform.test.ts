@@ -1,0 +1,223 @@
+// `waybill conform` and `waybill judge` as somebody meets them: a process, two streams and an exit code. Whatever a
+// target does, the end is a sentence: never a stack trace, never a pass.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+
+const path = (from: string): string => fileURLToPath(new URL(from, import.meta.url))
+const CLI = path('../cli.ts')
+const TARGETS = path('../../conformance/targets')
+const root = mkdtempSync(join(tmpdir(), 'waybill-conform-test-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+
+function start(args: readonly string[]) {
+  const env = { PATH: process.env.PATH, NO_COLOR: '1' }
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], { env })
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (piece) => (said.out += piece))
+  child.stderr.on('data', (piece) => (said.err += piece))
+  return { child, said, ended: once(child, 'close').then(([code]) => ({ code: code as number, ...said })) }
+}
+const waybill = (...args: string[]) => start(args).ended
+
+let files = 0
+function write(text: string): string {
+  const file = join(root, `${++files}.yaml`)
+  writeFileSync(file, text)
+  return file
+}
+
+/** A target file around a way to start, written to disk; JSON is YAML. */
+const targetFile = (start: object, more: object = {}): string =>
+  write(
+    JSON.stringify({
+      name: 'a-gateway',
+      start,
+      ready: { path: '/v1/models', timeout_ms: 1_500 },
+      providers: { openai: {} },
+      models: { direct: [{ id: 'gpt-5-mini', provider: 'openai', model: 'gpt-5-mini' }] },
+      ...more,
+    }),
+  )
+
+/** A program that answers what it is asked to read; `onCall` is its code for a POST. */
+const program = (onCall: string) => ({
+  command: [
+    '{{node}}',
+    '-e',
+    `require('http').createServer((q, r) => { if (q.method === 'POST') { ${onCall} } else r.end('{}') }).listen({{port}}, '127.0.0.1')`,
+  ],
+})
+
+/** A server of this process; its address. */
+async function serve(t: TestContext, onConnection: (socket: Socket) => void): Promise<{ url: string }> {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket.on('error', () => {}))
+    onConnection(socket)
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+function assertSentence(err: string): void {
+  assert.match(err, /^waybill: .+\n$/s)
+  assert.doesNotMatch(err, /\n\s+at /)
+}
+
+describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }, () => {
+  const CASES: readonly [what: string, (t: TestContext) => Promise<object> | object, says: RegExp][] = [
+    ['nothing listens', () => ({ url: 'http://127.0.0.1:1' }), /a-gateway is not ready .+ECONNREFUSED/s],
+    ['it accepts and says nothing', (t) => serve(t, () => {}), /a-gateway is not ready/],
+    ['it speaks no HTTP', (t) => serve(t, (socket) => socket.end('what?\r\n')), /a-gateway is not ready/],
+    [
+      'there is no such program',
+      () => ({ command: ['no-such-program-here'] }),
+      /cannot run no-such-program-here/,
+    ],
+    [
+      'it ends at once',
+      () => ({ command: ['{{node}}', '-e', 'console.error("no licence"); process.exit(1)'] }),
+      /ended before it was ready\. It said: no licence/,
+    ],
+    [
+      'it dies of the first call',
+      () => program('process.exit(1)'),
+      /the witness saw nothing of it, so no second/,
+    ],
+    [
+      'it answers the first call with garbage',
+      () => program('q.socket.end("!!")'),
+      /the witness saw nothing/,
+    ],
+    ['it never answers the first call', () => program(''), /the witness saw nothing.+no end within/s],
+  ]
+  for (const [what, begin, says] of CASES)
+    test(what, async (t) => {
+      const { code, out, err } = await waybill('conform', targetFile(await begin(t)))
+      assert.match(err, says)
+      assertSentence(err)
+      assert.equal(code, 3)
+      assert.doesNotMatch(out, /conformant/)
+    })
+
+  test('it dies in the middle: the run says since when, and leaves a report', async () => {
+    const report = join(root, 'died')
+    const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
+      .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
+      .replace('src/cli.ts', 'conformance/mutant-command.ts')
+      .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
+    const args = ['--only', 'ROUTE-01', 'CAT-01', 'FAIL-06', 'CAT-03', '--report', report]
+    const { code, out, err } = await waybill('conform', write(text), ...args)
+    assert.equal(err, '')
+    assert.match(out, /error: waybill is gone since FAIL-06/)
+    assert.match(out, /✓ ROUTE-01/)
+    assert.equal(code, 3)
+    assert.ok(existsSync(join(report, 'index.html')))
+    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="waybill is gone/)
+  })
+
+  test('when the run is broken off, the target ends too', async () => {
+    const pidFile = join(root, 'pid')
+    const call = `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
+    const { child, ended } = start(['conform', targetFile(program(call))])
+    while (!existsSync(pidFile) || readFileSync(pidFile, 'utf8') === '') await sleep(20)
+    const pid = Number(readFileSync(pidFile, 'utf8'))
+    child.kill('SIGINT')
+    const { code, err } = await ended
+    assertSentence(err)
+    assert.equal(code, 3)
+    for (let tries = 0; tries < 100 && isAlive(pid); tries++) await sleep(20)
+    assert.ok(!isAlive(pid))
+  })
+})
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () => {
+  const url = { url: 'http://127.0.0.1:1' }
+  const CASES: readonly [what: string, args: () => string[], says: RegExp][] = [
+    ['a file that is not there', () => ['no-such-target.yaml'], /no-such-target\.yaml: ENOENT/],
+    ['a file that is no YAML', () => [write('name: [')], /\.yaml: /],
+    ['a file that says nothing', () => [write('')], /file: /],
+    ['a setting that does not exist', () => [targetFile(url, { colour: 'red' })], /"colour"/],
+    ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: ENOENT/],
+    ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
+    [
+      'a profile that does not exist',
+      () => [targetFile(url), '--profile', 'gold'],
+      /core, observable, waybill/,
+    ],
+    ['a requirement that does not exist', () => [targetFile(url), '--only', 'PURE-99'], /PURE-99/],
+    ['a report that cannot be written', () => [targetFile(url), '--report', write('')], /--report/],
+    ['a baseline that is not there', () => [targetFile(url), '--baseline', 'nowhere'], /nowhere/],
+  ]
+  for (const [what, args, says] of CASES)
+    test(what, async () => {
+      const { code, out, err } = await waybill('conform', ...args())
+      assert.match(err, says)
+      assertSentence(err)
+      assert.equal(code, 2)
+      assert.equal(out, '')
+    })
+})
+
+describe('a baseline', () => {
+  const report = join(root, 'failed')
+  const judge = (baseline: string) => waybill('judge', report, '--baseline', write(baseline))
+
+  before(async () => {
+    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: mutants/advertises }\n`)
+    const { code, out } = await waybill('conform', file, '--only', 'TELL-05', 'CAT-01', '--report', report)
+    assert.match(out, /not conformant: 1 failed: TELL-05/)
+    assert.equal(code, 1)
+  })
+
+  test('excuses a failure that is known', async () => {
+    const { code, out } = await judge('[{ id: TELL-05, reason: being worked on }]')
+    assert.match(out, /excused by the baseline: TELL-05/)
+    assert.equal(code, 0)
+  })
+  test('is stale when what it excuses holds', async () => {
+    const { code, err } = await judge('[{ id: TELL-05, reason: known }, { id: CAT-01, reason: known }]')
+    assert.match(err, /stale: CAT-01/)
+    assert.equal(code, 4)
+  })
+  test('excuses nothing after its last day', async () => {
+    const { code } = await judge('[{ id: TELL-05, reason: known, expires: 2020-01-01 }]')
+    assert.equal(code, 1)
+  })
+  test('is a wrong call when it names what does not exist, or gives no reason', async () => {
+    for (const [baseline, says] of [
+      ['[{ id: PURE-99, reason: known }]', /no such requirement: PURE-99/],
+      ['[{ id: TELL-05 }]', /reason/],
+    ] as const) {
+      const { code, err } = await judge(baseline)
+      assert.match(err, says)
+      assertSentence(err)
+      assert.equal(code, 2)
+    }
+  })
+  test('is compared with what judge finds, and a directory without a run is a wrong call', async () => {
+    const { code, err } = await waybill('judge', join(root, 'nowhere'))
+    assertSentence(err)
+    assert.equal(code, 2)
+  })
+})

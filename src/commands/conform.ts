@@ -1,0 +1,193 @@
+// `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal.
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import {
+  type Baseline,
+  BaselineError,
+  compareWithBaseline,
+  readBaseline,
+} from '../../conformance/baseline.ts'
+import type { Results } from '../../conformance/judge.ts'
+import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
+import { table } from '../../conformance/report/terminal.ts'
+import { writeReports } from '../../conformance/report/write.ts'
+import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements.ts'
+import { conform as run } from '../../conformance/run.ts'
+import { StartError } from '../../conformance/running.ts'
+import { bareTarget, ownTargets, readTarget, type Target, TargetError } from '../../conformance/target.ts'
+import type { Witness } from '../../mocks/witness.ts'
+
+/** Exit codes, contract "Exit codes of conform". */
+const CONFORMANT = 0
+const NOT_CONFORMANT = 1
+const USAGE = 2
+const TROUBLE = 3
+const STALE = 4
+
+export interface ConformCommand {
+  readonly target: string
+  readonly profile: string
+  readonly only?: readonly string[]
+  readonly report?: string
+  readonly baseline?: string
+  readonly model?: string
+  readonly keyEnv?: string
+  readonly witnessPort?: string
+}
+
+/** Returns the exit code. */
+export async function conform(options: ConformCommand): Promise<number> {
+  try {
+    const profile = profileOf(options.profile)
+    const target = targetOf(options)
+    const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
+    checkIds(options.only ?? [])
+    if (options.report !== undefined) makeDirectory(options.report)
+    endOnSignal()
+    const {
+      results,
+      run: file,
+      evidence,
+    } = await run({
+      target,
+      profile,
+      ...(options.only && { only: options.only }),
+      reproduce: reproduce(options),
+      ...(options.report !== undefined && { directory: options.report }),
+      onWitness: isUrl(options.target) ? (witness) => explain(witness, options.target) : () => {},
+      onCheck: progress(),
+    })
+    if (options.report !== undefined) writeReports(options.report, { results, run: file, evidence })
+    return conclude(results, baseline, options.report)
+  } catch (thrown) {
+    return complain(thrown)
+  }
+}
+
+/** Judges what an earlier run left behind; returns the exit code. */
+export function judge(directory: string, options: { report?: string; baseline?: string }): number {
+  try {
+    const kept = rejudge(directory)
+    if (options.report !== undefined) writeReports(options.report, kept)
+    const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
+    return conclude(kept.results, baseline, options.report)
+  } catch (thrown) {
+    return complain(thrown)
+  }
+}
+
+function conclude(results: Results, baseline: Baseline, report: string | undefined): number {
+  const { failed, known, stale } = compareWithBaseline(
+    results,
+    baseline,
+    new Date().toISOString().slice(0, 10),
+  )
+  process.stdout.write(
+    table(results, {
+      color: process.stdout.isTTY === true && !process.env.NO_COLOR,
+      columns: process.stdout.columns ?? 100,
+    }),
+  )
+  if (known.length > 0) process.stdout.write(`Known and excused by the baseline: ${known.join(', ')}\n`)
+  if (report !== undefined) process.stdout.write(`Report: ${join(report, 'index.html')}\n`)
+  if (results.conclusion === 'error') return TROUBLE
+  if (failed.length > 0) return NOT_CONFORMANT
+  if (stale.length === 0) return CONFORMANT
+  process.stderr.write(
+    `waybill: the baseline is stale: ${stale.join(', ')} hold now or are over their date; take them out\n`,
+  )
+  return STALE
+}
+
+function complain(thrown: unknown): number {
+  const { message, stack } = thrown as Error
+  const usage =
+    thrown instanceof TargetError ||
+    thrown instanceof BaselineError ||
+    thrown instanceof EvidenceError ||
+    thrown instanceof UsageError
+  const known = usage || thrown instanceof StartError
+  for (const line of (known ? message : `the suite failed: ${stack}`).split('\n'))
+    process.stderr.write(`waybill: ${line}\n`)
+  return usage ? USAGE : TROUBLE
+}
+
+/** An orderly end, so that the target ends too. */
+function endOnSignal(): void {
+  for (const signal of ['SIGINT', 'SIGTERM'])
+    process.once(signal, () => {
+      process.stderr.write(`waybill: ${signal}: the run was broken off, and what it had started was ended\n`)
+      process.exit(TROUBLE)
+    })
+}
+
+class UsageError extends Error {}
+
+const isUrl = (text: string): boolean => /^https?:\/\//.test(text)
+
+function profileOf(name: string): Profile {
+  const profile = PROFILES.find((each) => each === name)
+  if (!profile) throw new UsageError(`--profile is one of ${PROFILES.join(', ')}`)
+  return profile
+}
+
+function checkIds(ids: readonly string[]): void {
+  const known = new Set(readRequirements().requirements.map(({ id }) => id))
+  const unknown = ids.filter((id) => !known.has(id))
+  if (unknown.length > 0) throw new UsageError(`--only: no such requirement: ${unknown.join(', ')}`)
+}
+
+function makeDirectory(directory: string): void {
+  try {
+    mkdirSync(directory, { recursive: true })
+  } catch (cause) {
+    throw new UsageError(`--report: ${(cause as Error).message}`)
+  }
+}
+
+/** A file, the name of one that comes with the package, or an address. */
+function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Target {
+  if (isUrl(target)) {
+    if (model === undefined)
+      throw new UsageError('an address needs --model ID: a model that the gateway sends to the witness')
+    const port = witnessPort === undefined ? undefined : Number(witnessPort)
+    return bareTarget(target, model, {
+      ...(keyEnv && { keyEnv }),
+      ...(port !== undefined && { witnessPort: port }),
+    })
+  }
+  const own = join(ownTargets, `${target}.yaml`)
+  return readTarget(existsSync(target) || !existsSync(own) ? target : own)
+}
+
+/** For a gateway that runs already: what it must be told, and time to do it. */
+async function explain(witness: Witness, url: string): Promise<void> {
+  process.stdout.write(
+    `The witness listens. Give ${url} an OpenAI-compatible provider with\n  base URL  ${witness.baseUrl('openai')}\n  API key   ${witness.key('openai')}\n`,
+  )
+  if (!process.stdin.isTTY) return
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  await terminal.question('and press Enter. ')
+  terminal.close()
+}
+
+/** A line that says which check runs, where there is a terminal. */
+function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
+  if (!process.stderr.isTTY) return () => {}
+  return ({ id, slug }, evidence) => {
+    process.stderr.write(evidence === null ? `\r\u001b[K${id} ${slug} …` : '\r\u001b[K')
+  }
+}
+
+const reproduce = ({ target, profile, only, model, keyEnv }: ConformCommand): string =>
+  [
+    'waybill conform',
+    target,
+    `--profile ${profile}`,
+    only && `--only ${only.join(' ')}`,
+    model && `--model ${model}`,
+    keyEnv && `--key-env ${keyEnv}`,
+  ]
+    .filter(Boolean)
+    .join(' ')

@@ -1,0 +1,177 @@
+// `waybill doctor` over real directories, with and without a gateway: what it finds, and that it leaves everything as
+// it was.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import { startStandIn } from '../../mocks/stand-in.ts'
+import { parseConfig } from '../config.ts'
+import { createGateway } from '../gateway.ts'
+import { ask, temporaryDirectory } from '../under-test.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+async function doctor(config: string, env = {}) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'doctor', '-c', config], {
+    env: { PATH: process.env.PATH, KEY: 'sk-of-the-operator', ...env },
+  })
+  let said = ''
+  child.stdout.on('data', (part) => {
+    said += part
+  })
+  child.stderr.on('data', (part) => {
+    said += part
+  })
+  const [code] = await once(child, 'close')
+  return { code, said }
+}
+
+/**
+ * Every file with its mode, size and time. Not its bytes: a process that opens and closes the lock file loses the lock
+ * that its own gateway holds. And not the shared memory, in which every reader of a running database leaves its mark.
+ */
+const snapshot = (directory: string) =>
+  readdirSync(directory)
+    .filter((name) => !name.endsWith('-shm'))
+    .map((name) => {
+      const { mode, mtimeMs, size } = statSync(join(directory, name))
+      return { name, mode, mtimeMs, size }
+    })
+
+/** A configuration and the data directory of a gateway that ran on it and was stopped; `port` is where it listened. */
+async function house(t: TestContext) {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const directory = temporaryDirectory(t)
+  const data = join(directory, 'data')
+  const file = join(directory, 'waybill.yaml')
+  const text = (port: number) =>
+    `server: { port: ${port} }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
+  const start = async (port: number) => {
+    const env = { KEY: 'sk-of-the-operator', WAYBILL_DATA: data }
+    const gateway = await createGateway(parseConfig(text(port), file, { env }))
+    t.after(() => gateway.close(100))
+    const bound = Number(new URL(gateway.url).port)
+    writeFileSync(file, text(bound))
+    await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(ask('auto')),
+    })
+    await sleep(200) // the closing write
+    return gateway
+  }
+  return { directory, data, file, start, provider }
+}
+
+test('all is well before the first start, beside a running gateway and after its end, and nothing is changed', async (t) => {
+  const { data, file, start, provider } = await house(t)
+  writeFileSync(file, 'server: { port: 9 }\nproviders: {}\n')
+  const before = await doctor(file)
+  assert.equal(before.code, 0, before.said)
+  assert.match(before.said, /^note data directory .+ does not exist yet/m)
+
+  const gateway = await start(0)
+  const running = snapshot(data)
+  const beside = await doctor(file)
+  assert.equal(beside.code, 0, beside.said)
+  assert.match(beside.said, /^ok {3}.+waybill\.yaml is valid/m)
+  assert.match(beside.said, /^note no price is known for alpha\/own/m)
+  assert.match(beside.said, /^ok {3}a running gateway holds /m)
+  assert.match(
+    beside.said,
+    /^ok {3}the gateway at http:\/\/127\.0\.0\.1:\d+ is ready and is Waybill \d+\.\d+/m,
+  )
+  assert.deepEqual(snapshot(data), running)
+  assert.equal(provider.ledger.length, 1, 'no inference')
+
+  await gateway.close(100)
+  const stopped = snapshot(data)
+  const after = await doctor(file)
+  assert.equal(after.code, 0, after.said)
+  assert.match(after.said, /^ok {3}no gateway runs on /m)
+  assert.match(after.said, /^ok {3}.+waybill\.db is whole: schema \d+, /m)
+  assert.match(after.said, /^ok {3}nobody answers at /m)
+  assert.deepEqual(snapshot(data), stopped)
+  assert.doesNotMatch(before.said + beside.said + after.said, /sk-of-the-operator/)
+})
+
+test('what is not well is BAD with what to do, and exit code 1', async (t) => {
+  const { data, file, start } = await house(t)
+  await (await start(0)).close(100)
+  const text = readFileSync(file, 'utf8')
+  const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => other.close())
+  const db = join(data, 'waybill.db')
+  const rows: [string, () => object | undefined, RegExp][] = [
+    [
+      'a key that is not set',
+      () => ({ KEY: '' }),
+      /waybill\.yaml:3:\d+ providers\.alpha\.key: environment variable KEY is not set/,
+    ],
+    [
+      'an invalid file',
+      () => void writeFileSync(file, `${text}nonsense: 1\n`),
+      /waybill\.yaml:5:\d+ nonsense: no such setting/,
+    ],
+    [
+      'a public address without keys',
+      () => ({ WAYBILL_HOST: '0.0.0.0' }),
+      /0\.0\.0\.0:\d+ would be open to everybody/,
+    ],
+    [
+      'another program at the port',
+      () => ({ WAYBILL_PORT: String((other.address() as AddressInfo).port) }),
+      /something else answers/,
+    ],
+    ['a directory that is open to others', () => void chmodSync(data, 0o755), /run chmod 700 /],
+    [
+      'a database that is open to others',
+      () => void chmodSync(db, 0o644),
+      /open to others: .+waybill\.db; run chmod 600/,
+    ],
+    [
+      'a newer schema',
+      () => void pragma(db, 'user_version = 999'),
+      /written by a newer Waybill \(schema 999/,
+    ],
+    [
+      'a damaged database',
+      () => void writeFileSync(db, damaged(readFileSync(db))),
+      /waybill\.db (is damaged|cannot be read) \(/,
+    ],
+    ['a file in the place of the directory', () => ({ WAYBILL_DATA: file }), /is no directory/],
+  ]
+  const whole = readFileSync(db)
+  for (const [name, harm, expected] of rows) {
+    const env = harm() ?? {}
+    const { code, said } = await doctor(file, env)
+    assert.equal(code, 1, `${name}: ${said}`)
+    assert.match(said, new RegExp(`^BAD  .*${expected.source}`, 'm'), name)
+    assert.match(said, /waybill: not all is well; see BAD above\n$/)
+    assert.doesNotMatch(said, /\n {4}at /)
+    writeFileSync(file, text)
+    writeFileSync(db, whole)
+    chmodSync(data, 0o700)
+    chmodSync(db, 0o600)
+  }
+  mkdirSync(join(data, 'artifacts'), { mode: 0o700 })
+  assert.equal((await doctor(file)).code, 0, 'and well again')
+})
+
+function pragma(file: string, what: string): void {
+  const db = new Database(file)
+  db.pragma(what)
+  db.close()
+}
+
+/** The pages after the first are noise. */
+const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, at) => (at < 4096 ? byte : 0xa5)))

@@ -1,0 +1,129 @@
+// `waybill doctor`: is everything well with this configuration, its data directory and the gateway that may be running?
+// Looks and tells; changes nothing and causes no inference.
+import { z } from 'zod'
+import { type Config, ConfigError, loadConfig, pricingOf } from '../config.ts'
+import { isLoopback } from '../gateway.ts'
+import { createPricer } from '../pricing.ts'
+import { findKey } from '../statusline/key.ts'
+import { examineData, type Finding } from '../store/examine.ts'
+
+export interface DoctorOptions {
+  readonly config: string
+  readonly keyFile?: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** How long the gateway may take to answer, ms. */
+const ANSWER_MS = 2_000
+
+/** Throws when something is not well, after it has said what. */
+export async function doctor(options: DoctorOptions): Promise<void> {
+  const findings: Finding[] = []
+  const tell = (more: readonly Finding[]) => {
+    findings.push(...more)
+    for (const { verdict, text } of more) process.stdout.write(`${verdict.padEnd(4)} ${text}\n`)
+  }
+  tell([{ verdict: 'ok', text: `Node ${process.versions.node}` }])
+  const { config, findings: about } = configFindings(options)
+  tell(about)
+  if (config) {
+    const data = examineData(config.data)
+    tell(data.findings)
+    tell([await gatewayFinding(config, data.running, options)])
+  }
+  if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('not all is well; see BAD above')
+}
+
+function configFindings({ config: file, env }: DoctorOptions): {
+  config: Config | null
+  findings: Finding[]
+} {
+  const findings: Finding[] = []
+  let config: Config | null = null
+  try {
+    config = loadConfig(file, { env }).config
+    findings.push({ verdict: 'ok', text: `${file} is valid, and every key that it names is set` })
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    findings.push(...error.problems.map((text) => ({ verdict: 'BAD' as const, text })))
+    try {
+      config = loadConfig(file, { env, replay: true }).config // without the keys, what else it says can be looked at
+    } catch {
+      return { config: null, findings }
+    }
+  }
+  const { server, keys } = config
+  const where = `${server.host}:${server.port}`
+  if (isLoopback(server.host)) findings.push({ verdict: 'ok', text: `${where} is for this machine only` })
+  else if (keys.length > 0)
+    findings.push({ verdict: 'ok', text: `${where} is for others too, with ${keys.length} keys` })
+  else
+    findings.push({
+      verdict: 'BAD',
+      text: `${where} would be open to everybody and \`serve\` refuses it; add keys, or listen on 127.0.0.1`,
+    })
+  return { config, findings: [...findings, ...priceFindings(config)] }
+}
+
+/** Targets whose cost will be null. */
+function priceFindings(config: Config): Finding[] {
+  const price = createPricer(pricingOf(config))
+  const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
+  const targets = new Set(
+    Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model)),
+  )
+  return [...targets]
+    .filter((id) => {
+      const slash = id.indexOf('/')
+      return price({ provider: id.slice(0, slash), model: id.slice(slash + 1) }, one, Date.now()).usd === null
+    })
+    .map((id) => ({
+      verdict: 'note',
+      text: `no price is known for ${id}, so its cost is recorded as null; set models.${id}.price to change that`,
+    }))
+}
+
+async function gatewayFinding(
+  { server }: Config,
+  running: boolean,
+  { keyFile, env }: DoctorOptions,
+): Promise<Finding> {
+  const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host
+  const base = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
+  const get = (path: string, headers = {}) =>
+    fetch(base + path, { headers, signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null)
+  const alive = await get('/readyz')
+  if (!alive)
+    return running
+      ? {
+          verdict: 'BAD',
+          text: `a gateway runs on the data directory, but none answers at ${base}; does it use this configuration?`,
+        }
+      : { verdict: 'ok', text: `nobody answers at ${base}, so the port is free` }
+  const ready = z.looseObject({
+    status: z.literal('ready'),
+    configuration: z.looseObject({ state: z.string() }),
+  })
+  const answer: unknown = await alive.json().catch(() => null)
+  const told = ready.safeParse(answer)
+  if (!told.success)
+    return z.looseObject({ request_id: z.string() }).safeParse(answer).success
+      ? {
+          verdict: 'BAD',
+          text: `the gateway at ${base} is not ready (status ${alive.status}); its log says why`,
+        }
+      : { verdict: 'BAD', text: `something else answers at ${base}; stop it, or set another port` }
+  if (told.data.configuration.state !== 'current')
+    return {
+      verdict: 'BAD',
+      text: `the gateway at ${base} runs on an earlier configuration, because it rejected this file; its log says why`,
+    }
+  const { key } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
+  const document = await get('/openapi.json', key === null ? {} : { authorization: `Bearer ${key}` })
+  const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
+  const { data } = described.safeParse(await document?.json().catch(() => null))
+  const version = data
+    ? `is Waybill ${data.info.version}`
+    : 'tells its version only to a key; set WAYBILL_KEY or --key-file'
+  return { verdict: 'ok', text: `the gateway at ${base} is ready and ${version}` }
+}

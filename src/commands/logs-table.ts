@@ -1,0 +1,140 @@
+// A call as one line of a table, as wide as the terminal. Pure: width and colours come in. What strangers named is made
+// fit for a terminal first (TELL-06).
+import type { styleText } from 'node:util'
+import { z } from 'zod'
+import { cells, cut, plain } from '../statusline/label.ts'
+import { count, dollars, duration } from '../statusline/segments.ts'
+
+/** What the table needs of a record. */
+export const shownCall = z.looseObject({
+  id: z.string(),
+  created_at: z.string(),
+  completed_at: z.string().nullable(),
+  state: z.string(),
+  requested_model: z.string(),
+  resolved_provider: z.string(),
+  resolved_model: z.string(),
+  strategy: z.string().nullable(),
+  session_id: z.string().nullable(),
+  status: z.number().nullable(),
+  fallbacks: z.number(),
+  latency_ms: z.number().nullable(),
+  tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
+  cost_usd: z.number().nullable(),
+})
+export type ShownCall = z.output<typeof shownCall>
+
+type Format = Parameters<typeof styleText>[0]
+/** Colours a text, or leaves it as it is. */
+export type Paint = (format: Format, text: string) => string
+
+interface Column {
+  readonly title: string
+  /** Terminal cells; 0 takes what the others leave. */
+  readonly width: number
+  readonly right?: boolean
+  text(call: ShownCall, width: number): string
+  colour?(call: ShownCall): Format | null
+}
+
+const COLOURS: Record<string, Format> = {
+  completed: 'green',
+  failed: 'red',
+  interrupted: 'red',
+  aborted: 'yellow',
+  streaming: 'cyan',
+  routed: 'cyan',
+}
+
+const COLUMNS = {
+  time: {
+    title: 'time',
+    width: 8,
+    text: ({ created_at }) => clock(new Date(created_at)),
+    colour: () => 'dim',
+  },
+  state: {
+    title: 'state',
+    width: 11,
+    text: ({ state, status }) => (state === 'failed' && status ? `failed ${status}` : state),
+    colour: ({ state }) => COLOURS[state] ?? null,
+  },
+  call: { title: 'asked → went', width: 0, text: route },
+  strategy: { title: 'strategy', width: 11, text: ({ strategy }) => strategy ?? '-', colour: () => 'dim' },
+  latency: {
+    title: 'latency',
+    width: 7,
+    right: true,
+    text: ({ latency_ms }) => (latency_ms === null ? '-' : duration(latency_ms)),
+  },
+  tokens: {
+    title: 'tokens',
+    width: 11,
+    right: true,
+    text: ({ tokens: { input, output } }) => `${known(input, count)}→${known(output, count)}`,
+  },
+  cost: { title: 'cost', width: 8, right: true, text: ({ cost_usd }) => known(cost_usd, dollars) },
+  session: { title: 'session', width: 8, text: ({ session_id }) => session_id ?? '-', colour: () => 'dim' },
+} satisfies Record<string, Column>
+type Name = keyof typeof COLUMNS
+
+/** Where the terminal is too narrow, these go first. */
+const DROPPED_FIRST: readonly Name[] = ['session', 'strategy', 'tokens', 'cost', 'latency', 'time', 'state']
+/** The narrowest in which a route can still be read. */
+const LEAST = 30
+/** No wider than this: what is left then is the session's. */
+const MOST = 64
+/** Where nobody says how wide: room for most names, and nothing is cut. */
+const ROOMY = 44
+const GAP = '  '
+
+export interface Table {
+  header(): string
+  row(call: ShownCall): string
+}
+
+/** `columns` is the width of the terminal in cells; null when there is none. */
+export function createTable(columns: number | null, paint: Paint): Table {
+  const shown = new Map<Name, Column>(Object.entries(COLUMNS) as [Name, Column][])
+  const left = () =>
+    [...shown.values()].reduce((rest, { width }) => rest - width, columns ?? 0) -
+    GAP.length * (shown.size - 1)
+  for (const name of DROPPED_FIRST) if (columns !== null && left() < LEAST) shown.delete(name)
+  const room = columns === null ? ROOMY : Math.min(MOST, Math.max(1, left()))
+  const wide = Math.max(0, left() - MOST)
+
+  const line = (cell: (column: Column, width: number) => [string, Format | null]) =>
+    [...shown.values()]
+      .map((column) => {
+        const width = column === COLUMNS.session ? column.width + wide : column.width || room
+        const [said, colour] = cell(column, width)
+        const text = columns === null ? plain(said) : cut(plain(said), width)
+        const space = ' '.repeat(Math.max(0, width - cells(text)))
+        const painted = colour ? paint(colour, text) : text
+        return column.right ? space + painted : painted + space
+      })
+      .join(GAP)
+      .trimEnd()
+  return {
+    header: () => line(({ title }) => [title, 'bold']),
+    row: (call) => line((column, width) => [column.text(call, width), column.colour?.(call) ?? null]),
+  }
+}
+
+/** `auto → openai/gpt-5-mini`; only where it went when there is no room for both. */
+function route(call: ShownCall, width: number): string {
+  const { requested_model, resolved_provider, resolved_model, fallbacks } = call
+  const went = `${fallbacks > 0 ? '↷ ' : ''}${resolved_provider}/${resolved_model}`
+  if (requested_model === `${resolved_provider}/${resolved_model}`) return went
+  const both = `${requested_model} → ${went}`
+  return cells(plain(both)) <= width ? both : went
+}
+
+const known = (value: number | null, say: (value: number) => string): string =>
+  value === null ? '-' : say(value)
+
+/** Time of day here. */
+const clock = (time: Date): string =>
+  [time.getHours(), time.getMinutes(), time.getSeconds()]
+    .map((part) => String(part).padStart(2, '0'))
+    .join(':')

@@ -1,0 +1,151 @@
+// `waybill logs` as a user meets it: a child process beside a gateway that takes calls.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
+import { cells } from '../statusline/label.ts'
+import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
+import { createTable, type ShownCall } from './logs-table.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+function logs(...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'logs', ...args], {
+    env: { PATH: process.env.PATH },
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (part) => {
+    said.stdout += part
+  })
+  child.stderr.on('data', (part) => {
+    said.stderr += part
+  })
+  return { child, said, closed: once(child, 'close') }
+}
+
+test('the newest calls are a table, or lines of JSON, narrowed by filters', async (t) => {
+  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
+  for (const session of ['s-1', 's-2'])
+    await house.record(
+      (await house.chat(ask('auto'), { 'x-session-id': session })).headers.get('x-gateway-request-id'),
+    )
+  const table = logs('--url', house.url)
+  assert.deepEqual(await table.closed, [0, null], table.said.stderr)
+  const [header, first, second] = table.said.stdout.split('\n')
+  assert.match(header!, /^time +state +asked → went +strategy +latency +tokens +cost +session$/)
+  assert.match(
+    first!,
+    /^\d\d:\d\d:\d\d {2}completed +auto → ↷ beta\/model-b +priority +[\d.]+ m?s +20→7 +- +s-1$/,
+  )
+  assert.match(second!, /s-2$/)
+  assert.ok(!table.said.stdout.includes('\u001b'), 'no colours where there is no terminal')
+  const json = logs('--url', house.url, '--json', '--session', 's-2')
+  assert.deepEqual(await json.closed, [0, null])
+  assert.equal(JSON.parse(json.said.stdout).session_id, 's-2')
+})
+
+test('--follow shows every call once, when it is over, and Ctrl-C is no failure', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((done) => (release = done))
+  const house = await underTest(t, {
+    providers: {
+      alpha: async (response, received) => {
+        if (received.json.model !== 'slow') return answer()(response, received)
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write(chunk({ content: 'x' }))
+        await held
+        response.end(chunk({}, { finish_reason: 'stop' }) + DONE)
+      },
+    },
+  })
+  await house.chat(ask('alpha/before'))
+  const { child, said, closed } = logs('--url', house.url, '--follow', '--json')
+  t.after(() => child.kill('SIGKILL'))
+  const models = () =>
+    said.stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).resolved_model)
+  const until = async (count: number) => {
+    for (let tries = 0; models().length < count && tries < 1_000; tries++) await sleep(10)
+  }
+  await until(1)
+  const slow = house.chat(ask('alpha/slow', { stream: true }))
+  for (let i = 0; i < 5; i++) await house.chat(ask(`alpha/quick-${i}`))
+  await until(6)
+  release()
+  await slow
+  await until(7)
+  await sleep(2_200) // two looks more, which must repeat nothing
+  assert.deepEqual(models(), ['before', 'quick-0', 'quick-1', 'quick-2', 'quick-3', 'quick-4', 'slow'])
+  child.kill('SIGINT')
+  assert.deepEqual(await closed, [0, null])
+  assert.equal(said.stderr, '')
+})
+
+test('no gateway, a key that is missing, a reader that leaves: one line or none, no stack trace', async (t) => {
+  const nobody = logs('--url', 'http://127.0.0.1:9')
+  assert.deepEqual(await nobody.closed, [1, null])
+  assert.match(
+    nobody.said.stderr,
+    /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; start it with [^\n]+\n$/,
+  )
+
+  const house = await underTest(t, {
+    config: `routes: { auto: { targets: [ { model: alpha/a } ] } }\nkeys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}" } ]`,
+  })
+  const refused = logs('--url', house.url)
+  assert.deepEqual(await refused.closed, [1, null])
+  assert.match(refused.said.stderr, /^waybill: the gateway at [^ ]+ wants a key; [^\n]+\n$/)
+
+  const open = await underTest(t)
+  await open.chat(ask('auto'))
+  const left = logs('--url', open.url, '--follow')
+  left.child.stdout.destroy()
+  const call = setInterval(() => open.chat(ask('auto')), 200)
+  const result = await left.closed
+  clearInterval(call)
+  assert.deepEqual(result, [0, null])
+  assert.equal(left.said.stderr, '')
+})
+
+const call: ShownCall = {
+  id: '01a1fdc9-6a95-729c-8d55-580a16cb1bb0',
+  created_at: '2026-11-21T07:00:00.000Z',
+  completed_at: null,
+  state: 'failed',
+  requested_model: 'auto',
+  resolved_provider: 'openai',
+  resolved_model: 'gpt-5-mini',
+  strategy: 'priority',
+  session_id: '5f0c2b9e-0000',
+  status: 502,
+  fallbacks: 0,
+  latency_ms: 478.1,
+  tokens: { input: 1600, output: null },
+  cost_usd: null,
+}
+
+test('no row is wider than the terminal, and where it went drops off last (TELL-06)', () => {
+  const hostile = {
+    ...call,
+    requested_model: `x\u001b]0;owned\u0007\n${'宽'.repeat(60)}`,
+    session_id: '\u202e\u009b2J',
+  }
+  for (const columns of [10, 20, 40, 60, 80, 120, 200])
+    for (const each of [call, hostile]) {
+      const { header, row } = createTable(columns, (_, text) => text)
+      for (const line of [header(), row(each)]) {
+        assert.ok(cells(line) <= columns, `${columns}: ${line}`)
+        assert.doesNotMatch(line, /\p{C}/u)
+      }
+      if (columns >= 60) assert.match(row(each), /failed 502 .*openai\/gpt-5-mini/)
+    }
+  assert.match(
+    createTable(200, (_, text) => text).row(call),
+    /auto → openai\/gpt-5-mini +priority +478 ms +1\.6k→- +- +5f0c2b9e-0000$/,
+  )
+})

@@ -1,0 +1,147 @@
+// `waybill logs`: the newest calls in the terminal, and with --follow those that come, each once, as it ends.
+// Reads the request log of a running gateway and nothing else.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { styleText } from 'node:util'
+import { z } from 'zod'
+import { timeOfId } from '../call.ts'
+import { findKey } from '../statusline/key.ts'
+import { DEFAULT_URL } from '../statusline/program.ts'
+import { columnsOf } from '../statusline/terminal.ts'
+import { createTable, type ShownCall, shownCall } from './logs-table.ts'
+
+export interface LogsOptions {
+  readonly url?: string
+  readonly keyFile?: string
+  readonly follow?: boolean
+  readonly json?: boolean
+  /** How many calls to begin with. */
+  readonly limit: string
+  /** Filters of the request log, as they are called there; those that were not given are undefined. */
+  readonly filters: Readonly<Record<string, string | undefined>>
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+const POLL_MS = 1_000
+/**
+ * A call is on record when its body has come, under the time at which it began to come. So each look goes back a
+ * little, and one in `FAR_EVERY` as far as a body may take (Node's limit for a request is five minutes).
+ */
+const NEAR_MS = 10_000
+const FAR_MS = 310_000
+const FAR_EVERY = 15
+const PAGE = '200'
+
+const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
+
+/** Resolves when everything is shown, when the reader has gone, or on Ctrl-C. Rejects when the gateway does not answer. */
+export async function logs({
+  url,
+  keyFile,
+  follow = false,
+  json = false,
+  limit,
+  filters,
+  env,
+}: LogsOptions): Promise<void> {
+  const { stdout } = process
+  const stop = new AbortController()
+  stdout.on('error', () => stop.abort()) // whoever read has what he wanted
+  process.once('SIGINT', () => stop.abort())
+
+  const { key, problem } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
+  if (problem !== null) throw new Error(problem)
+  const base = new URL(url ?? env.WAYBILL_URL ?? DEFAULT_URL)
+  const narrowed = Object.entries(filters).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value]],
+  )
+  const list = (query: Record<string, string>) =>
+    ask(
+      base,
+      `/api/usage/request-logs?${new URLSearchParams({ ...Object.fromEntries(narrowed), ...query })}`,
+      key,
+      stop.signal,
+    )
+
+  const width = stdout.isTTY ? (columnsOf(env) ?? stdout.columns) : null
+  const table = createTable(width, (format, text) => styleText(format, text, { stream: stdout }))
+  const print = (calls: readonly ShownCall[]) => {
+    for (const call of calls) stdout.write(`${json ? JSON.stringify(call) : table.row(call)}\n`)
+  }
+  try {
+    const newest = pageOf.parse(await list({ limit })).data.reverse()
+    if (!json) stdout.write(`${table.header()}\n`)
+    if (!follow) return print(newest)
+    print(newest.filter(isOver))
+    await followCalls({ list, newest, print, signal: stop.signal })
+  } catch (error) {
+    if (!stop.signal.aborted) throw error
+  }
+}
+
+interface Following {
+  readonly list: (query: Record<string, string>) => Promise<unknown>
+  /** What was there at the beginning; those that are over were printed. */
+  readonly newest: readonly ShownCall[]
+  readonly print: (calls: readonly ShownCall[]) => void
+  readonly signal: AbortSignal
+}
+
+/** Prints each call once, when it is over. Rejects when the gateway does not answer, or on abort. */
+async function followCalls({ list, newest, print, signal }: Following): Promise<never> {
+  const printed = new Set<string>(newest.filter(isOver).map(({ id }) => id))
+  /** Id and beginning of calls that were seen open: they may end long after they have left the window. */
+  const open = new Map<string, number>(
+    newest.filter((call) => !isOver(call)).map(({ id }) => [id, timeOfId(id)]),
+  )
+  const first = newest[0] ? timeOfId(newest[0].id) : Date.now() - NEAR_MS
+  for (let look = 1; ; look++) {
+    const far = look % FAR_EVERY === 0
+    const since = Math.min(Math.max(first, Date.now() - (far ? FAR_MS : NEAR_MS)), ...open.values())
+    const calls = await listAll(list, new Date(since).toISOString())
+    for (const { id } of calls.filter((call) => !isOver(call))) open.set(id, timeOfId(id))
+    const over = calls.filter((call) => isOver(call) && !printed.has(call.id))
+    print(over.sort((a, b) => (a.completed_at! < b.completed_at! ? -1 : 1)))
+    for (const { id } of over) {
+      printed.add(id)
+      open.delete(id)
+    }
+    if (far) for (const id of printed) if (timeOfId(id) < since) printed.delete(id)
+    await sleep(POLL_MS, undefined, { signal })
+  }
+}
+
+/** All calls since then, of every page. */
+async function listAll(list: Following['list'], since: string): Promise<ShownCall[]> {
+  const calls: ShownCall[] = []
+  let cursor: string | null = null
+  do {
+    const page = pageOf.parse(await list({ limit: PAGE, since, ...(cursor && { cursor }) }))
+    calls.push(...page.data)
+    cursor = page.next_cursor
+  } while (cursor)
+  return calls
+}
+
+const isOver = ({ completed_at }: ShownCall): boolean => completed_at !== null
+
+/** One GET. Rejects with a line that says what to do. */
+async function ask(base: URL, target: string, key: string | null, signal: AbortSignal): Promise<unknown> {
+  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+  const response = await fetch(base.href.replace(/\/+$/, '') + target, { headers, signal }).catch((error) => {
+    if (signal.aborted) throw error
+    throw new Error(
+      `no gateway answers at ${base.origin}; start it with \`waybill serve\`, or name another with --url`,
+    )
+  })
+  if (response.ok) return response.json()
+  if (response.status === 401)
+    throw new Error(
+      `the gateway at ${base.origin} wants a key; put one into WAYBILL_KEY or a private file that --key-file names`,
+    )
+  const told = z
+    .looseObject({ error: z.looseObject({ message: z.string() }) })
+    .safeParse(await response.json().catch(() => null))
+  throw new Error(
+    `the gateway at ${base.origin} answered ${response.status}${told.success ? `: ${told.data.error.message}` : ''}`,
+  )
+}

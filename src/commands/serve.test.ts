@@ -1,0 +1,266 @@
+// What `serve` does with its configuration file and its log while it runs: a child process, real files, real signals.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { renameSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import Database from 'better-sqlite3'
+import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/stand-in.ts'
+import { ask, temporaryDirectory } from '../under-test.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+interface Line {
+  readonly level: string
+  readonly msg: string
+  readonly [field: string]: any
+}
+
+/** A gateway of its own process, with a file that can be rewritten. `config` follows after server, data and providers. */
+async function serving(t: TestContext, provider: StandIn, config: string, env = {}) {
+  const directory = temporaryDirectory(t)
+  const file = join(directory, 'waybill.yaml')
+  const head = `server: { port: 0 }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n`
+  writeFileSync(file, head + config)
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', file], {
+    env: { PATH: process.env.PATH, KEY: 'sk-of-the-operator', ...env },
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (part) => (stdout += part))
+  child.stderr.on('data', (part) => (stderr += part))
+  const lines = (): Line[] =>
+    stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line))
+  /** The first line with this text, once it is there. */
+  const line = async (text: RegExp, count = 1): Promise<Line> => {
+    for (let tries = 0; tries < 1_000; tries++) {
+      const found = lines().filter(({ msg }) => text.test(msg))
+      if (found.length >= count) return found[count - 1]!
+      assert.equal(child.exitCode, null, stdout + stderr)
+      await sleep(10)
+    }
+    throw new Error(`no line ${text} within ten seconds:\n${stdout}${stderr}`)
+  }
+  const url: string = (await line(/listens on/)).url
+  return {
+    child,
+    file,
+    url,
+    line,
+    lines,
+    all: () => stdout + stderr,
+    /** Another file in the place of this one, as editors do it. */
+    replace(config: string) {
+      writeFileSync(`${file}.new`, head + config)
+      renameSync(`${file}.new`, file)
+    },
+    write: (config: string) => writeFileSync(file, head + config),
+    ready: async () => (await fetch(`${url}/readyz`)).json() as Promise<any>,
+    chat: (model: string, more = {}) =>
+      fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(ask(model, more)),
+      }),
+  }
+}
+
+const ONE = 'routes: { auto: { targets: [ { model: alpha/one } ] } }\n'
+const TWO =
+  'routes: { auto: { targets: [ { model: alpha/two } ] }, more: { targets: [ { model: alpha/two } ] } }\n'
+
+test('a changed file is taken up while a stream goes on; an invalid one changes nothing and is reported (LIFE-07)', async (t) => {
+  let release = () => {}
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  assert.equal((await gateway.ready()).configuration.state, 'current')
+
+  const held = new Promise<void>((done) => (release = done))
+  provider.script = async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk({ role: 'assistant', content: 'before ' }))
+    await held
+    response.end(chunk({ content: 'after' }) + chunk({}, { finish_reason: 'stop' }) + DONE)
+  }
+  const open = await gateway.chat('auto', { stream: true })
+  const reader = open.body!.pipeThrough(new TextDecoderStream()).getReader()
+  assert.match((await reader.read()).value!, /before/)
+
+  provider.script = answer()
+  gateway.replace(TWO)
+  await gateway.line(/was taken up/)
+  assert.equal((await gateway.chat('more')).headers.get('x-gateway-model'), 'two', 'a route of the new file')
+
+  gateway.write('routes: { auto: { targets: [ { model: nowhere/x } ], strategy: odd } }\n')
+  const { problems, level } = await gateway.line(/was rejected/)
+  assert.equal(level, 'error')
+  assert.match(problems.join('\n'), /waybill\.yaml:4:\d+ routes\.auto\.strategy: /, 'the log names the line')
+  assert.equal((await gateway.ready()).configuration.state, 'rejected')
+  assert.equal(
+    (await gateway.chat('more')).headers.get('x-gateway-model'),
+    'two',
+    'the one before is in force',
+  )
+
+  release()
+  let rest = ''
+  for (let part = await reader.read(); !part.done; part = await reader.read()) rest += part.value
+  assert.match(rest, /after.+\[DONE\]/s, 'the stream outlived both')
+  assert.equal(open.headers.get('x-gateway-model'), 'one')
+
+  gateway.write(ONE)
+  await gateway.line(/was taken up/, 2)
+  assert.equal((await gateway.ready()).configuration.state, 'current')
+  assert.equal((await gateway.chat('more')).status, 404)
+})
+
+test('SIGHUP reads the file again, and what needs a restart is said in one line (LIFE-07)', async (t) => {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  gateway.child.kill('SIGHUP')
+  await gateway.line(/was taken up/)
+  writeFileSync(
+    gateway.file,
+    `server: { port: 1 }\ndata: ./elsewhere\ndurability: full\nproviders: { beta: { api: openai, base_url: "${provider.baseUrl}" } }\n`,
+  )
+  gateway.child.kill('SIGHUP')
+  const { settings } = await gateway.line(/wait for a restart/)
+  assert.deepEqual(settings, ['server.port', 'data', 'durability'])
+  assert.equal((await gateway.chat('beta/x')).status, 200, 'the rest was taken up, at the old port')
+  assert.equal((await gateway.chat('alpha/x')).status, 404)
+  assert.equal(provider.ledger.at(-1)!.headers.authorization, undefined, 'no key of a provider that is gone')
+})
+
+test('a call is one line of JSON; prompts, keys and sessions are in none, start and stop are (KEEP-01)', async (t) => {
+  const provider = await startStandIn(
+    stream(chunk({ content: 'the-answer' }, { finish_reason: 'stop' }), DONE),
+  )
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-session-id': 'the-session' },
+    body: JSON.stringify({
+      model: 'auto',
+      stream: true,
+      messages: [{ role: 'user', content: 'the-prompt' }],
+    }),
+  })
+  await response.text()
+  const call = await gateway.line(/^call$/)
+  assert.deepEqual(
+    [
+      call.level,
+      call.id,
+      call.requested_model,
+      call.provider,
+      call.model,
+      call.route,
+      call.strategy,
+      call.state,
+      call.status,
+      call.attempts,
+    ],
+    [
+      'info',
+      response.headers.get('x-gateway-request-id'),
+      'auto',
+      'alpha',
+      'one',
+      'auto',
+      'priority',
+      'completed',
+      200,
+      1,
+    ],
+  )
+  assert.ok(call.latency_ms > 0)
+  gateway.child.kill('SIGTERM')
+  assert.deepEqual(await once(gateway.child, 'exit'), [0, null])
+  assert.deepEqual(
+    gateway.lines().map(({ msg }) => msg.replace(/ http.+/, '')),
+    ['Waybill listens on', 'call', 'stopping: no new calls; waiting for open ones', 'stopped'],
+    'nothing is lost at the end',
+  )
+  assert.doesNotMatch(gateway.all(), /the-session|the-prompt|the-answer|sk-of-the-operator/)
+})
+
+test('the session is said at level debug only, and a level that does not exist is refused', async (t) => {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE, { WAYBILL_LOG_LEVEL: 'debug' })
+  await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-session-id': 'the-session' },
+    body: JSON.stringify(ask('auto')),
+  })
+  assert.equal((await gateway.line(/^call opened$/)).session_id, 'the-session')
+
+  const wrong = spawn(
+    process.execPath,
+    ['--import', 'tsx', CLI, 'serve', '-c', gateway.file, '--log-level', 'loud'],
+    {
+      env: { PATH: process.env.PATH, KEY: 'x' },
+    },
+  )
+  let stderr = ''
+  wrong.stderr.on('data', (part) => (stderr += part))
+  assert.deepEqual(await once(wrong, 'close'), [2, null])
+  assert.equal(stderr, 'waybill: log level "loud" is none of silent, error, warn, info, debug\n')
+})
+
+test('SIGTERM takes no new call, lets the open stream end, and the record is whole (LIFE-02)', async (t) => {
+  let release = () => {}
+  const held = new Promise<void>((done) => {
+    release = done
+  })
+  const provider = await startStandIn(async (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.write(chunk({ content: 'before ' }))
+    await held
+    response.end(chunk({ content: 'after' }, { finish_reason: 'stop' }) + DONE)
+  })
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  const open = await gateway.chat('auto', { stream: true })
+  gateway.child.kill('SIGTERM')
+  await gateway.line(/^stopping/)
+  await assert.rejects(gateway.chat('auto'), 'nobody listens any more')
+  release()
+  assert.match(await open.text(), /after.+\[DONE\]/s)
+  assert.deepEqual(await once(gateway.child, 'exit'), [0, null])
+  const db = new Database(join(dirname(gateway.file), 'data/waybill.db'), { readonly: true })
+  t.after(() => db.close())
+  assert.deepEqual(db.prepare('SELECT state, attempts FROM call_logs').all(), [
+    { state: 'completed', attempts: 1 },
+  ])
+  assert.equal(provider.ledger.length, 1)
+})
+
+test('a second process on the same data directory is refused in one line, and the first goes on (LIFE-05)', async (t) => {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const gateway = await serving(t, provider, ONE)
+  const second = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', gateway.file], {
+    env: { PATH: process.env.PATH, KEY: 'x' },
+  })
+  let stderr = ''
+  second.stderr.on('data', (part) => {
+    stderr += part
+  })
+  assert.deepEqual(await once(second, 'close'), [1, null])
+  assert.match(
+    stderr,
+    /^waybill: data directory [^ ]+ is in use by another Waybill; stop that one, or [^\n]+\n$/,
+  )
+  assert.equal((await gateway.chat('auto')).status, 200)
+})

@@ -1,0 +1,18 @@
+// GET /metrics: the gateway in figures, for Prometheus. Totals over all keys, so with keys it is for admins only.
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadHouse } from './house.ts'
+
+export const metrics = {
+  path: '/metrics',
+  summary: 'counters and histograms for Prometheus; with keys, for admins only',
+  query: z.strictObject({}),
+  mediaType: 'text/plain; version=0.0.4; charset=utf-8',
+  response: z.string(),
+  answer(_query, { caller }, { metrics }) {
+    if (caller.role !== 'admin')
+      throw new GatewayError('forbidden', 'These figures are totals over all keys; they need an admin key.')
+    return metrics()
+  },
+} satisfies ReadEndpoint<ReadHouse>

@@ -1,0 +1,55 @@
+// The OpenAPI document: valid, whole, and served under the same door as everything else. That answers have the shapes
+// which it tells is held by every test: `under-test.ts` checks each answer that it reads.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { CALLS, READS } from '../gateway.ts'
+import { errorBody } from '../http/openapi.ts'
+import { ask, underTest } from '../under-test.ts'
+
+test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
+  const house = await underTest(t)
+  const { json } = await house.get('/openapi.json')
+  const { valid, errors } = await new Validator().validate(structuredClone(json))
+  assert.ok(valid, JSON.stringify(errors))
+  const paths = [...READS, ...CALLS].map(({ path }) => path.replace('*', '{id}'))
+  assert.deepEqual(Object.keys(json.paths).sort(), paths.sort())
+  const list = json.paths['/api/usage/request-logs'].get
+  const names = list.parameters.map((parameter: any) => parameter.name)
+  for (const name of ['limit', 'cursor', 'session_id', 'status', 'until'])
+    assert.ok(names.includes(name), name)
+  assert.equal(
+    list.parameters.some((parameter: any) => parameter.required),
+    false,
+  )
+  assert.equal(json.paths['/api/cloud/model/resolve'].get.parameters[0].required, true)
+  assert.deepEqual(json.paths['/healthz'].get.security, [])
+  assert.deepEqual(json.security, [{ bearer: [] }, { key: [] }])
+  const live = json.paths['/v1/chat/completions'].post
+  assert.deepEqual(live.requestBody.content['application/json'].schema, {
+    $ref: '#/components/schemas/v1_chat_completions_request',
+  })
+  assert.ok('X-Gateway-Request-Id' in live.responses[200].headers)
+  for (const [, ref] of JSON.stringify(json).matchAll(/"\$ref":"#\/([^"]+)"/g))
+    assert.ok(
+      ref!.split('/').reduce((node: any, key) => node?.[key], json),
+      `${ref} leads somewhere`,
+    )
+})
+
+test('errors have the shape that the document tells, and live answers the headers (FAIL-01)', async (t) => {
+  const house = await underTest(t)
+  for (const path of [
+    '/nothing',
+    '/api/usage/request-logs?limit=x',
+    '/api/usage/request-logs/x',
+    '/v1/models/x',
+  ])
+    errorBody.parse((await house.get(path)).json)
+  errorBody.parse((await house.chat('{')).json)
+  const { headers } = await house.chat(ask('auto'), { 'x-session-id': 's' })
+  const { json } = await house.get('/openapi.json')
+  const told = Object.keys(json.paths['/v1/chat/completions'].post.responses[200].headers)
+  const sent = [...headers.keys()].filter((name) => name.startsWith('x-gateway-'))
+  assert.deepEqual(told.map((name) => name.toLowerCase()).sort(), sent.sort())
+})

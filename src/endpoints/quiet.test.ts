@@ -1,0 +1,127 @@
+// What does not happen: nobody is asked while nothing is asked, nothing is written while reading, nothing is added
+// to what a provider said.
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { answer, chunk, DONE, stream, usageChunk } from '../../mocks/stand-in.ts'
+import { READS } from '../gateway.ts'
+import { ask, underTest } from '../under-test.ts'
+
+const PATHS = READS.map(({ path }) =>
+  path
+    .replace('/v1/models/*', '/v1/models/auto')
+    .replace('/api/cloud/model/resolve', '/api/cloud/model/resolve?model=auto'),
+).filter((path) => !path.endsWith('*'))
+
+/** The contract's 60 s are the conformance suite's; what starts by itself would start within this, or hide from both. */
+const IDLE_MS = 3_000
+
+test('starting and idling reach no provider, not even with a connection (PURE-02)', async (t) => {
+  const house = await underTest(t)
+  let connections = 0
+  house.upstream.alpha!.onConnection(() => connections++)
+  await sleep(IDLE_MS)
+  assert.deepEqual([house.received(), connections], [0, 0])
+  await house.chat(ask('auto'))
+  assert.deepEqual([house.received(), connections], [1, 1], 'and the way was open')
+})
+
+test('reading writes nothing: neither the database nor its log changes (PURE-05)', async (t) => {
+  const house = await underTest(t)
+  const { headers } = await house.chat(ask('auto'), { 'x-session-id': 's' })
+  const id = headers.get('x-gateway-request-id')!
+  await house.record(id)
+  const file = join(house.data, 'waybill.db')
+  const db = new Database(file, { readonly: true })
+  t.after(() => db.close())
+  const state = () => [
+    db.pragma('data_version', { simple: true }),
+    ...[file, `${file}-wal`].map((each) => statSync(each).mtimeMs),
+  ]
+  const before = state()
+  for (let round = 0; round < 3; round++)
+    for (const path of [...PATHS, `/api/usage/request-logs/${id}`])
+      for (const method of ['GET', 'HEAD', 'OPTIONS'])
+        assert.ok((await house.get(path, { method })).status < 400, path)
+  assert.deepEqual(state(), before)
+  await house.chat(ask('auto'))
+  assert.notDeepEqual(state(), before, 'a call does change them')
+})
+
+test('session and cache headers have their closed sets, and are on live answers only (TELL-04)', async (t) => {
+  const house = await underTest(t)
+  for (const more of [{}, { stream: true }]) {
+    const { headers } = await house.chat(ask('auto', more), { 'x-session-id': 's 1' })
+    assert.match(headers.get('x-gateway-cache')!, /^(HIT|MISS|BYPASS)$/)
+    assert.equal(headers.get('x-gateway-session-id'), 's 1')
+  }
+  assert.equal(
+    (await house.chat(ask('auto'))).headers.get('x-gateway-session-id'),
+    null,
+    'absent where there is none',
+  )
+  for (const path of PATHS) {
+    const { headers } = await house.get(path, { headers: { 'x-session-id': 's 1' } })
+    for (const name of ['x-gateway-cache', 'x-gateway-session-id'])
+      assert.equal(headers.get(name), null, `${path} ${name}`)
+  }
+})
+
+const USAGE = {
+  prompt_tokens: 11,
+  completion_tokens: 5,
+  total_tokens: 16,
+  prompt_tokens_details: { cached_tokens: 4 },
+}
+
+test('an answer is the provider’s, word for word, and its usage too (TELL-05, USE-01)', async (t) => {
+  const house = await underTest(t, {
+    providers: { alpha: answer('Seven words, and not one of ours.', USAGE) },
+  })
+  const { json } = await house.chat(ask('auto'))
+  assert.equal(json.choices[0].message.content, 'Seven words, and not one of ours.')
+  assert.deepEqual(json.usage, USAGE)
+
+  const events = [
+    chunk({ role: 'assistant', content: '' }),
+    chunk({ content: 'Seven ' }),
+    chunk({ content: 'words.' }),
+    chunk({}, { finish_reason: 'stop' }),
+    usageChunk({ usage: USAGE }),
+    DONE,
+  ]
+  house.upstream.alpha!.script = stream(...events)
+  const { text } = await house.chat(ask('auto', { stream: true, stream_options: { include_usage: true } }))
+  assert.equal(text, events.join(''))
+})
+
+test('comments and pings neither end nor corrupt a stream (FLOW-04)', async (t) => {
+  const [role, first, last] = [
+    chunk({ role: 'assistant' }),
+    chunk({ content: 'a' }),
+    chunk({ content: 'b' }, { finish_reason: 'stop' }),
+  ]
+  const house = await underTest(t, {
+    providers: {
+      alpha: stream(
+        ': waiting\n\n',
+        20,
+        ': waiting\n\n',
+        role,
+        ': ping\n\n',
+        20,
+        first,
+        ':\n\n',
+        last,
+        ': end\n\n',
+        DONE,
+      ),
+    },
+  })
+  const { text, headers } = await house.chat(ask('auto', { stream: true }))
+  assert.equal(text.replace(/^:.*\n\n/gm, ''), role + first + last + DONE)
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+})

@@ -1,0 +1,59 @@
+// The list is the table; and where the table cannot be read, the list says so.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import { answer, fail } from '../../mocks/stand-in.ts'
+import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
+
+test('every row of call_logs is in the list with the same values, and nothing else is (LOG-13)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
+  for (let i = 0; i < 7; i++) {
+    const { headers } = await house.chat(ask(i % 2 ? 'auto' : 'beta/other'), { 'x-session-id': `s-${i}` })
+    await house.record(headers.get('x-gateway-request-id'))
+  }
+  const db = new Database(join(house.data, 'waybill.db'), { readonly: true })
+  t.after(() => db.close())
+  const rows = db.prepare('SELECT * FROM call_logs ORDER BY id DESC').all() as Record<string, any>[]
+  const { json } = await house.get('/api/usage/request-logs?limit=200')
+  assert.deepEqual(
+    json.data.map((record: any) => record.id),
+    rows.map(({ id }) => id),
+  )
+  const same =
+    'state endpoint requested_model resolved_provider resolved_model picked_provider picked_model response_model'
+  const more =
+    'route strategy tier session_id agent_id key_name status error_code attempts fallbacks latency_ms ttft_ms'
+  for (const [index, row] of rows.entries()) {
+    const record = json.data[index]
+    for (const name of `${same} ${more} cost_usd cache saved_usd`.split(' '))
+      assert.equal(record[name], row[name], `${row.id} ${name}`)
+    assert.equal(Date.parse(record.created_at), row.created_at)
+    assert.equal(Date.parse(record.completed_at), row.completed_at)
+    assert.equal(record.tokens.input, row.tokens_input)
+    assert.equal(record.tokens.output, row.tokens_output)
+  }
+})
+
+test('a table that cannot be read is a 500 in the one shape, never an empty list (LOG-11)', async (t) => {
+  const said: string[] = []
+  const house = await underTest(t, {
+    options: { log: { error: (_, text) => void said.push(text), warn() {}, info() {}, debug() {} } },
+  })
+  await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  const other = new Database(join(house.data, 'waybill.db'))
+  other.exec('ALTER TABLE call_logs RENAME TO gone')
+  for (const path of [
+    '/api/usage/request-logs',
+    '/api/usage/request-logs/x',
+    '/api/statusline?session_id=s',
+  ]) {
+    const { status, json, text } = await house.get(path)
+    assert.deepEqual([status, json.error.code], [500, 'internal'], path)
+    assert.doesNotMatch(text, /call_logs|SQL/, 'the cause is for the log only')
+  }
+  other.exec('ALTER TABLE gone RENAME TO call_logs')
+  other.close()
+  assert.equal((await house.get('/api/usage/request-logs')).json.data.length, 1)
+  assert.deepEqual(said, ['internal error', 'internal error', 'internal error'])
+})

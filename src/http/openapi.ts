@@ -1,0 +1,139 @@
+// The interface as an OpenAPI 3.1 document, made from the endpoints themselves: what is checked is what is told.
+// Pure; knows the shape of an endpoint and none of them.
+import { z } from 'zod'
+import type { CallEndpoint, ReadEndpoint } from './endpoint.ts'
+
+export interface Described {
+  readonly version: string
+  readonly reads: readonly ReadEndpoint<never>[]
+  readonly calls: readonly CallEndpoint<never>[]
+}
+
+/** The one body of every error that the gateway itself utters. */
+export const errorBody = z.strictObject({
+  error: z.strictObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+  }),
+  request_id: z.string(),
+})
+
+/** Headers of a live answer: name -> what it says. */
+const LIVE_HEADERS = {
+  'X-Gateway-Request-Id': 'id of the record',
+  'X-Gateway-Provider': 'provider that served, or was tried last',
+  'X-Gateway-Model': 'its model',
+  'X-Gateway-Strategy': 'how it was picked',
+  'X-Gateway-Attempts': 'requests sent to providers',
+  'X-Gateway-Cache': 'HIT, MISS or BYPASS',
+  'X-Gateway-Session-Id': 'session of the call; absent where there is none',
+}
+
+type Json = Record<string, unknown>
+
+/** A plain JSON object that may be served as it is. */
+export function openApi({ version, reads, calls }: Described): Json {
+  const registry = z.registry<{ id: string }>()
+  const named = (name: string, schema: z.ZodType) => {
+    if (!registry.has(schema)) registry.add(schema, { id: name })
+    return { $ref: `#/components/schemas/${registry.get(schema)!.id}` }
+  }
+  named('Error', errorBody)
+  const paths: Record<string, Json> = {}
+  for (const { path, summary, query, response, mediaType = 'application/json', open = false } of reads) {
+    const name = operationId(path)
+    paths[template(path)] = {
+      get: {
+        operationId: name,
+        summary,
+        parameters: [...pathParameters(path), ...queryParameters(query)],
+        responses: {
+          200: { description: 'OK', content: { [mediaType]: { schema: named(`${name}_answer`, response) } } },
+          default: { $ref: '#/components/responses/Error' },
+        },
+        ...(open && { security: [] }),
+      },
+    }
+  }
+  for (const { path, summary, request } of calls) {
+    const name = operationId(path)
+    paths[template(path)] = {
+      post: {
+        operationId: name,
+        summary,
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: named(`${name}_request`, request) } },
+        },
+        responses: {
+          200: {
+            description: "The provider's answer, its bytes as they came.",
+            headers: liveHeaders(),
+            content: { 'application/json': { schema: { type: 'object' } }, 'text/event-stream': {} },
+          },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Waybill', version, summary: 'A local gateway for language models.' },
+    security: [{ bearer: [] }, { key: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer' },
+        key: { type: 'apiKey', in: 'header', name: 'x-api-key' },
+      },
+      responses: {
+        Error: {
+          description: 'What went wrong, in one shape everywhere.',
+          content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+        },
+      },
+      schemas: schemasOf(registry),
+    },
+  }
+}
+
+/** polka's `*` at the end of a path is `{id}`. */
+const template = (path: string): string => path.replace('*', '{id}')
+
+const operationId = (path: string): string =>
+  template(path)
+    .replace(/[^a-z0-9]+/gi, '_')
+    .replace(/^_|_$/g, '')
+
+const pathParameters = (path: string): Json[] =>
+  path.endsWith('*') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []
+
+function queryParameters(query: z.ZodType): Json[] {
+  const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' })
+  return Object.entries(properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema,
+  }))
+}
+
+const liveHeaders = (): Json =>
+  Object.fromEntries(
+    Object.entries(LIVE_HEADERS).map(([name, description]) => [
+      name,
+      { description, schema: { type: 'string' } },
+    ]),
+  )
+
+function schemasOf(registry: z.core.$ZodRegistry<{ id: string }>): Json {
+  const { schemas } = z.toJSONSchema(registry, {
+    uri: (id) => `#/components/schemas/${id}`,
+    unrepresentable: 'any',
+  })
+  return Object.fromEntries(
+    Object.entries(schemas).map(([name, { $id: _, $schema: __, ...schema }]) => [name, schema]),
+  )
+}

@@ -1,0 +1,16 @@
+// Where the gateway says what it does. Ground floor: knows no logger; `serve` brings one, and pino's fits as it is.
+
+/** Says one thing: its fields, then a sentence. */
+type Say = (fields: object, message: string) => void
+
+export interface Log {
+  readonly error: Say
+  readonly warn: Say
+  readonly info: Say
+  readonly debug: Say
+}
+
+const nothing = () => {}
+
+/** For whoever embeds the gateway and wants to hear nothing. */
+export const SILENT: Log = { error: nothing, warn: nothing, info: nothing, debug: nothing }

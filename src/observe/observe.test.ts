@@ -1,0 +1,188 @@
+// What the gateway says of itself: figures that add up to the record, lines that no name can break.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, chunk, fail, stream, streamed } from '../../mocks/stand-in.ts'
+import { openLog } from '../commands/log.ts'
+import { ask, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
+
+/** Samples of Prometheus' text format: name{labels} -> value. */
+async function samples(house: UnderTest): Promise<Map<string, number>> {
+  const { text } = await house.get('/metrics')
+  const lines = text.split('\n').filter((line) => line && !line.startsWith('#'))
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  )
+}
+
+/** Sum over the samples of one name whose labels contain all of `labels`. */
+const sum = (all: Map<string, number>, name: string, ...labels: string[]): number =>
+  [...all].reduce(
+    (total, [key, value]) =>
+      key.replace(/\{.*/, '') === name && labels.every((label) => key.includes(label))
+        ? total + value
+        : total,
+    0,
+  )
+
+const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
+
+test('the figures add up to the request log after a mixed run, and no session, key or foreign model is a label (LOG-10)', async (t) => {
+  let turn = 0
+  const house = await underTest(t, {
+    providers: {
+      alpha: (response, received) => {
+        const scripts = [
+          answer(),
+          fail(500),
+          streamed('a', 'b'),
+          fail(400),
+          stream(chunk({ content: 'x' })),
+          answer('no usage', null),
+        ]
+        scripts[turn++ % scripts.length]!(response, received)
+      },
+      beta: answer(),
+    },
+    config: `${TWO_TARGETS}\nmodels: { alpha/model-a: { price: { input: 2, output: 8 } } }\nresilience: { cooldown: 0ms }`,
+  })
+  for (let i = 0; i < 36; i++) {
+    const model = i % 3 === 0 ? 'alpha/invented-by-a-client' : 'auto'
+    await house.chat(ask(model, { stream: i % 2 === 0 }), { 'x-session-id': `session-${i}` }).catch(() => {})
+  }
+  await house.chat('{')
+  await house.chat(ask('nowhere'))
+  await house.chat(ask('nobody/knows'))
+  await sleep(100)
+
+  const { json } = await house.get('/api/usage/request-logs?limit=200')
+  const records: any[] = json.data
+  const full = await Promise.all(
+    records.map(async ({ id }) => (await house.get(`/api/usage/request-logs/${id}`)).json),
+  )
+  const all = await samples(house)
+  assert.equal(records.length, 36)
+  for (const state of ['completed', 'failed', 'aborted'])
+    assert.equal(
+      sum(all, 'waybill_calls_total', `state="${state}"`),
+      records.filter((r) => r.state === state).length,
+      state,
+    )
+  assert.ok(
+    records.some((r) => r.state === 'failed') && records.some((r) => r.fallbacks > 0),
+    'the run was mixed',
+  )
+  const attempts = full.flatMap((record) => record.attempt_log)
+  for (const outcome of ['answered', 'failed', 'not_sent', 'unknown', 'aborted', 'timed_out'])
+    assert.equal(
+      sum(all, 'waybill_attempts_total', `outcome="${outcome}"`),
+      attempts.filter((attempt) => attempt.outcome === outcome).length,
+      outcome,
+    )
+  assert.equal(
+    sum(all, 'waybill_fallbacks_total'),
+    records.reduce((total, r) => total + r.fallbacks, 0),
+  )
+  for (const kind of ['input', 'output'])
+    assert.equal(
+      sum(all, 'waybill_tokens_total', `kind="${kind}"`),
+      records.reduce((total, r) => total + r.tokens[kind], 0),
+    )
+  assert.equal(
+    round(sum(all, 'waybill_cost_usd_total')),
+    round(records.reduce((total, r) => total + r.cost_usd, 0)),
+  )
+  assert.ok(sum(all, 'waybill_cost_usd_total') > 0)
+  assert.equal(
+    sum(all, 'waybill_calls_without_cost_total'),
+    records.filter((r) => r.cost_usd === null).length,
+  )
+  assert.equal(sum(all, 'waybill_latency_seconds_count'), 36)
+  assert.equal(
+    sum(all, 'waybill_first_token_seconds_count'),
+    records.filter((r) => r.stream && r.ttft_ms !== null).length,
+  )
+  assert.equal(sum(all, 'waybill_record_write_seconds_count'), attempts.length)
+  assert.equal(sum(all, 'waybill_open_calls'), 0)
+  assert.equal(sum(all, 'waybill_refused_calls_total', 'code="invalid_json"'), 1)
+  assert.equal(sum(all, 'waybill_refused_calls_total', 'code="model_not_found"'), 2)
+  assert.equal(sum(all, 'waybill_refused_calls_total'), 3)
+  assert.equal(sum(all, 'waybill_configuration_current'), 1)
+  const text = [...all.keys()].join('\n')
+  assert.doesNotMatch(text, /session|invented|secret|key/)
+  assert.match(text, /waybill_calls_total\{provider="alpha",model="other",route="",strategy="direct"/)
+})
+
+test('a cooling target shows in the figures, and reading them reaches nobody (PURE-01)', async (t) => {
+  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
+  assert.equal(sum(await samples(house), 'waybill_target_cooling'), 0)
+  await house.chat(ask('auto'))
+  const all = await samples(house)
+  assert.equal(sum(all, 'waybill_target_cooling', 'provider="alpha"'), 1)
+  assert.equal(sum(all, 'waybill_target_cooling', 'provider="beta"'), 0)
+  assert.equal(house.received(), 2)
+})
+
+test('the figures are totals over all keys, so a client key does not get them (KEEP-04)', async (t) => {
+  const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const house = await underTest(t, {
+    config: `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
+  })
+  const status = async (key: string | null) => {
+    const { status, json } = await house.get('/metrics', { headers: key ? { 'x-api-key': key } : {} })
+    return [status, json?.error.code]
+  }
+  assert.deepEqual(await status(null), [401, 'invalid_api_key'])
+  assert.deepEqual(await status('key-of-ann'), [403, 'forbidden'])
+  assert.deepEqual(await status('key-of-boss'), [200, undefined])
+})
+
+/** Line feeds, a terminal's title, colours, a C1 control, text that runs backwards, an end of JSON. */
+const HOSTILE = 'x\n{"level":"error"}\r\u001b]0;owned\u0007\u001b[31m\u009b2J\u202e"},\u2028\u0000end'
+
+for (const pretty of [false, true])
+  test(`hostile names neither end a log line nor steer a terminal, ${pretty ? 'for a person' : 'as JSON'} (TELL-06)`, async (t) => {
+    let written = ''
+    const stream = {
+      write(text: string) {
+        written += text
+      },
+    }
+    const { log } = await openLog('debug', { pretty, colour: false, stream })
+    const house = await underTest(t, {
+      providers: { alpha: fail(400, {}, { code: 'bad code\u001b[31m' }) },
+      options: { log },
+    })
+    const { status } = await house.chat(ask(`alpha/${HOSTILE}`, { prompt_cache_key: `s${HOSTILE}` }), {
+      'x-session-id': 'caf\u00e9\u0085\u009b2J',
+    })
+    assert.equal(status, 400)
+    for (let tries = 0; written.split('\n').length < 3 && tries < 400; tries++) await sleep(5)
+    assert.doesNotMatch(written.replaceAll('\n', ''), /[\p{C}\p{Zl}\p{Zp}]/u)
+    const lines = written.trimEnd().split('\n')
+    assert.equal(lines.length, 2, written)
+    for (const line of lines)
+      assert.match(line, pretty ? /^\[[\d:]+\] (INFO|DEBUG): call/ : /^\{"level":"(info|debug)",.+\}$/)
+    if (!pretty)
+      for (const line of lines) assert.match(JSON.parse(line).requested_model, /^alpha\/x\{"level":"error"\}/)
+    assert.match(written, /owned/, 'what can be read of a name is kept')
+  })
+
+test('a log that fails keeps no call from being answered, and no record from being closed (LOG-01)', async (t) => {
+  const faults: string[] = []
+  const log = {
+    error: (_: object, said: string) => void faults.push(said),
+    warn() {},
+    info() {
+      throw new Error('the disk of the log is full')
+    },
+    debug() {},
+  }
+  const house = await underTest(t, { options: { log } })
+  const { status, headers } = await house.chat(ask('auto'))
+  assert.equal(status, 200)
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.deepEqual(faults, ['a call could not be observed'])
+  assert.equal(sum(await samples(house), 'waybill_calls_total'), 1, 'the others are told all the same')
+})

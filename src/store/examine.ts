@@ -1,0 +1,158 @@
+// Looks at a data directory from outside, beside a gateway that may be running on it. Changes nothing: not a file,
+// not a lock, not the write-ahead log.
+import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { SCHEMA_VERSION } from './migrations.ts'
+import { databaseFile, lockFile } from './open.ts'
+
+export interface Finding {
+  /** `note`: worth knowing, nothing to repair. */
+  readonly verdict: 'ok' | 'note' | 'BAD'
+  /** What was found, and where it is not well, what to do. */
+  readonly text: string
+}
+
+/** A gateway that cannot write refuses every call, so a disk is called full before it is, bytes. */
+const LEAST_FREE = 64 * 2 ** 20
+
+/** All that was looked at, in order, and whether a running gateway holds the directory. */
+export function examineData(directory: string): { findings: Finding[]; running: boolean } {
+  let stats: Stats
+  try {
+    stats = statSync(directory)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      return { findings: [bad(`data directory ${directory}: ${(error as Error).message}`)], running: false }
+    return {
+      findings: [note(`data directory ${directory} does not exist yet; the first start makes it`)],
+      running: false,
+    }
+  }
+  if (!stats.isDirectory())
+    return {
+      findings: [bad(`${directory} is no directory; name another with \`data\` or WAYBILL_DATA`)],
+      running: false,
+    }
+  const running = isLocked(lockFile(directory))
+  return {
+    running,
+    findings: [
+      ...accessFindings(directory, stats),
+      ok(running ? `a running gateway holds ${directory}` : `no gateway runs on ${directory}`),
+      ...databaseFindings(databaseFile(directory)),
+      freeFinding(directory),
+    ],
+  }
+}
+
+/** Who may look into the directory, and who may write. */
+function accessFindings(directory: string, stats: Stats): Finding[] {
+  const findings: Finding[] = []
+  const me = process.getuid?.()
+  if (me === undefined) return findings // Windows has neither owner nor mode here
+  if (stats.uid !== me && me !== 0)
+    findings.push(
+      bad(`${directory} belongs to user ${stats.uid}, this is user ${me}; run as its owner or chown it`),
+    )
+  try {
+    accessSync(directory, constants.W_OK)
+  } catch {
+    findings.push(bad(`${directory} cannot be written to by this user; calls would be refused`))
+  }
+  const open = readdirSync(directory, { withFileTypes: true })
+    .filter(
+      (entry) =>
+        entry.name.startsWith('waybill.') && entry.isFile() && isOpen(statSync(join(directory, entry.name))),
+    )
+    .map(({ name }) => join(directory, name))
+    .filter((file) => !file.endsWith('.yaml')) // the configuration may lie here too, and holds no secret
+  if (isOpen(stats)) findings.push(bad(`${directory} is open to others; run chmod 700 ${directory}`))
+  else if (open.length > 0) findings.push(bad(`open to others: ${open.join(', ')}; run chmod 600 on them`))
+  if (findings.length === 0) findings.push(ok(`${directory} is private and can be written to`))
+  return findings
+}
+
+const isOpen = ({ mode }: Stats): boolean => (mode & 0o077) !== 0
+
+/** Whether a running gateway holds the lock: then even reading it is refused. */
+function isLocked(file: string): boolean {
+  if (!exists(file)) return false
+  const lock = new DatabaseSync(file, { readOnly: true, timeout: 0 })
+  try {
+    lock.prepare('PRAGMA schema_version').get()
+    return false
+  } catch {
+    return true
+  } finally {
+    lock.close()
+  }
+}
+
+function databaseFindings(file: string): Finding[] {
+  if (!exists(file)) return [note(`${file} does not exist yet; the first start makes it`)]
+  try {
+    const db = openUnchanged(file)
+    try {
+      const [{ user_version: version }] = db.prepare('PRAGMA user_version').all() as [
+        { user_version: number },
+      ]
+      if (version > SCHEMA_VERSION)
+        return [
+          bad(
+            `${file} was written by a newer Waybill (schema ${version}, this one knows ${SCHEMA_VERSION}); update this one`,
+          ),
+        ]
+      const [{ quick_check: verdict }] = db.prepare('PRAGMA quick_check(1)').all() as [
+        { quick_check: string },
+      ]
+      if (verdict !== 'ok')
+        return [
+          bad(
+            `${file} is damaged (${verdict}); move it aside or bring back a copy, Waybill never replaces it`,
+          ),
+        ]
+      const older = version < SCHEMA_VERSION ? `, the next start brings it to ${SCHEMA_VERSION}` : ''
+      return [
+        ok(
+          `${file} is whole: schema ${version}${older}, ${mib(sizeOf(file))}, write-ahead log ${mib(sizeOf(`${file}-wal`))}`,
+        ),
+      ]
+    } finally {
+      db.close()
+    }
+  } catch (error) {
+    return [
+      bad(
+        `${file} cannot be read (${(error as Error).message}); move it aside or bring back a copy, Waybill never replaces it`,
+      ),
+    ]
+  }
+}
+
+/**
+ * Opens a database without leaving a trace. Where there is no write-ahead log, a read-only connection would make one,
+ * so the file is declared immutable; where there is one, it has to be read along.
+ */
+function openUnchanged(file: string): DatabaseSync {
+  if (exists(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true, timeout: 2_000 })
+  const url = new URL(`file://${encodeURI(file).replace(/[?#]/g, encodeURIComponent)}`)
+  url.searchParams.set('immutable', '1')
+  return new DatabaseSync(url, { readOnly: true })
+}
+
+function freeFinding(directory: string): Finding {
+  const { bavail, bsize } = statfsSync(directory)
+  const free = bavail * bsize
+  return free < LEAST_FREE
+    ? bad(`only ${mib(free)} are free where ${directory} lies; make room, or calls will be refused`)
+    : ok(`${mib(free)} are free where it lies`)
+}
+
+const exists = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0
+const mib = (bytes: number): string => `${(bytes / 2 ** 20).toFixed(bytes < 2 ** 30 ? 1 : 0)} MiB`
+
+const ok = (text: string): Finding => ({ verdict: 'ok', text })
+const note = (text: string): Finding => ({ verdict: 'note', text })
+const bad = (text: string): Finding => ({ verdict: 'BAD', text })

@@ -1,0 +1,48 @@
+// What the containers of this project have in common: our image, and the last words of one that does not become ready.
+import { text } from 'node:stream/consumers'
+import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
+import manifest from '../../package.json' with { type: 'json' }
+
+/** The image of this version, which `npm run image` makes in the project. */
+export const IMAGE = `waybill:${manifest.version}`
+
+export class OwnContainer extends GenericContainer {
+  #id: string | null = null
+  #printed = ''
+
+  constructor(image: string) {
+    super(image)
+    this.withStartupTimeout(30_000).withLogConsumer((stream) =>
+      stream.on('data', (line) => (this.#printed += line)),
+    )
+  }
+
+  /** Rejects with what the container printed. */
+  protected async startOrTell(): Promise<StartedTestContainer> {
+    this.#printed = ''
+    try {
+      return await super.start()
+    } catch (cause) {
+      const printed = this.#printed || (await this.#lastWords()) || '(nothing)\n'
+      throw new Error(`${(cause as Error).message}\nThe container printed:\n${printed}`, { cause })
+    }
+  }
+
+  protected override async containerCreated(id: string): Promise<void> {
+    this.#id = id
+  }
+
+  /** Of a container that ended before its ports were open; testcontainers leaves it lying, so it goes here. */
+  async #lastWords(): Promise<string> {
+    if (this.#id === null) return ''
+    const { container: containers } = await getContainerRuntimeClient()
+    const container = containers.getById(this.#id)
+    try {
+      const words = await text(await containers.logs(container))
+      await containers.remove(container, { removeVolumes: true })
+      return words
+    } catch {
+      return '' // gone already
+    }
+  }
+}

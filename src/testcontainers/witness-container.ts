@@ -1,0 +1,148 @@
+// The witness as a container: providers for a gateway in another one. Knows the image and the words of the control port.
+import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
+import type { LedgerPage } from '../../mocks/ledger.ts'
+import type { ScriptedAnswer } from '../../mocks/script.ts'
+import { IMAGE, OwnContainer } from './own-container.ts'
+
+/** Where its providers listen in the container, and its control port, which is for that container only. */
+const PORT = 4950
+const CONTROL_PORT = 4951
+
+const COMMAND = [
+  'witness',
+  '--host',
+  '0.0.0.0',
+  '--port',
+  `${PORT}`,
+  '--control-port',
+  `${CONTROL_PORT}`,
+  '--json',
+]
+
+/** The line in which the witness tells its providers. */
+const TOLD = /\{"url".*\}/
+
+/**
+ * The witness in a container: stand-ins for all providers, with a ledger of what arrived. A gateway reaches it on
+ * a network that both are on, by the name that `withNetworkAliases` gives it.
+ *
+ * @example
+ * const network = await new Network().start()
+ * const witness = await new WitnessContainer().withNetwork(network).withNetworkAliases('witness').start()
+ * const waybill = await new WaybillContainer()
+ *   .withNetwork(network)
+ *   .withLiveProviders({ OPENAI_API_KEY: witness.key('openai') })
+ *   .withConfig({
+ *     providers: { openai: { api: 'openai', base_url: witness.networkUrl('openai'), key: '$OPENAI_API_KEY' } },
+ *     routes: { auto: { targets: [{ model: 'openai/gpt-5-mini' }] } },
+ *   })
+ *   .start()
+ */
+export class WitnessContainer extends OwnContainer {
+  readonly #options: string[] = []
+
+  constructor(image = IMAGE) {
+    super(image)
+    this.withExposedPorts(PORT).withCommand(COMMAND).withWaitStrategy(Wait.forLogMessage(TOLD))
+  }
+
+  /** Answers from the recordings in a directory on this machine instead of those in the image. */
+  withRecordings(directory: string): this {
+    const target = '/data/recordings'
+    return this.withCopyDirectoriesToContainer([{ source: directory, target }]).#with('--recordings', target)
+  }
+
+  /** Takes as long over an answer as the provider took, instead of no time. */
+  withRecordedPace(): this {
+    return this.#with('--pace', 'recorded')
+  }
+
+  #with(...options: string[]): this {
+    this.#options.push(...options)
+    return this.withCommand([...COMMAND, ...this.#options])
+  }
+
+  /** Rejects with what the witness printed when it does not start. */
+  override async start(): Promise<StartedWitnessContainer> {
+    const container = await this.startOrTell()
+    let printed = ''
+    for await (const part of await container.logs()) {
+      printed += part
+      const told = TOLD.exec(printed)?.[0]
+      if (told) return new StartedWitnessContainer(container, JSON.parse(told).providers, this.networkAliases)
+    }
+    throw new Error(`The witness told no providers, but printed:\n${printed}`)
+  }
+}
+
+type Providers = Readonly<Record<string, { readonly base_url: string; readonly key: string }>>
+
+export class StartedWitnessContainer extends AbstractStartedContainer {
+  readonly #providers: Providers
+  readonly #aliases: readonly string[]
+
+  constructor(container: StartedTestContainer, providers: Providers, aliases: readonly string[]) {
+    super(container)
+    this.#providers = providers
+    this.#aliases = aliases
+  }
+
+  /** A provider's base URL for programs on this machine. Throws for an unknown name. */
+  baseUrl(provider: string): string {
+    return this.#at(`${this.getHost()}:${this.getMappedPort(PORT)}`, provider)
+  }
+
+  /** A provider's base URL for containers on the same network. Throws where the witness has no alias there. */
+  networkUrl(provider: string): string {
+    const [alias] = this.#aliases
+    if (alias === undefined)
+      throw new Error("The witness has no name on a network; give it one: .withNetworkAliases('witness')")
+    return this.#at(`${alias}:${PORT}`, provider)
+  }
+
+  /** The key that a provider takes. */
+  key(provider: string): string {
+    return this.#find(provider).key
+  }
+
+  /** What arrived, in the order of arrival: the entries after number `since`. */
+  async ledger(since = 0): Promise<LedgerPage> {
+    return JSON.parse(await this.#control('GET', `/ledger?since=${since}`))
+  }
+
+  /** Spells out how the call that carries this nonce is answered, 16 hex digits. */
+  async script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void> {
+    await this.#control('PUT', `/script/${nonce}`, JSON.stringify(answers))
+  }
+
+  /** Lets go what a script holds at this gate. */
+  async release(gate: string): Promise<void> {
+    await this.#control('POST', `/release/${encodeURIComponent(gate)}`)
+  }
+
+  /** The control port answers its own machine only, so the request is made inside the container. */
+  async #control(method: string, path: string, body?: string): Promise<string> {
+    const request = `
+      const [method, path, body] = process.argv.slice(1)
+      const response = await fetch('http://127.0.0.1:${CONTROL_PORT}' + path, { method, body })
+      process.stdout.write(await response.text())
+      process.exitCode = response.ok ? 0 : 1`
+    const command = ['node', '--input-type=module', '--eval', request, method, path]
+    const { exitCode, stdout, output } = await this.exec(body === undefined ? command : [...command, body])
+    if (exitCode !== 0) throw new Error(`The witness refused ${method} ${path}: ${output}`)
+    return stdout
+  }
+
+  #at(host: string, provider: string): string {
+    return `http://${host}${new URL(this.#find(provider).base_url).pathname}`
+  }
+
+  #find(provider: string): Providers[string] {
+    const found = this.#providers[provider]
+    if (!found)
+      throw new Error(
+        `The witness has no provider "${provider}", only ${Object.keys(this.#providers).join(', ')}.`,
+      )
+    return found
+  }
+}
