@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { scoreboardPage, readNotes, readOutcomes } from './scoreboard.ts'
+import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const bad = ['fail', 'warn', 'untestable', 'harness-error']
