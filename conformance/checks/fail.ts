@@ -100,8 +100,10 @@ export const finalErrorsKeepMeaning = {
       },
     }
     for (const stream of [false, true]) {
-      await session.chat('400', { stream, script: [{ status: 400, body: error }] })
-      await session.chat('422', { stream, script: [{ status: 422, body: error }] })
+      for (const status of [400, 422]) {
+        await session.chat(String(status), { stream, script: [{ status, body: error }] })
+        await session.wait(session.target.has.cooldown_ms)
+      }
       await session.chat('429', { stream, script: [{ scenario: '429' }] })
       await session.wait(Math.max(session.target.has.cooldown_ms, 2_500))
     }
@@ -158,8 +160,13 @@ export const brokenProvider = {
       await session.wait(session.target.has.cooldown_ms)
     }
   },
-  judge: ({ evidence, target, wb }) =>
-    evidence.exchanges.map((exchange) => {
+  judge: ({ evidence, target, wb }) => [
+    finding(
+      evidence.exchanges.some((exchange) => requestsOf(evidence, exchange).length > 0),
+      'the provider was asked, and did not do what it should',
+      evidence.exchanges.map(ref),
+    ),
+    ...evidence.exchanges.map((exchange) => {
       const { answer_ms = 0, first_event_ms = 0 } = target.has.time_outs!
       const entries = requestsOf(evidence, exchange)
       const limit =
@@ -177,11 +184,12 @@ export const brokenProvider = {
         refs(exchange, ...entries),
       )
     }),
+  ],
 } satisfies Check
 
 export const hostileSequence = {
   id: 'FAIL-06',
-  timeout: 60_000,
+  timeout: 120_000,
   async probe(session) {
     for (const body of Object.values(MALFORMED)) await post(session, 'hostile', body)
     await session.ask('hostile', PATH, {
@@ -204,8 +212,8 @@ export const hostileSequence = {
     }
     await Promise.all(Array.from({ length: 20 }, () => leaveAtOnce(session)))
     await session.wait(session.target.has.cooldown_ms)
-    await session.chat('afterwards', { timeout: 5_000 })
-    await session.chat('afterwards', { stream: true, timeout: 5_000 })
+    await session.chat('afterwards')
+    await session.chat('afterwards', { stream: true })
   },
   judge: ({ evidence }) => [
     finding(

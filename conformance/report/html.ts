@@ -1,5 +1,5 @@
 // Results as one page that needs nothing but itself: the matrix, and for each requirement its sentence, its verdict,
-// what the client saw and what the witness saw. Pure. Over 250 lines, because the style stands in it too.
+// what the client saw and what the witness saw. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { checks } from '../checks.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
@@ -58,6 +58,7 @@ export function html({ results, run, evidence }: Kept): string {
           `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${text(value)}</code>` : text(value)}</dd></div>`,
       )
       .join('')}</dl>
+<p class="note">The suite was the gateway’s client, and the witness stood in for its providers. In what follows <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the witness.</p>
 <ul class="counts">${Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
@@ -103,11 +104,14 @@ function section(verdict: Verdict, evidence: Evidence | undefined, start: object
     text: sentence,
   } = verdict
   const open = ['fail', 'untestable', 'harness-error', 'warn'].includes(outcome) ? ' open' : ''
+  const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
+  const exchanges = some(evidence?.exchanges ?? [], '#', pointed)
+  const entries = some(evidence?.ledger ?? [], '@', pointed)
+  const shown = new Set([...exchanges.map(({ n }) => `#${n}`), ...entries.map(({ n }) => `@${n}`)])
   const said = findings.map(
     ({ ok, what, see = [] }) =>
-      `<li class="${ok ? 'ok' : 'bad'}"><span aria-label="${ok ? 'holds' : 'does not hold'}">${ok ? '✓' : '✗'}</span> ${text(what)} ${see.map((each) => link(id, each)).join(' ')}</li>`,
+      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : 'does not hold'}">${ok ? '✓' : '✗'}</span> ${text(what)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
   )
-  const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
   return `<details id="${id}"${open}><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, scope ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
 <blockquote>${text(sentence)}</blockquote>
 ${outcome === 'pass' ? '' : `<p class="reason">${text(reason)}</p>`}
@@ -115,18 +119,17 @@ ${said.length > 0 ? `<ul class="findings">${said.join('')}</ul>` : ''}
 ${
   evidence
     ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
-<div class="sides"><section><h3>What the client saw</h3>${some(evidence.exchanges, '#', pointed)
-        .map((each) => exchangeOf(id, each, start))
-        .join('')}</section>
-<section><h3>What the witness saw</h3>${
-        some(evidence.ledger, '@', pointed)
-          .map((each) => entryOf(id, each))
-          .join('') || '<p class="note">Nothing.</p>'
-      }</section></div>`
+<div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each, start)).join('')}${more(evidence.exchanges, exchanges)}</section>
+<section><h3>What the witness saw (@)</h3>${entries.map((each) => entryOf(id, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
     : ''
 }
 </details>`
 }
+
+const more = (all: readonly unknown[], shown: readonly unknown[]): string =>
+  all.length > shown.length
+    ? `<p class="note">And ${all.length - shown.length} more in the evidence.</p>`
+    : ''
 
 /** All that a failed finding points at, and the first of the others. */
 function some<Each extends { readonly n: number }>(
