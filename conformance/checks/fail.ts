@@ -57,9 +57,12 @@ export const errorShape = {
           : isOpenAiError(body)
         // A provider's own error is relayed as it is, and carries no request id.
         const relayed = /provider refuses|all targets fail/.test(label) && isOpenAiError(body)
+        const ok = harmless || (failed && (worded || relayed))
+        const said = `${label}: answered with ${status ?? exchange.error}: ${body.slice(0, 120)}`
+        const wanted = `an error status and {"error":{"message":…}}${wb ? ' with a request_id' : ''}`
         return finding(
-          harmless || (failed && (worded || relayed)),
-          `${label}: ${status}: ${body.slice(0, 120)}`,
+          ok,
+          ok ? said : `${said}; expected ${wanted}`,
           refs(exchange, servedBy(evidence, exchange)),
         )
       }),
@@ -82,7 +85,7 @@ export const malformedIs4xx = {
         )
       return finding(
         status !== null && status >= 400 && status < 500,
-        `${label}: ${status ?? exchange.error}`,
+        `a body that is ${label}: ${status ?? exchange.error}, expected a 4xx`,
         [ref(exchange)],
       )
     }),
@@ -115,16 +118,17 @@ export const finalErrorsKeepMeaning = {
       const see = refs(exchange, last)
       if (label !== '429') {
         const kept = status !== null && status >= 400 && status < 500
+        const worded = body.includes('12 tokens too long')
         return [
           finding(
-            kept && body.includes('12 tokens too long'),
-            `${label} of the provider became ${status}: ${body.slice(0, 120)}`,
+            kept && worded,
+            `${label} of the provider became ${status} ${worded ? 'with' : 'without'} its message: ${body.slice(0, 120)}`,
             see,
           ),
         ]
       }
       return [
-        finding(status === 429, `429 of every target became ${status}`, see),
+        finding(status === 429, `429 of every target became ${status}, expected 429`, see),
         finding(
           headers['retry-after'] !== undefined,
           `Retry-After of the provider: ${headers['retry-after'] ?? 'not passed on'}`,
@@ -163,7 +167,7 @@ export const brokenProvider = {
   judge: ({ evidence, target, wb }) => [
     finding(
       evidence.exchanges.some((exchange) => requestsOf(evidence, exchange).length > 0),
-      'the provider was asked, and did not do what it should',
+      `${evidence.exchanges.filter((exchange) => requestsOf(evidence, exchange).length > 0).length} of ${evidence.exchanges.length} calls reached a provider`,
       evidence.exchanges.map(ref),
     ),
     ...evidence.exchanges.map((exchange) => {
@@ -180,7 +184,7 @@ export const brokenProvider = {
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
         worded && within && exchange.body.length > 0,
-        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, ${entries.length} requests of at most ${limit} ms`,
+        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${wb ? '502 or 504' : 'a 5xx or 408'} with a body; ${entries.length} requests of at most ${limit} ms`,
         refs(exchange, ...entries),
       )
     }),

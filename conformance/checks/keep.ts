@@ -121,7 +121,7 @@ export const keysAreRequired = {
     ...[...labelled(evidence, 'no key'), ...labelled(evidence, 'wrong key')].map((exchange) =>
       finding(
         exchange.status === 401,
-        `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}`,
+        `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}, expected 401`,
         refs(exchange, ...requestsOf(evidence, exchange)),
       ),
     ),

@@ -79,9 +79,11 @@ export const unknownIds = {
         ({ model }) => model === null || !label.endsWith(model),
       )
       return [
-        finding(refused && worded, `"${label}" was answered with ${status}: ${body.slice(0, 120)}`, [
-          ref(exchange),
-        ]),
+        finding(
+          refused && worded,
+          `"${label}" was answered with ${status}, expected ${wb ? '404 model_not_found' : 'a 4xx that says why'}: ${body.slice(0, 120)}`,
+          [ref(exchange)],
+        ),
         finding(
           elsewhere.length === 0,
           `"${label}" was sent to ${elsewhere.map(where).join(', ') || 'no other model'}`,
@@ -323,7 +325,7 @@ export const nothingAfterCommit = {
       const entries = requestsOf(evidence, exchange)
       return finding(
         entries.length === 1,
-        `${exchange.label} after the first event: ${entries.length} requests in all`,
+        `${exchange.label} after the first event: ${entries.length} requests to providers in all, expected one`,
         refs(exchange, ...entries),
       )
     }),
