@@ -58,7 +58,11 @@ export async function conform({
 }: ConformOptions): Promise<Conformed> {
   const requirements = readRequirements()
   const startedAt = clock()
-  const witness = await createWitness({ port: template.witness_port })
+  const witness = await createWitness({ port: template.witness_port }).catch((cause: Error) => {
+    throw new StartError(`the witness cannot listen on port ${template.witness_port}: ${cause.message}`, {
+      cause,
+    })
+  })
   const control = controlOf(witness)
   const values = valuesOf(witness)
   const evidence = new Map<string, Evidence>()
@@ -75,7 +79,7 @@ export async function conform({
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.plant(name, secret)
     const preflight = session('preflight')
-    evidence.set('preflight', await reachWitness(preflight))
+    keep('preflight', await reachWitness(preflight))
 
     let stopped: string | null = null
     for (const requirement of asked(requirements, profile)) {
@@ -87,7 +91,7 @@ export async function conform({
       const source = checks.get(check.shares ?? check.id)!
       if (!evidence.has(source.id)) await started[0]!.reset()
       const found = evidence.get(source.id) ?? (await carryOut(source, session(source.id)))
-      evidence.set(source.id, found)
+      keep(source.id, found)
       onCheck(requirement, found)
       for (const extra of started.splice(1)) await extra.dispose()
       stopped = await gone(target, running)
@@ -113,8 +117,13 @@ export async function conform({
     }
     const clean: RunFile = JSON.parse(preflight.redact(JSON.stringify(run)))
     const results = judge(clean, evidence, requirements)
-    if (directory !== undefined) write(directory, clean, evidence)
+    if (directory !== undefined) write(directory, 'run.json', clean)
     return { results, run: clean, evidence }
+
+    function keep(check: string, found: Evidence): void {
+      evidence.set(check, found)
+      if (directory !== undefined) write(join(directory, 'evidence'), `${check}.json`, found)
+    }
 
     function session(check: string): Session {
       return new Session({
@@ -150,9 +159,10 @@ async function carryOut(check: Check, session: Session): Promise<Evidence> {
   try {
     await Promise.race([
       check.probe!(session),
-      sleep(limit, undefined, { ref: false }).then(() => {
-        throw new Error(`the probe took longer than ${limit} ms`)
-      }),
+      // On the reference every probe is done long before: what takes longer waits for the target.
+      sleep(limit, undefined, { ref: false }).then(() =>
+        session.untestable(`the target did not come through what the check asks within ${limit} ms`),
+      ),
     ])
   } catch (thrown) {
     failure = thrown
@@ -169,9 +179,7 @@ async function gone(target: Target, running: Started['running']): Promise<string
   return status === null ? `it does not answer ${target.ready.path}: ${error}` : null
 }
 
-function write(directory: string, run: RunFile, evidence: ReadonlyMap<string, Evidence>): void {
-  mkdirSync(join(directory, 'evidence'), { recursive: true })
-  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(run, null, 2)}\n`)
-  for (const [check, each] of evidence)
-    writeFileSync(join(directory, 'evidence', `${check}.json`), `${JSON.stringify(each, null, 2)}\n`)
+function write(directory: string, name: string, content: object): void {
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, name), `${JSON.stringify(content, null, 2)}\n`)
 }

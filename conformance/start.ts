@@ -23,6 +23,9 @@ export interface StartOptions {
   readonly variant: string | null
 }
 
+/** Characters. Keys are looked for in answers, and a short word would be found in many that hold no key. */
+const SHORTEST_KEY = 8
+
 /** This program: what runs it, and where its package lies. */
 const HERE: Values = {
   node: process.execPath,
@@ -81,6 +84,10 @@ export async function start(template: Target, { values, variant }: StartOptions)
   if (target.key_env !== undefined && given === null)
     throw new StartError(
       `environment variable ${target.key_env} is not set; it holds the key of ${target.name}`,
+    )
+  if (given !== null && given.length < SHORTEST_KEY)
+    throw new StartError(
+      `the key in ${target.key_env} has less than ${SHORTEST_KEY} characters and cannot be told from other words; give ${target.name} a longer one`,
     )
   const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)
   const client = given ?? (uses('key.client') || uses('digest.client') ? made.values['key.client']! : null)

@@ -105,6 +105,8 @@ export const targetSchema = z.strictObject({
     .record(z.string(), z.strictObject({ aliases: z.array(z.string()).default([]) }))
     .describe('Providers of the witness, and the names under which the gateway speaks of them.'),
   models: z.strictObject({
+    /** What is called where it does not matter which; the first of the others where nothing is said. */
+    call: z.string().optional(),
     logical: z
       .array(z.strictObject({ id: z.string(), targets: z.array(served.omit({ id: true })).min(1) }))
       .default([]),
@@ -276,6 +278,7 @@ export const bareTarget = (
     key_env: options.keyEnv,
     witness_port: options.witnessPort,
     providers: { openai: {} },
-    models: { direct: [{ id: model, provider: 'openai', model: model.split('/').at(-1) }] },
+    // What the provider will be asked for is the gateway's business: nothing is claimed of it.
+    models: { call: model },
     has: { catalog: '/v1/models', read_paths: ['/v1/models'] },
   })
