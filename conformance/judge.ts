@@ -179,11 +179,8 @@ function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Con
   if (failed.length > 0)
     return { conclusion: 'not conformant', reason: `${failed.length} failed: ${ids(failed)}` }
   const left = scored.filter(({ outcome }) => outcome === 'disabled')
-  if (left.length > 0)
-    return {
-      conclusion: 'partial',
-      reason: `none failed; ${left.length > 5 ? `${left.length} requirements were` : `${ids(left)} was`} not tried`,
-    }
+  const leftOut = left.length > 5 ? `${left.length} requirements` : ids(left)
+  if (left.length > 0) return { conclusion: 'partial', reason: `none failed; not tried: ${leftOut}` }
   return { conclusion: 'conformant', reason: `every applicable MUST of profile ${run.profile} holds` }
 }
 
