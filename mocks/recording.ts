@@ -10,7 +10,7 @@ export const ownRecordings = fileURLToPath(new URL('../recordings', import.meta.
 
 /** The headers that a recording may keep: those a client acts on. The rest may name an account. */
 export const isKeptHeader = (name: string): boolean =>
-  /^(content-type|cache-control|retry-after|retry-after-ms|x-should-retry|(x-|apim-)?request-id|mistral-correlation-id|openai-version|openai-processing-ms|(x|anthropic)-ratelimit-[a-z-]+)$/.test(
+  /^(content-type|cache-control|retry-after|retry-after-ms|x-should-retry|(x-|apim-)?request-id|mistral-correlation-id|openai-version|openai-processing-ms|(x|anthropic)-ratelimit-(?=[a-z-]*(limit|remaining|reset|cost))[a-z-]+)$/.test(
     name,
   )
 

@@ -26,8 +26,7 @@ export function importRecordings(files: readonly string[], out: string, today: s
     try {
       interactions = readForeign(basename(file), readFileSync(file, 'utf8'))
     } catch (error) {
-      const [reason = ''] = (error as Error).message.split('\n')
-      refused.push(reason.replace(`${basename(file)}: `, ''))
+      refused.push((error as Error).message.replace(`${basename(file)}: `, ''))
     }
     for (const [i, interaction] of interactions.entries())
       try {
@@ -55,10 +54,10 @@ export function draftImport(interaction: Interaction, file: string, today: strin
   })
 }
 
-/** A provider that has a stand-in by its name; any other by its host, as replay looks for it. */
+/** A provider that has a stand-in by its name; any other by its host, as replay looks for it: a folder, and no way out. */
 function placeOf({ host, url }: Interaction): { provider: string; basePath: string } {
   const place = URL.canParse(url) ? placeAt(providers, new URL(url)) : null
   return place
     ? { provider: place.provider.name, basePath: place.basePath }
-    : { provider: host.replace(/[^\w.:-]/g, '_'), basePath: '' }
+    : { provider: host.replace(/^\.+|[^\w.:-]/g, '_') || 'unknown', basePath: '' }
 }
