@@ -1,6 +1,6 @@
 // The recording format, version 1: its schema, and how a head and its body file are read.
 // Knows files. Does not know requests, providers or MSW. The format is told in recordings/README.md.
-import { readdirSync, readFileSync } from 'node:fs'
+import { type Dirent, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -99,7 +99,7 @@ export function scanRecordings(dir: string): {
   problems: string[]
   files: string[]
 } {
-  const files = readdirSync(dir, { recursive: true, withFileTypes: true })
+  const files = filesBelow(dir)
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(join(dir, '/').length).replaceAll('\\', '/'))
     .sort()
@@ -111,6 +111,16 @@ export function scanRecordings(dir: string): {
     else recordings.push(read)
   }
   return { recordings, problems, files }
+}
+
+function filesBelow(dir: string): Dirent[] {
+  try {
+    return readdirSync(dir, { recursive: true, withFileTypes: true })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const what = code === 'ENOENT' ? 'there is none' : code === 'ENOTDIR' ? 'it is a file' : message
+    throw new Error(`${dir} is no folder of recordings: ${what}; name the one they are in`, { cause })
+  }
 }
 
 /** A recording, or what is wrong with it. */

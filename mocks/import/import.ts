@@ -17,6 +17,11 @@ export interface Imported {
   readonly refused: readonly string[]
 }
 
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'is a folder; name the files in it',
+}
+
 /** Imports files into `out`. A file that cannot be read, and an exchange that cannot be kept, is told and passed over. */
 export function importRecordings(files: readonly string[], out: string, today: string): Imported[] {
   return files.map((file) => {
@@ -26,7 +31,9 @@ export function importRecordings(files: readonly string[], out: string, today: s
     try {
       interactions = readForeign(basename(file), readFileSync(file, 'utf8'))
     } catch (error) {
-      refused.push((error as Error).message.replace(`${basename(file)}: `, ''))
+      const { code, message } = error as NodeJS.ErrnoException
+      const reason = UNREADABLE[code ?? ''] ?? message
+      refused.push(reason.replace(`${basename(file)}: `, ''))
     }
     for (const [i, interaction] of interactions.entries())
       try {
