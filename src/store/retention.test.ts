@@ -212,6 +212,30 @@ test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', a
   checkReferences(openAtRest(t, data))
 })
 
+test('reads that never pause do not let the write-ahead log grow without end (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  const store = await openStore(options(data, { retention: { rows: 1_000_000, days: 30, bytes: 4 * MIB } }))
+  const begin = Date.now() - 3_600_000
+  let reading = true
+  const read = async () => {
+    while (reading) await store.calls.history({ since: begin, until: Date.now() }, 60_000)
+  }
+  const readers = Array.from({ length: 4 }, read)
+  let [most, emptied] = [0, 0]
+  const watch = setInterval(() => {
+    const { size } = statSync(`${databaseFile(data)}-wal`)
+    if (size < most / 2) emptied++
+    most = Math.max(most, size)
+  }, 2)
+  await make(store, 4_000, (call) => begin + call * 500)
+  clearInterval(watch)
+  reading = false
+  await Promise.all(readers)
+  await store.close()
+  t.diagnostic(`the log had at most ${most} bytes`)
+  assert.ok(emptied > 0, 'it was emptied while there were readers')
+})
+
 test('artifacts never drive out calls, however many bytes they are allowed (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   const cap = 2 * MIB
