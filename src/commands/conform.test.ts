@@ -160,6 +160,8 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
     ['a setting that does not exist', () => [targetFile(url, { colour: 'red' })], /"colour"/],
     ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: ENOENT/],
     ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
+    ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is no address/],
+    ['no port', () => ['http://127.0.0.1:1', '--model', 'x', '--witness-port', 'a'], /--witness-port/],
     [
       'a profile that does not exist',
       () => [targetFile(url), '--profile', 'gold'],
