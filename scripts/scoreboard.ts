@@ -114,7 +114,7 @@ const cut = (text: string): string =>
   text.length > 800 ? `${text.slice(0, 800)} … (${text.length} characters)` : text
 
 /** The page. Pure. */
-export function page(outcomes: readonly Outcome[], notes: z.output<typeof notesSchema>): string {
+export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typeof notesSchema>): string {
   const ids = outcomes.flatMap(({ verdicts }) => verdicts.map(({ id }) => id))
   const rows = [...new Set(ids)]
   const verdictOf = ({ verdicts }: Outcome, id: string) => verdicts.find((verdict) => verdict.id === id)

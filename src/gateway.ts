@@ -175,9 +175,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))
-  } catch (error) {
+  } catch (cause) {
     await store.close()
-    throw error
+    throw cannotListen(bind.host, bind.port, cause as NodeJS.ErrnoException)
   }
   const address = server.address() as AddressInfo
 
@@ -247,6 +247,16 @@ function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatc
     return [name, { dialect: DIALECTS[api], dispatcher, origin, basePath: pathname.replace(/\/+$/, ''), key }]
   })
   return new Map(entries)
+}
+
+function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
+  const [reason, remedy] =
+    cause.code === 'EADDRINUSE'
+      ? ['something listens there already', 'stop it, or choose another with --port or server.port']
+      : cause.code === 'EACCES'
+        ? ['this user may not', 'choose a port above 1023']
+        : [cause.message, 'look at server.host and server.port']
+  return new Error(`cannot listen on ${host}, port ${port}: ${reason}; ${remedy}`, { cause })
 }
 
 /** Whether only this machine can reach a server that listens there. */

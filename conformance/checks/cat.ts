@@ -40,12 +40,12 @@ export const catalogNamesModels = {
     }),
 } satisfies Check
 
-/** What a catalog says: neither the order of its entries nor a time of creation that is always now. */
-function meaningOf(body: string): string {
+/** The entries of a list, in whatever order they came and whenever they say that they were made. */
+function entriesIn(body: string): string {
   const parsed = modelList.safeParse(jsonOf(body))
   if (!parsed.success) return body
-  const entries = parsed.data.data.map(({ created: _, ...entry }) => entry)
-  return JSON.stringify(entries.sort((a, b) => (a.id < b.id ? -1 : 1)))
+  const entries = parsed.data.data.map(({ created: _, ...entry }) => JSON.stringify(entry))
+  return entries.sort().join('\n')
 }
 
 export const catalogIsConstant = {
@@ -62,7 +62,7 @@ export const catalogIsConstant = {
   },
   judge({ evidence, wb }) {
     const lists = labelled(evidence, 'catalog')
-    const bodies = new Set(lists.map(({ body }) => (wb ? body : meaningOf(body))))
+    const bodies = new Set(lists.map(({ body }) => (wb ? body : entriesIn(body))))
     return [
       finding(
         lists.every(({ status }) => status === 200),

@@ -1,12 +1,14 @@
 // LIFE and what else needs a gateway of its own: killed, ended, capped, reconfigured. This interface only.
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { labelled, ref, refs, servedBy, where } from '../lookup.ts'
 import { at, jsonOf, type Json as Row, readChat } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
 import { DONE, delta } from '../scripted.ts'
+import type { Session } from '../session.ts'
 
 /** Size and time of every file that a gateway keeps; SQLite's shared memory is no content. */
 function filesIn(directory: string): Record<string, string> {
@@ -23,13 +25,24 @@ function filesIn(directory: string): Record<string, string> {
   )
 }
 
+/** The files once a second has passed in which none of them changed; for at most ten seconds. */
+async function settledFiles(session: Session): Promise<Record<string, string>> {
+  let files = filesIn(session.running.directory!)
+  for (let tries = 0; tries < 10; tries++) {
+    await session.wait(1_000)
+    const before = files
+    files = filesIn(session.running.directory!)
+    if (isDeepStrictEqual(files, before)) break
+  }
+  return files
+}
+
 export const readsWriteNothing = {
   id: 'PURE-05',
   needs: ['files', 'read_paths'],
   async probe(session) {
     await session.chat('call')
-    await session.wait(1_500)
-    session.note('before', filesIn(session.running.directory!))
+    session.note('before', await settledFiles(session))
     for (let times = 0; times < 3; times++)
       for (const path of session.target.has.read_paths) await readAll(session, 'read', path)
     await session.wait(500)
@@ -312,15 +325,17 @@ export const reload = {
     )
     await session.chat('new route', { model: 'auto/other' })
     writeFileSync(file, 'routes: { broken: [')
-    await session.wait(1_500)
+    for (let tries = 0; tries < 30; tries++) {
+      await session.wait(200)
+      if (/"rejected"/.test((await readAll(session, 'readyz', '/readyz')).body)) break
+    }
     await session.chat('old still', { model: 'auto/other' })
-    await readAll(session, 'readyz', '/readyz')
     await session.witness.release(gate)
     await call.done
   },
   judge({ evidence }) {
-    const [open, fresh, old, ready] = ['open', 'new route', 'old still', 'readyz'].map(
-      (label) => labelled(evidence, label)[0]!,
+    const [open, fresh, old, ready] = ['open', 'new route', 'old still', 'readyz'].map((label) =>
+      labelled(evidence, label).at(-1),
     )
     return [
       finding(

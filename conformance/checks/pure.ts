@@ -20,24 +20,30 @@ async function readEverything(session: Session): Promise<void> {
     }
 }
 
-/** A window between two plants in which nothing but `during` happens; first an equal one in which nothing does. */
-async function zeroWindow(session: Session, during: () => Promise<void>): Promise<void> {
-  const plant = async (name: string) => {
-    if (!(await session.plant(name)))
-      session.untestable(`the plant "${name}" did not reach the witness, so a zero there would prove nothing`)
-  }
-  await plant('before')
+/** A call that must be seen at the witness, or a zero there would prove nothing. */
+async function plant(session: Session, name: string): Promise<void> {
+  if (!(await session.plant(name)))
+    session.untestable(`the plant "${name}" did not reach the witness, so a zero there would prove nothing`)
+}
+
+/** A window between two plants in which nothing happens: what comes then, comes by itself. */
+async function quietWindow(session: Session): Promise<void> {
+  await plant(session, 'before the quiet')
   await session.drain()
   session.mark('quiet_from')
   await session.wait(QUIET)
   session.mark('quiet_to')
-  await plant('between')
+}
+
+/** A window between two plants in which nothing but `during` happens. */
+async function zeroWindow(session: Session, during: () => Promise<void>): Promise<void> {
+  await plant(session, 'before')
   await session.drain()
   session.mark('from')
   await during()
   await session.drain()
   session.mark('to')
-  await plant('after')
+  await plant(session, 'after')
 }
 
 /** What the witness saw between two marks, plants excluded. */
@@ -89,7 +95,10 @@ export const readsNeverSpend = {
   id: 'PURE-01',
   needs: ['read_paths'],
   timeout: 120_000,
-  probe: (session) => zeroWindow(session, () => readEverything(session)),
+  async probe(session) {
+    await quietWindow(session)
+    await zeroWindow(session, () => readEverything(session))
+  },
   judge: ({ evidence }) => zero(evidence, 'reading'),
 } satisfies Check
 
@@ -161,6 +170,7 @@ export const resolvingMovesNothing = {
   needs: ['resolve', 'logical'],
   async probe(session) {
     const { resolve } = session.target.has
+    await quietWindow(session)
     await zeroWindow(session, async () => {
       for (const { id } of session.target.models.logical)
         for (let times = 0; times < 3; times++)

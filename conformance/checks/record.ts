@@ -21,15 +21,18 @@ export const fromRoutingTime = {
     await readAll(session, 'while silent', `${LOG}?session_id=${tag}`)
     await session.witness.release(silent)
     await call.until((body) => body.includes('one'), 5_000)
-    await session.wait(100)
-    await readAll(session, 'while streaming', `${LOG}?session_id=${tag}`)
+    for (let tries = 0; tries < 20; tries++) {
+      const page = await readAll(session, 'while streaming', `${LOG}?session_id=${tag}`)
+      if (rowsIn(page)[0]?.state === 'streaming') break
+      await session.wait(50)
+    }
     await session.witness.release(gate)
     await session.record('afterwards', await call.done)
   },
   judge({ evidence }) {
     const read = (label: string, state: string) => {
-      const [exchange] = labelled(evidence, label)
-      const rows = exchange ? rowsIn(exchange) : []
+      const exchange = labelled(evidence, label).at(-1)
+      const rows = rowsIn(exchange)
       const named = rows[0]?.resolved_provider && rows[0]?.resolved_model
       return finding(
         rows.length === 1 && rows[0]!.state === state && Boolean(named),
