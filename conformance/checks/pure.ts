@@ -262,6 +262,7 @@ export const refusedCallsSpendNothing = {
       })
     const call = (model: string) =>
       JSON.stringify({ model, messages: [{ role: 'user', content: writeNonce(session.nonce()) }] })
+    await quietWindow(session)
     await zeroWindow(session, async () => {
       await refuse('cut body', call(session.model).slice(0, -2))
       await refuse('no object', `[${call(session.model)}]`)
