@@ -11,6 +11,7 @@ import { convert } from 'xmlbuilder2'
 import { z } from 'zod'
 import { createWitness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
+import { checks } from './checks.ts'
 import type { Evidence } from './evidence.ts'
 import { loadMutant, targetOf } from './mutant-run.ts'
 import { EvidenceError, rejudge } from './rejudge.ts'
@@ -157,6 +158,24 @@ test('evidence without exchanges, or with none of its own, never passes (SUITE-0
     const { outcome } = tampered(t, id, (evidence) => Object.assign(evidence, { exchanges: [], ledger: [] }))
     assert.notEqual(outcome, 'pass', id)
   }
+})
+
+test('a request id that stands twice in a log without single records is found (TELL-03)', async () => {
+  const { one: _, ...log } = reference.tells.log!
+  const target = { ...reference, tells: { ...reference.tells, log } }
+  const { evidence, run } = await conform({ target, profile: 'observable', only: ['TELL-03'] })
+  const found = evidence.get('TELL-03')!
+  const outcome = () =>
+    checks
+      .get('TELL-03')!
+      .judge({ evidence: found, target: run.target, wb: false })
+      .every(({ ok }) => ok)
+  assert.equal(outcome(), true)
+  for (const exchange of found.exchanges.filter(({ label }) => label.startsWith('record'))) {
+    const list = JSON.parse(exchange.body)
+    exchange.body = JSON.stringify({ ...list, data: [...list.data, ...list.data] })
+  }
+  assert.equal(outcome(), false)
 })
 
 test('what an earlier run left in the same directory is no evidence (SUITE-03)', (t) => {
