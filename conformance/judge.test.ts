@@ -6,15 +6,21 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { convert } from 'xmlbuilder2'
 import { z } from 'zod'
+import { createWitness } from '../mocks/witness.ts'
+import type { Check } from './check.ts'
+import { checks } from './checks.ts'
 import type { Evidence } from './evidence.ts'
 import { loadMutant, targetOf } from './mutant-run.ts'
 import { EvidenceError, rejudge } from './rejudge.ts'
 import { writeReports } from './report/write.ts'
-import { type Conformed, conform } from './run.ts'
-import { StartError } from './running.ts'
+import { type Conformed, carryOut, conform } from './run.ts'
+import { type Running, StartError } from './running.ts'
+import { Session } from './session.ts'
 import { bareTarget, readTarget } from './target.ts'
+import { controlOf } from './witness-control.ts'
 
 const ONLY = [
   'ROUTE-01',
@@ -131,6 +137,8 @@ const CHANGES: readonly [what: string, check: string, change: (evidence: any) =>
       exchanges[0].body = exchanges[0].body.replaceAll('error', 'delta')
     },
   ],
+  ['that a provider was asked at all', 'KEEP-01', ({ ledger }) => (ledger.length = 0)],
+  ['that a provider cut its stream', 'FLOW-06', ({ ledger }) => (ledger.length = 0)],
   ['a secret in an answer', 'KEEP-01', ({ exchanges }) => (exchanges[0].body += '[secret:key.client]')],
   [
     'an entry of the catalog',
@@ -150,6 +158,60 @@ test('evidence without exchanges, or with none of its own, never passes (SUITE-0
     const { outcome } = tampered(t, id, (evidence) => Object.assign(evidence, { exchanges: [], ledger: [] }))
     assert.notEqual(outcome, 'pass', id)
   }
+})
+
+test('a request id that stands twice in a log without single records is found (TELL-03)', async () => {
+  const { one: _, ...log } = reference.tells.log!
+  const target = { ...reference, tells: { ...reference.tells, log } }
+  const { evidence, run } = await conform({ target, profile: 'observable', only: ['TELL-03'] })
+  const found = evidence.get('TELL-03')!
+  const outcome = () =>
+    checks
+      .get('TELL-03')!
+      .judge({ evidence: found, target: run.target, wb: false })
+      .every(({ ok }) => ok)
+  assert.equal(outcome(), true)
+  for (const exchange of found.exchanges.filter(({ label }) => label.startsWith('record'))) {
+    const list = JSON.parse(exchange.body)
+    exchange.body = JSON.stringify({ ...list, data: [...list.data, ...list.data] })
+  }
+  assert.equal(outcome(), false)
+})
+
+test('what an earlier run left in the same directory is no evidence (SUITE-03)', (t) => {
+  const { outcome } = tampered(t, 'CAT-01', (evidence) => Object.assign(evidence, { started_at: 0 }))
+  assert.equal(outcome, 'harness-error')
+})
+
+test('a target that keeps a probe waiting is untestable, and the probe asks for nothing more', async () => {
+  let asked = 0
+  const check: Check = {
+    id: 'SLOW-01',
+    timeout: 50,
+    async probe(session) {
+      await session.wait(100)
+      asked++
+      await session.ask('late', '/v1/models')
+      asked++
+    },
+    judge: () => [],
+  }
+  const witness = await createWitness({})
+  const keys = { client: null, other: null, reader: null }
+  const running = { baseUrl: witness.url, keys } as unknown as Running
+  const session = new Session({
+    check: check.id,
+    target: reference,
+    running,
+    witness: controlOf(witness),
+    secrets: new Map(),
+    another: () => Promise.reject(),
+  })
+  const { untestable, harness_error, exchanges } = await carryOut(check, session)
+  await sleep(150)
+  await witness.close()
+  assert.match(untestable!, /within 50 ms/)
+  assert.deepEqual([harness_error, exchanges, asked], [null, [], 1])
 })
 
 test('a directory that holds no run is said in one sentence', (t) => {
@@ -192,6 +254,8 @@ test('a target whose calls go elsewhere gets one call and no second (SUITE-01)',
     (thrown) => thrown instanceof StartError && /no second call was made/.test(thrown.message),
   )
   assert.deepEqual(asked, ['/v1/chat/completions'])
+  // Of a bare address nothing is claimed but that it takes this model.
+  assert.deepEqual([target.models.direct, target.models.logical], [[], []])
 })
 
 test('results.json is as its published schema says', () => {
@@ -252,7 +316,7 @@ test('nothing that a run leaves behind holds a secret (KEEP-01)', () => {
     ]) {
       const text = read(directory, name)
       assert.ok(
-        !/wb-conform-(client|other|admin)-[0-9a-f]/.test(text),
+        !/wbconform(client|other|admin)[0-9a-f]{24}/.test(text),
         `${directory}/${name} holds a gateway key`,
       )
       assert.ok(!/witness-key-of-[a-z]/.test(text), `${directory}/${name} holds a provider key`)

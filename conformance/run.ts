@@ -153,7 +153,8 @@ async function reachWitness(session: Session): Promise<Evidence> {
   )
 }
 
-async function carryOut(check: Check, session: Session): Promise<Evidence> {
+/** Runs a probe and closes its notebook; a target that takes too long is a finding, not a fault of the suite. */
+export async function carryOut(check: Check, session: Session): Promise<Evidence> {
   const limit = check.timeout ?? 30_000
   let failure: unknown = null
   try {

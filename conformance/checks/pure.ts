@@ -148,13 +148,17 @@ export const readsAskNobody = {
   id: 'PURE-03',
   needs: ['read_paths'],
   shares: 'PURE-01',
-  judge({ evidence }) {
+  judge({ evidence, target }) {
     const requests = arrived(evidence, 'from', 'to')
     const background = arrived(evidence, 'quiet_from', 'quiet_to')
+    // The gateway's own probes may fall into one window and not into the other.
+    const window = evidence.marks.to! - evidence.marks.from!
+    const { probe_interval_ms: interval } = target.has
+    const probes = interval > 0 ? Math.ceil(window / interval) * Object.keys(target.providers).length : 0
     return [
       finding(
-        requests.length <= background.length,
-        `${requests.length} requests of any kind at the witness while reading, ${background.length} while nothing was asked`,
+        requests.length <= background.length + probes,
+        `${requests.length} requests of any kind at the witness while reading, ${background.length} while nothing was asked; ${probes} may be probes`,
         names(requests),
       ),
     ]
@@ -258,6 +262,7 @@ export const refusedCallsSpendNothing = {
       })
     const call = (model: string) =>
       JSON.stringify({ model, messages: [{ role: 'user', content: writeNonce(session.nonce()) }] })
+    await quietWindow(session)
     await zeroWindow(session, async () => {
       await refuse('cut body', call(session.model).slice(0, -2))
       await refuse('no object', `[${call(session.model)}]`)

@@ -2,6 +2,7 @@
 import { type Check, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import {
+  itemsOf,
   labelled,
   namesModel,
   namesProvider,
@@ -112,10 +113,13 @@ export const idFindsTheRecord = {
       ...calls.map((exchange, index) => {
         const [reading] = labelled(evidence, `record of #${exchange.n}`)
         const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
-        const same = at(record, target.tells.log!.fields.id) === ids[index]
+        const { fields, one } = target.tells.log!
+        const same = at(record, fields.id) === ids[index]
+        const found = one === undefined && reading ? (itemsOf(target, reading) ?? []) : [record]
+        const twice = found.filter((item) => at(item, fields.id) === ids[index]).length > 1
         return finding(
-          record !== undefined && same,
-          `request id ${ids[index] ?? 'none'} finds ${record === undefined ? 'no record' : 'its record'}`,
+          record !== undefined && same && !twice,
+          `request id ${ids[index] ?? 'none'} finds ${record === undefined ? 'no record' : twice ? 'more than one record' : 'its record'}`,
           refs(exchange, reading),
         )
       }),

@@ -70,8 +70,8 @@ export function table(results: Results, { color, columns }: Look): string {
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
     `${inferences.total} calls to providers, ${inferences.accounted} of them accounted to a check; ${(duration / 1000).toFixed(1)} s`,
     target.sealed
-      ? 'The gateway could reach nothing but the witness: a zero there is a zero everywhere.'
-      : 'The gateway could reach more than the witness: a zero is shown for the witness alone.',
+      ? 'Sealed: the gateway reached nothing but the witness, so a zero holds everywhere.'
+      : 'Not sealed: a zero is shown for the witness, not for the rest of the world.',
     '',
   ].join('\n')
 }

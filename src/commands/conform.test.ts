@@ -112,6 +112,24 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       assert.doesNotMatch(out, /conformant/)
     })
 
+  test('its key is so short that other words would be taken for it (KEEP-01)', async () => {
+    // The only variable that is set here beside PATH; it holds one digit.
+    const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
+    const { code, err } = await waybill('conform', file)
+    assert.match(err, /the key in NO_COLOR has less than 8 characters/)
+    assertSentence(err)
+    assert.equal(code, 3)
+  })
+
+  test('somebody else listens where the witness should', async (t) => {
+    const { url } = await serve(t, () => {})
+    const { port } = new URL(url)
+    const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
+    assert.match(err, new RegExp(`the witness cannot listen on port ${port}`))
+    assertSentence(err)
+    assert.equal(code, 3)
+  })
+
   test('it dies in the middle: the run says since when, and leaves a report', async () => {
     const report = join(root, 'died')
     const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
@@ -160,6 +178,8 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
     ['a setting that does not exist', () => [targetFile(url, { colour: 'red' })], /"colour"/],
     ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: ENOENT/],
     ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
+    ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is no address/],
+    ['no port', () => ['http://127.0.0.1:1', '--model', 'x', '--witness-port', 'a'], /--witness-port/],
     [
       'a profile that does not exist',
       () => [targetFile(url), '--profile', 'gold'],
