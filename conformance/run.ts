@@ -70,8 +70,10 @@ export async function conform({
   }
   try {
     await onWitness(witness)
-    const known = new Map(Object.entries(values).filter(([name]) => name.endsWith('.key')))
-    let { target, running } = await begin()
+    const { target, running, secrets } = await launch(null)
+    const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
+    // A gateway key that turns up at a provider is found by name.
+    for (const [name, secret] of secrets) await control.plant(name, secret)
     const preflight = session('preflight')
     evidence.set('preflight', await reachWitness(preflight))
 
@@ -83,10 +85,7 @@ export async function conform({
       if (skip || (check.needs ?? []).some((need) => !declares(target, need))) continue
       onCheck(requirement, null)
       const source = checks.get(check.shares ?? check.id)!
-      if (target.fresh && !evidence.has(source.id)) {
-        for (const used of started.splice(0)) await used.dispose()
-        ;({ target, running } = await begin())
-      }
+      if (!evidence.has(source.id)) await started[0]!.reset()
       const found = evidence.get(source.id) ?? (await carryOut(source, session(source.id)))
       evidence.set(source.id, found)
       onCheck(requirement, found)
@@ -112,20 +111,10 @@ export async function conform({
       environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
       reproduce,
     }
-    const clean: RunFile = JSON.parse(session('run').redact(JSON.stringify(run)))
+    const clean: RunFile = JSON.parse(preflight.redact(JSON.stringify(run)))
     const results = judge(clean, evidence, requirements)
     if (directory !== undefined) write(directory, clean, evidence)
     return { results, run: clean, evidence }
-
-    /** Starts an instance for checks; a key of it that turns up at a provider is found by name. */
-    async function begin(): Promise<Started> {
-      const instance = await launch(null)
-      for (const [name, secret] of instance.secrets) {
-        known.set(name, secret)
-        await control.plant(name, secret)
-      }
-      return instance
-    }
 
     function session(check: string): Session {
       return new Session({

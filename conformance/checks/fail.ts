@@ -90,6 +90,7 @@ export const malformedIs4xx = {
 
 export const finalErrorsKeepMeaning = {
   id: 'FAIL-04',
+  timeout: 120_000,
   async probe(session) {
     const error = {
       error: {
