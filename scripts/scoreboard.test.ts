@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { page, readNotes, readOutcomes } from './scoreboard.ts'
+import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const bad = ['fail', 'warn', 'untestable', 'harness-error']
@@ -16,7 +16,7 @@ test('every published failure has been looked at, and every note is about one', 
     const ids = verdicts.filter(({ outcome }) => bad.includes(outcome)).map(({ id }) => id)
     assert.deepEqual(Object.keys(notes[name]?.looked_at ?? {}).sort(), ids.sort(), name)
   }
-  assert.doesNotMatch(page(outcomes, notes), /not looked at yet/)
+  assert.doesNotMatch(scoreboardPage(outcomes, notes), /not looked at yet/)
 })
 
 test('every published failure has its evidence, without a path of the machine that ran it', () => {
@@ -31,5 +31,5 @@ test('every published failure has its evidence, without a path of the machine th
 
 test('a failure without a note says that it is not to be quoted', () => {
   const [first] = outcomes.filter(({ verdicts }) => verdicts.some(({ outcome }) => bad.includes(outcome)))
-  assert.match(page([first!], {}), /not looked at yet, not to be quoted/)
+  assert.match(scoreboardPage([first!], {}), /not looked at yet, not to be quoted/)
 })
