@@ -255,6 +255,6 @@ test('nothing that a run leaves behind holds a secret (KEEP-01)', () => {
         !/wb-conform-(client|other|admin)-[0-9a-f]/.test(text),
         `${directory}/${name} holds a gateway key`,
       )
-      assert.ok(!/witness-key-[a-z]/.test(text), `${directory}/${name} holds a provider key`)
+      assert.ok(!/witness-key-of-[a-z]/.test(text), `${directory}/${name} holds a provider key`)
     }
 })

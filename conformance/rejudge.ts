@@ -26,7 +26,8 @@ export function rejudge(directory: string): Kept {
   const evidence = new Map<string, Evidence>()
   for (const file of readdirSync(folder).sort()) {
     const each = read(join(folder, file), evidenceSchema)
-    evidence.set(each.check, each)
+    // What an earlier run left in the same directory proves nothing about this one.
+    if (each.started_at >= run.started_at) evidence.set(each.check, each)
   }
   return { run, evidence, results: judge(run, evidence, readRequirements()) }
 }

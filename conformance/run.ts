@@ -58,7 +58,11 @@ export async function conform({
 }: ConformOptions): Promise<Conformed> {
   const requirements = readRequirements()
   const startedAt = clock()
-  const witness = await createWitness({ port: template.witness_port })
+  const witness = await createWitness({ port: template.witness_port }).catch((cause: Error) => {
+    throw new StartError(`the witness cannot listen on port ${template.witness_port}: ${cause.message}`, {
+      cause,
+    })
+  })
   const control = controlOf(witness)
   const values = valuesOf(witness)
   const evidence = new Map<string, Evidence>()
@@ -70,10 +74,12 @@ export async function conform({
   }
   try {
     await onWitness(witness)
-    const known = new Map(Object.entries(values).filter(([name]) => name.endsWith('.key')))
-    let { target, running } = await begin()
+    const { target, running, secrets } = await launch(null)
+    const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
+    // A gateway key that turns up at a provider is found by name.
+    for (const [name, secret] of secrets) await control.plant(name, secret)
     const preflight = session('preflight')
-    evidence.set('preflight', await reachWitness(preflight))
+    keep('preflight', await reachWitness(preflight))
 
     let stopped: string | null = null
     for (const requirement of asked(requirements, profile)) {
@@ -83,12 +89,9 @@ export async function conform({
       if (skip || (check.needs ?? []).some((need) => !declares(target, need))) continue
       onCheck(requirement, null)
       const source = checks.get(check.shares ?? check.id)!
-      if (target.fresh && !evidence.has(source.id)) {
-        for (const used of started.splice(0)) await used.dispose()
-        ;({ target, running } = await begin())
-      }
+      if (!evidence.has(source.id)) await started[0]!.reset()
       const found = evidence.get(source.id) ?? (await carryOut(source, session(source.id)))
-      evidence.set(source.id, found)
+      keep(source.id, found)
       onCheck(requirement, found)
       for (const extra of started.splice(1)) await extra.dispose()
       stopped = await gone(target, running)
@@ -112,19 +115,14 @@ export async function conform({
       environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
       reproduce,
     }
-    const clean: RunFile = JSON.parse(session('run').redact(JSON.stringify(run)))
+    const clean: RunFile = JSON.parse(preflight.redact(JSON.stringify(run)))
     const results = judge(clean, evidence, requirements)
-    if (directory !== undefined) write(directory, clean, evidence)
+    if (directory !== undefined) write(directory, 'run.json', clean)
     return { results, run: clean, evidence }
 
-    /** Starts an instance for checks; a key of it that turns up at a provider is found by name. */
-    async function begin(): Promise<Started> {
-      const instance = await launch(null)
-      for (const [name, secret] of instance.secrets) {
-        known.set(name, secret)
-        await control.plant(name, secret)
-      }
-      return instance
+    function keep(check: string, found: Evidence): void {
+      evidence.set(check, found)
+      if (directory !== undefined) write(join(directory, 'evidence'), `${check}.json`, found)
     }
 
     function session(check: string): Session {
@@ -161,9 +159,10 @@ async function carryOut(check: Check, session: Session): Promise<Evidence> {
   try {
     await Promise.race([
       check.probe!(session),
-      sleep(limit, undefined, { ref: false }).then(() => {
-        throw new Error(`the probe took longer than ${limit} ms`)
-      }),
+      // On the reference every probe is done long before: what takes longer waits for the target.
+      sleep(limit, undefined, { ref: false }).then(() =>
+        session.untestable(`the target did not come through what the check asks within ${limit} ms`),
+      ),
     ])
   } catch (thrown) {
     failure = thrown
@@ -180,9 +179,7 @@ async function gone(target: Target, running: Started['running']): Promise<string
   return status === null ? `it does not answer ${target.ready.path}: ${error}` : null
 }
 
-function write(directory: string, run: RunFile, evidence: ReadonlyMap<string, Evidence>): void {
-  mkdirSync(join(directory, 'evidence'), { recursive: true })
-  writeFileSync(join(directory, 'run.json'), `${JSON.stringify(run, null, 2)}\n`)
-  for (const [check, each] of evidence)
-    writeFileSync(join(directory, 'evidence', `${check}.json`), `${JSON.stringify(each, null, 2)}\n`)
+function write(directory: string, name: string, content: object): void {
+  mkdirSync(directory, { recursive: true })
+  writeFileSync(join(directory, name), `${JSON.stringify(content, null, 2)}\n`)
 }

@@ -78,6 +78,7 @@ export class Session {
   readonly #secrets: Map<string, string>
   readonly #started = clock()
   #count = 0
+  #closed = false
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -139,8 +140,8 @@ export class Session {
 
   /** The model that is called where it does not matter which. */
   get model(): string {
-    const { logical, direct } = this.target.models
-    return logical[0]?.id ?? direct[0]?.id ?? ''
+    const { call, logical, direct } = this.target.models
+    return call ?? logical[0]?.id ?? direct[0]?.id ?? ''
   }
 
   nonce(): string {
@@ -195,6 +196,7 @@ export class Session {
 
   /** Another instance of the target, from a configuration variant; requests go there until the check ends. */
   async another(variant: string | null): Promise<Running> {
+    if (this.#closed) throw new Error('the check is over')
     this.running = await this.#options.another(variant)
     return this.running
   }
@@ -211,8 +213,9 @@ export class Session {
     throw new Untestable(reason)
   }
 
-  /** Closes the notebook. */
+  /** Closes the notebook: a probe that was given up asks for nothing more, or it would disturb the next check. */
   async evidence(failure: unknown): Promise<Evidence> {
+    this.#closed = true
     await Promise.all(this.#pending)
     const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
     // A variant that the target file promises and that does not start is the target's failure, not the suite's.
@@ -246,6 +249,7 @@ export class Session {
   }
 
   #open(label: string, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
+    if (this.#closed) throw new Error('the check is over')
     const open = send(this.running.baseUrl, outgoing, timeout)
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(label, nonce, outgoing, seen, n))

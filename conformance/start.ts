@@ -23,6 +23,9 @@ export interface StartOptions {
   readonly variant: string | null
 }
 
+/** Characters. Keys are looked for in answers, and a short word would be found in many that hold no key. */
+const SHORTEST_KEY = 8
+
 /** This program: what runs it, and where its package lies. */
 const HERE: Values = {
   node: process.execPath,
@@ -42,6 +45,8 @@ export interface Started {
   readonly running: Running
   /** Name -> value of everything in it that is secret. */
   readonly secrets: ReadonlyMap<string, string>
+  /** Sends the reset requests of the target file. Rejects with StartError. */
+  reset(): Promise<void>
   /** Stops it and removes its directory. */
   dispose(): Promise<void>
 }
@@ -79,6 +84,10 @@ export async function start(template: Target, { values, variant }: StartOptions)
   if (target.key_env !== undefined && given === null)
     throw new StartError(
       `environment variable ${target.key_env} is not set; it holds the key of ${target.name}`,
+    )
+  if (given !== null && given.length < SHORTEST_KEY)
+    throw new StartError(
+      `the key in ${target.key_env} has less than ${SHORTEST_KEY} characters and cannot be told from other words; give ${target.name} a longer one`,
     )
   const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)
   const client = given ?? (uses('key.client') || uses('digest.client') ? made.values['key.client']! : null)
@@ -126,6 +135,9 @@ export async function start(template: Target, { values, variant }: StartOptions)
     target,
     running: instance,
     secrets,
+    async reset() {
+      for (const request of target.reset) await manage(`reset of ${target.name}`, request, baseUrl)
+    },
     async dispose() {
       await running!.stop('politely')
       remove()
@@ -166,17 +178,25 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
 async function setUp(template: Target, target: Target, values: Values, baseUrl: string): Promise<Target> {
   let known = values
   for (const step of template.setup) {
-    const { method, path, headers, body, keep } = fill(step, known)
-    const outgoing = { method, path, headers: { 'content-type': 'application/json', ...headers } }
-    const seen = await send(baseUrl, { ...outgoing, body: JSON.stringify(body) }, 15_000).done
-    if (seen.status === null || seen.status >= 300)
-      throw new StartError(
-        `setup of ${target.name}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`,
-      )
-    const kept = Object.entries(keep).map(([name, pointer]) => [name, String(at(jsonOf(seen.body), pointer))])
+    const { keep, ...request } = fill(step, known)
+    const body = await manage(`setup of ${target.name}`, request, baseUrl)
+    const kept = Object.entries(keep).map(([name, pointer]) => [name, String(at(jsonOf(body), pointer))])
     known = { ...known, ...Object.fromEntries(kept) }
   }
   return fill({ ...template, setup: [] }, known)
+}
+
+/** Sends a request to the management interface; the answer's body. Rejects with StartError where it is refused. */
+async function manage(
+  what: string,
+  { method, path, headers, body }: Target['reset'][number],
+  baseUrl: string,
+): Promise<string> {
+  const outgoing = { method, path, headers: { 'content-type': 'application/json', ...headers } }
+  const text = body === undefined ? null : JSON.stringify(body)
+  const seen = await send(baseUrl, { ...outgoing, body: text }, 15_000).done
+  if (seen.status !== null && seen.status < 300) return seen.body
+  throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')

@@ -39,6 +39,14 @@ const log = z.strictObject({
   lag_ms: z.number().positive().default(1_000).describe('When a record is final after the end of the call.'),
 })
 
+/** A request to the gateway's own management interface. */
+const step = z.strictObject({
+  method: z.string().default('POST'),
+  path: z.string(),
+  headers: z.record(z.string(), z.string()).default({}),
+  body: z.unknown().optional(),
+})
+
 const served = z.strictObject({ id: z.string(), provider: z.string(), model: z.string() })
 
 export const targetSchema = z.strictObject({
@@ -84,21 +92,21 @@ export const targetSchema = z.strictObject({
   /** Requests that configure a gateway that has no configuration file, in order, once it is ready. */
   setup: z
     .array(
-      z.strictObject({
-        method: z.string().default('POST'),
-        path: z.string(),
-        headers: z.record(z.string(), z.string()).default({}),
-        body: z.unknown(),
+      step.extend({
         /** Variables for later requests and the rest of this file: name -> where in the answer. */
         keep: z.record(z.string(), pointer).default({}),
       }),
     )
     .default([]),
+  /** Requests before each check that make it forget the failures of the one before, where it would not by itself. */
+  reset: z.array(step).default([]),
 
   providers: z
     .record(z.string(), z.strictObject({ aliases: z.array(z.string()).default([]) }))
     .describe('Providers of the witness, and the names under which the gateway speaks of them.'),
   models: z.strictObject({
+    /** What is called where it does not matter which; the first of the others where nothing is said. */
+    call: z.string().optional(),
     logical: z
       .array(z.strictObject({ id: z.string(), targets: z.array(served.omit({ id: true })).min(1) }))
       .default([]),
@@ -148,8 +156,6 @@ export const targetSchema = z.strictObject({
       retry_delay_ms: z.number().nonnegative().default(1_000),
     })
     .prefault({}),
-  /** Each check gets an instance of its own: for gateways that hold a failure against a provider until told otherwise. */
-  fresh: z.boolean().default(false),
   /** Its network reaches nothing but the witness: a zero at the witness is a zero everywhere. */
   sealed: z.boolean().default(false),
   /** For requirements of this project's own interface: further configurations to start it with, file by file. */
@@ -272,6 +278,7 @@ export const bareTarget = (
     key_env: options.keyEnv,
     witness_port: options.witnessPort,
     providers: { openai: {} },
-    models: { direct: [{ id: model, provider: 'openai', model: model.split('/').at(-1) }] },
+    // What the provider will be asked for is the gateway's business: nothing is claimed of it.
+    models: { call: model },
     has: { catalog: '/v1/models', read_paths: ['/v1/models'] },
   })

@@ -11,6 +11,7 @@ import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
 import { recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
+import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
 
 const check = process.argv.includes('--check')
 const stale: string[] = []
@@ -53,6 +54,7 @@ put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
+put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { factsOf } from '../src/statusline/facts.ts'
 import { renderLine } from '../src/statusline/line.ts'
 import { DEFAULT_SEGMENTS, type View } from '../src/statusline/segments.ts'
+import { cells } from '../src/statusline/width.ts'
 
 const RECORD = {
   id: 'x',
@@ -66,7 +67,13 @@ function spans(line: string, ink: string): string {
 const height = EXAMPLES.length * ROW + 24
 const panels = PAPERS.map(({ back, ink, faint }, panel) => {
   const rows = EXAMPLES.map(([what, shown], row) => {
-    const line = renderLine(shown, { segments: DEFAULT_SEGMENTS, columns: 80, theme: 'default', link: null })
+    const line = renderLine(shown, {
+      segments: DEFAULT_SEGMENTS,
+      columns: 80,
+      theme: 'default',
+      link: null,
+      cells,
+    })
     const y = panel * height + 30 + row * ROW
     return `<text x="16" y="${y}" fill="${faint}" font-family="sans-serif" font-size="12">${what}</text><text x="${LEFT}" y="${y}" xml:space="preserve">${spans(line, ink)}</text>`
   })

@@ -110,6 +110,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const memory = new Memory(now)
   const connections = createConnections(options.wire)
+  const limitsOf = createLimits({ spent: store.spending.spent, now })
   let configuration: ConfigurationState = { state: 'current', since: now() }
   let price = createPricer(pricingOf(options.config))
   const meters = createMetrics({
@@ -146,10 +147,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         router,
         store: { write, keep: store.keep },
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
-        limits:
-          before && same('keys')
-            ? before.limits
-            : createLimits(config.keys, { spent: store.spending.spent, now }),
+        limits: limitsOf(config.keys),
         providers: connect(config, secrets, connections.within(config.resilience.connect)),
         mask,
         now,
@@ -175,9 +173,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))
-  } catch (error) {
+  } catch (cause) {
     await store.close()
-    throw error
+    throw cannotListen(bind.host, bind.port, cause as NodeJS.ErrnoException)
   }
   const address = server.address() as AddressInfo
 
@@ -247,6 +245,16 @@ function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatc
     return [name, { dialect: DIALECTS[api], dispatcher, origin, basePath: pathname.replace(/\/+$/, ''), key }]
   })
   return new Map(entries)
+}
+
+function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
+  const [reason, remedy] =
+    cause.code === 'EADDRINUSE'
+      ? ['something listens there already', 'stop it, or choose another with --port or server.port']
+      : cause.code === 'EACCES'
+        ? ['this user may not', 'choose a port above 1023']
+        : [cause.message, 'look at server.host and server.port']
+  return new Error(`cannot listen on ${host}, port ${port}: ${reason}; ${remedy}`, { cause })
 }
 
 /** Whether only this machine can reach a server that listens there. */

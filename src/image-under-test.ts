@@ -74,7 +74,7 @@ export async function startGateway(
       '--env',
       `WAYBILL_KEY_DIGESTS=test:admin=sha256:${digest}`,
       '--env',
-      'OPENAI_API_KEY=witness-key-openai',
+      'OPENAI_API_KEY=sk-witness-key-of-openai',
     ],
     ...[image, ...command],
   )

@@ -123,9 +123,10 @@ export const ask = (model: string, more: object = {}): object => ({
 /** Every answer of every test has the shape that the OpenAPI document tells. Throws where it has not. */
 function holdAgainstSchema(target: string, text: string): void {
   const path = target.replace(/\?.*/s, '')
-  const endpoint = READS.find((each) =>
-    each.path.endsWith('*') ? path.startsWith(each.path.slice(0, -1)) : path === each.path,
-  )!
+  const endpoint = READS.find((each) => {
+    const [begin, end] = each.path.split('*')
+    return end === undefined ? path === begin : path.startsWith(begin!) && path.endsWith(end)
+  })!
   const answer = 'mediaType' in endpoint ? text : JSON.parse(text)
   const checked = (endpoint.response as ZodType).safeParse(answer)
   if (!checked.success)

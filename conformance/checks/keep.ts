@@ -39,15 +39,27 @@ export const secretsStayInside = {
       for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
         await session.ask('read', path + query, { key: keys.reader })
   },
-  judge: ({ evidence, target }) =>
-    evidence.exchanges.map((exchange) => {
-      const found = secretsGivenAway(exchange, target.headers)
-      return finding(
-        found.length === 0,
-        `${exchange.request.method} ${exchange.request.path}, ${exchange.label}: ${found.join(', ') || 'no secret'} in the answer`,
-        [ref(exchange)],
-      )
-    }),
+  judge({ evidence, target }) {
+    const echoed = evidence.exchanges.filter(({ label }) => label.startsWith('echo of '))
+    const said = echoed.flatMap((exchange) =>
+      requestsOf(evidence, exchange).filter(({ answer }) => answer.status === 401),
+    )
+    return [
+      finding(
+        said.length > 0,
+        `providers said the gateway's own key ${said.length} times`,
+        refs(...echoed, ...said),
+      ),
+      ...evidence.exchanges.map((exchange) => {
+        const found = secretsGivenAway(exchange, target.headers)
+        return finding(
+          found.length === 0,
+          `${exchange.request.method} ${exchange.request.path}, ${exchange.label}: ${found.join(', ') || 'no secret'} in the answer`,
+          [ref(exchange)],
+        )
+      }),
+    ]
+  },
 } satisfies Check
 
 export const keysDoNotCross = {
@@ -109,7 +121,7 @@ export const keysAreRequired = {
     ...[...labelled(evidence, 'no key'), ...labelled(evidence, 'wrong key')].map((exchange) =>
       finding(
         exchange.status === 401,
-        `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}`,
+        `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}, expected 401`,
         refs(exchange, ...requestsOf(evidence, exchange)),
       ),
     ),

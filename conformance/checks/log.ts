@@ -17,7 +17,7 @@ import {
 import { at } from '../reading.ts'
 import { readAll } from '../request-log.ts'
 import { answer, DONE, delta, failure } from '../scripted.ts'
-import type { Session } from '../session.ts'
+import type { ChatOptions, Session } from '../session.ts'
 import type { Target } from '../target.ts'
 
 /** A stream that the client leaves after its first event. */
@@ -118,7 +118,10 @@ export const recordNamesTheRoad = {
         const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
         if (record === undefined)
           return [finding(false, `${exchange.label}: there is no record`, refs(exchange, reading))]
-        return compare(record, exchange, servedBy(evidence, exchange), target)
+        return [
+          finding(true, `${exchange.label}: there is a record`, refs(exchange, reading)),
+          ...compare(record, exchange, servedBy(evidence, exchange), target),
+        ]
       }),
 } satisfies Check
 
@@ -155,10 +158,13 @@ export const leftIsNotCompleted = {
       const [reading] = labelled(evidence, `record of #${exchange.n}`)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const state = at(record, target.tells.log!.fields.state)
-      const ok = record !== undefined && !target.tells.log!.completed.includes(String(state))
+      const ok =
+        exchange.end === 'left' &&
+        record !== undefined &&
+        !target.tells.log!.completed.includes(String(state))
       return finding(
         ok,
-        `a call that the client left is on record as ${JSON.stringify(state) ?? 'nothing'}`,
+        `a call that the client left (${exchange.end}) is on record as ${JSON.stringify(state) ?? 'nothing'}`,
         refs(exchange, reading),
       )
     }),
@@ -171,21 +177,22 @@ export const nothingUnrecorded = {
   async probe(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)
     const model = route?.id ?? session.model
-    const calls = [
-      ...(await Promise.all([1, 2, 3, 4].map((n) => session.chat('call', { model, stream: n % 2 === 0 })))),
-      await session.chat('call', { model, script: [failure(500), { scenario: 'plain' }] }),
-      await session.chat('call', { model, script: [failure(500)] }),
-      await session.chat('call', {
-        model,
-        stream: true,
-        script: [{ events: [delta('one'), { end: 'cut' }] }],
-      }),
-      await session.chat('call', { model, script: [{ scenario: '400' }] }),
-      await leave(session, 'call'),
+    const calls = await Promise.all(
+      [1, 2, 3, 4].map((n) => session.chat('call', { model, stream: n % 2 === 0 })),
+    )
+    const failing: ChatOptions[] = [
+      { script: [failure(500), { scenario: 'plain' }] },
+      { script: [failure(500)] },
+      { stream: true, script: [{ events: [delta('one'), { end: 'cut' }] }] },
+      { script: [{ scenario: '400' }] },
     ]
+    for (const options of failing) {
+      calls.push(await session.chat('call', { model, ...options }))
+      await session.wait(session.target.has.cooldown_ms)
+    }
+    calls.push(await leave(session, 'call'))
     await session.drain()
     for (const exchange of calls) await session.record(`record of #${exchange.n}`, exchange)
-    await session.wait(session.target.has.cooldown_ms)
   },
   judge: ({ evidence, target }) =>
     labelled(evidence, 'call').map((exchange) => {

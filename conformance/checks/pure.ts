@@ -64,10 +64,19 @@ function zero(evidence: Evidence, what: string): Finding[] {
   const background = arrived(evidence, 'quiet_from', 'quiet_to').filter(({ kind }) => kind === 'inference')
   const spent = arrived(evidence, 'from', 'to').filter(({ kind }) => kind === 'inference')
   const reads = evidence.exchanges.filter(({ label }) => label === 'read')
+  const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]
+  const silent = paths.filter(
+    (path) =>
+      !reads.some(
+        ({ request, status }) =>
+          request.method === 'GET' && request.path.split('?')[0] === path && status === 200,
+      ),
+  )
   return [
     finding(
-      reads.length > 0 && reads.some(({ status }) => status === 200),
-      `${reads.length} reads were made, and some answered`,
+      reads.length > 0 && silent.length === 0,
+      `${reads.length} reads were made; never answered with 200: ${silent.join(', ') || 'none'}`,
+      reads.filter(({ request }) => silent.includes(request.path.split('?')[0]!)).map(ref),
     ),
     finding(
       background.length === 0,
@@ -163,7 +172,7 @@ export const resolvingMovesNothing = {
         for (let times = 0; times < 3; times++)
           await session.ask('read', resolve!.path.replace('{model}', encodeURIComponent(id)))
     })
-    // Moves nothing: asked many times, the answer stays as it was, and the next call goes where it said.
+    // Moves nothing: asked many times, the answer stays as it was.
     for (const { id } of session.target.models.logical) {
       const path = resolve!.path.replace('{model}', encodeURIComponent(id))
       for (let times = 0; times < 5; times++) await session.ask(`resolve ${id}`, path)
@@ -177,9 +186,10 @@ export const resolvingMovesNothing = {
       const told = new Set(
         answers.map(({ body }) => JSON.stringify([at(jsonOf(body), provider), at(jsonOf(body), model)])),
       )
+      const named = typeof at(jsonOf(answers[0]?.body ?? ''), model) === 'string'
       findings.push(
         finding(
-          told.size === 1,
+          named && told.size === 1,
           `"${id}" resolved ${answers.length} times in a row to ${[...told].join(' and ')}`,
           answers.map(ref),
         ),
@@ -261,18 +271,29 @@ export const refusedCallsSpendNothing = {
   },
   judge({ evidence }) {
     const asked = evidence.exchanges.filter(({ nonce }) => nonce === null)
-    return asked.map((each) => {
+    const nonces = asked.map(({ request }) => nonceIn(request.body ?? ''))
+    const inferences = (from: string, to: string) =>
+      arrived(evidence, from, to).filter(({ kind, nonce }) => kind === 'inference' && !nonces.includes(nonce))
+    const background = inferences('quiet_from', 'quiet_to')
+    const strange = inferences('from', 'to')
+    const others = finding(
+      strange.length <= background.length,
+      `${strange.length} further inferences that nobody asked for, ${background.length} while nothing was asked`,
+      names(strange),
+    )
+    const each = asked.map((each) => {
       const nonce = nonceIn(each.request.body ?? '')
       // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
       const spent = evidence.ledger.filter(
         (entry) => entry.nonce === nonce && entry.kind === 'inference' && (entry.answer.status ?? 0) < 400,
       )
-      const refused = each.status === null || each.status >= 400
+      const refused = each.status === null ? each.end !== 'timed_out' : each.status >= 400
       return finding(
         !refused || spent.length === 0,
         `${each.label}: the client got ${each.status ?? each.error}, the provider answered ${spent.length} inferences`,
         [ref(each), ...names(spent)],
       )
     })
+    return [...each, others]
   },
 } satisfies Check

@@ -17,12 +17,20 @@ import { at, readChat } from '../reading.ts'
 import { failure } from '../scripted.ts'
 import type { Target } from '../target.ts'
 
+/** Percent-encoding is this interface's own way; a gateway that knows nothing of it may write a plain "%". */
+function decoded(value: string): string {
+  try {
+    return decodeURIComponent(value)
+  } catch {
+    return value
+  }
+}
+
 /** Whether the head of an answer names the provider and model of the entry that served it. */
 function headNames(evidence: Evidence, target: Target, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
   const { provider, model } = target.tells.headers
-  const said = (name: string | undefined) =>
-    name && decodeURIComponent(exchange.headers[name.toLowerCase()] ?? '')
+  const said = (name: string | undefined) => name && decoded(exchange.headers[name.toLowerCase()] ?? '')
   const [byProvider, byModel] = [said(provider), said(model)]
   const ok =
     entry !== null &&

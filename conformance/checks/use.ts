@@ -55,7 +55,7 @@ export const usageIsOnRecord = {
         await session.record(`record of #${exchange.n}`, exchange)
       }
   },
-  judge: ({ evidence, target }) =>
+  judge: ({ evidence, target, wb }) =>
     [...labelled(evidence, 'whole'), ...labelled(evidence, 'streamed')].map((exchange) => {
       const [reading] = labelled(evidence, `record of #${exchange.n}`)
       const { fields } = target.tells.log!
@@ -63,10 +63,10 @@ export const usageIsOnRecord = {
       const { entry, sent } = sides(evidence, exchange)
       const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)]
       const reported = countsIn(sent).slice(0, 2)
-      // A provider that was not asked for usage reports none; then nothing can be on record.
+      // A provider that was not asked for usage reports none; a gateway may then have counted by itself, this one not.
       const ok =
         sent === null
-          ? !recorded.some((count) => typeof count === 'number' && count > 0)
+          ? entry !== null && (!wb || !recorded.some((count) => typeof count === 'number' && count > 0))
           : isDeepStrictEqual(recorded, reported)
       return finding(
         ok,

@@ -1,5 +1,5 @@
 // Results as one page that needs nothing but itself: the matrix, and for each requirement its sentence, its verdict,
-// what the client saw and what the witness saw. Pure. Over 250 lines, because the style stands in it too.
+// what the client saw and what the witness saw. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
 import { checks } from '../checks.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
@@ -50,7 +50,7 @@ export function html({ results, run, evidence }: Kept): string {
     `<header>
 <p class="brand">Waybill conformance</p>
 <h1>${text(target.name)} <span class="badge ${slug(conclusion)}">${text(conclusion)}</span></h1>
-<p class="reason">${text(reason)}</p>
+<p class="reason">${linked(text(reason))}</p>
 <dl>${facts
       .filter(([, value]) => value)
       .map(
@@ -58,6 +58,7 @@ export function html({ results, run, evidence }: Kept): string {
           `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${text(value)}</code>` : text(value)}</dd></div>`,
       )
       .join('')}</dl>
+<p class="note">The suite was the gateway’s client, and the witness stood in for its providers. In what follows <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the witness.</p>
 <ul class="counts">${Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
@@ -66,10 +67,10 @@ export function html({ results, run, evidence }: Kept): string {
 <nav aria-label="Matrix of requirements">${subjects
       .map(
         (subject) =>
-          `<div class="row"><span>${subject}</span>${verdicts
+          `<div class="row"><span>${subject}</span><div>${verdicts
             .filter(({ id }) => id.startsWith(`${subject}-`))
             .map(tile)
-            .join('')}</div>`,
+            .join('')}</div></div>`,
       )
       .join('')}</nav>
 <main>${verdicts.map((verdict) => section(verdict, evidence.get(checks.get(verdict.id)?.shares ?? verdict.id), run.target.start)).join('\n')}</main>`,
@@ -103,30 +104,32 @@ function section(verdict: Verdict, evidence: Evidence | undefined, start: object
     text: sentence,
   } = verdict
   const open = ['fail', 'untestable', 'harness-error', 'warn'].includes(outcome) ? ' open' : ''
+  const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
+  const exchanges = some(evidence?.exchanges ?? [], '#', pointed)
+  const entries = some(evidence?.ledger ?? [], '@', pointed)
+  const shown = new Set([...exchanges.map(({ n }) => `#${n}`), ...entries.map(({ n }) => `@${n}`)])
   const said = findings.map(
     ({ ok, what, see = [] }) =>
-      `<li class="${ok ? 'ok' : 'bad'}"><span aria-label="${ok ? 'holds' : 'does not hold'}">${ok ? '✓' : '✗'}</span> ${text(what)} ${see.map((each) => link(id, each)).join(' ')}</li>`,
+      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : 'does not hold'}">${ok ? '✓' : '✗'}</span> ${text(what)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
   )
-  const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
-  return `<details id="${id}"${open}><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, scope ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
-<blockquote>${text(sentence)}</blockquote>
+  return `<details${open}><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, scope ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
+<blockquote id="${id}">${text(sentence)}</blockquote>
 ${outcome === 'pass' ? '' : `<p class="reason">${text(reason)}</p>`}
 ${said.length > 0 ? `<ul class="findings">${said.join('')}</ul>` : ''}
 ${
   evidence
     ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
-<div class="sides"><section><h3>What the client saw</h3>${some(evidence.exchanges, '#', pointed)
-        .map((each) => exchangeOf(id, each, start))
-        .join('')}</section>
-<section><h3>What the witness saw</h3>${
-        some(evidence.ledger, '@', pointed)
-          .map((each) => entryOf(id, each))
-          .join('') || '<p class="note">Nothing.</p>'
-      }</section></div>`
+<div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each, start)).join('')}${more(evidence.exchanges, exchanges)}</section>
+<section><h3>What the witness saw (@)</h3>${entries.map((each) => entryOf(id, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
     : ''
 }
 </details>`
 }
+
+const more = (all: readonly unknown[], shown: readonly unknown[]): string =>
+  all.length > shown.length
+    ? `<p class="note">And ${all.length - shown.length} more in the evidence.</p>`
+    : ''
 
 /** All that a failed finding points at, and the first of the others. */
 function some<Each extends { readonly n: number }>(
@@ -137,21 +140,24 @@ function some<Each extends { readonly n: number }>(
   return all.filter((each, index) => index < FEW || pointed.has(`${sign}${each.n}`))
 }
 
+/** Ids in a sentence become links. What a link points at stands inside its details, so that the browser opens them. */
+const linked = (sentence: string): string =>
+  sentence.replace(/\b[A-Z]+-\d\d\b/g, (id) => `<a href="#${id}">${id}</a>`)
 const anchor = (id: string, ref: string): string => `${id}-${ref.replace('#', 'c').replace('@', 'w')}`
 const link = (id: string, ref: string): string => `<a href="#${anchor(id, ref)}">${text(ref)}</a>`
 
 function exchangeOf(id: string, exchange: Exchange, start: object): string {
   const { n, label, request, status, error, end, headers, body, at, end_at } = exchange
   const shown = status === null ? text(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
-  return `<details class="exchange" id="${anchor(id, `#${n}`)}"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(label, 40))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
-<pre>${text(curl(exchange, start))}</pre>
+  return `<details class="exchange"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(label, 40))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
+<pre id="${anchor(id, `#${n}`)}">${text(curl(exchange, start))}</pre>
 <pre>${text(head(headers))}</pre><pre>${text(brief(body, SHOWN))}</pre></details>`
 }
 
 function entryOf(id: string, entry: LedgerEntry): string {
   const { n, kind, provider, model, stream, problems, answer, credential, peer_left_at, body } = entry
-  return `<details class="exchange" id="${anchor(id, `@${n}`)}"><summary><b>@${n}</b> ${text(provider)} / ${text(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
-<p class="note">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${peer_left_at === null ? '' : '; the gateway closed the connection'}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
+  return `<details class="exchange"><summary><b>@${n}</b> ${text(provider)} / ${text(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
+<p class="note" id="${anchor(id, `@${n}`)}">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${peer_left_at === null ? '' : '; the gateway closed the connection'}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
 <pre>${text(brief(JSON.stringify(body, null, 2) ?? '', SHOWN))}</pre>${answer.body ? `<pre>${text(brief(answer.body, SHOWN))}</pre>` : ''}</details>`
 }
 
@@ -196,22 +202,23 @@ h1 { margin: .25rem 0; font-size: 2rem; font-weight: 650 }
 .badge { font-size: 1rem; padding: .2rem .7rem; border-radius: 1rem; border: 1px solid currentColor; vertical-align: middle; font-weight: 600; white-space: nowrap }
 .conformant, i.pass, .ok span { color: var(--good) } .partial, i.warn { color: var(--warn) } .not-conformant, i.fail, i.untestable, .bad { color: var(--bad) } .error, i.harness-error { color: var(--odd) }
 .reason { font-size: 1.05rem; margin: .25rem 0 1rem; overflow-wrap: anywhere }
-dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: .25rem 2rem; margin: 0 }
+dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: .25rem 2rem; margin: 0 }
 dl div { display: flex; gap: .75rem } dl div:last-child { grid-column: 1 / -1 } dt { color: var(--faint); min-width: 8.5rem } dd { margin: 0; overflow-wrap: anywhere }
 .counts { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0 }
 .counts b { font-size: 1.15rem }
 nav { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1rem; margin: 1rem 0 1.5rem }
-.row { display: flex; flex-wrap: wrap; align-items: center; gap: .3rem; margin: .15rem 0 } .row > span { width: 4.2rem; color: var(--faint); font-size: .85rem }
+.row { display: flex; gap: .3rem; margin: .3rem 0 } .row > div { display: flex; flex-wrap: wrap; gap: .3rem } .row > span { flex: 0 0 3.8rem; color: var(--faint); font-size: .85rem }
 .tile { min-width: 3.1rem; text-align: center; padding: .1rem .35rem; border-radius: .35rem; border: 1px solid var(--line); color: inherit; text-decoration: none; font-variant-numeric: tabular-nums; font-size: .9rem }
 .tile i { font-style: normal; margin-left: .3rem }
 .tile.pass { border-color: var(--good) } .tile.pass i { color: var(--good) } .tile.fail, .tile.untestable { background: var(--bad); border-color: var(--bad); color: var(--paper) } .tile.warn { border-color: var(--warn); color: var(--warn) } .tile.harness-error { border-color: var(--odd); color: var(--odd) } .tile.not-applicable, .tile.disabled { color: var(--faint); border-style: dashed }
-main > details { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; margin: .4rem 0; padding: .5rem .9rem; scroll-margin-top: 1rem }
+main > details { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; margin: .4rem 0; padding: .5rem .9rem }
+:target { scroll-margin-top: 4rem }
 summary { cursor: pointer; overflow-wrap: anywhere } summary i { font-style: normal; display: inline-block; width: 1.4rem; font-weight: 700 } summary small, .note { color: var(--faint) } summary em { font-style: normal; font-weight: 600 }
 :focus-visible { outline: 3px solid var(--odd); outline-offset: 2px; border-radius: .3rem }
 blockquote { margin: .6rem 0; padding: .1rem 0 .1rem .9rem; border-left: 3px solid var(--line) }
-.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0; overflow-wrap: anywhere } .findings a { font-size: .85rem; color: var(--faint) }
+.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0; overflow-wrap: anywhere } .findings a { font-size: .85rem; color: var(--faint) } header a { color: inherit }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem } .sides section { min-width: 0 } h3 { font-size: .95rem; margin: .5rem 0 .2rem }
-.exchange { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9rem } .exchange:target, details:target { outline: 2px solid var(--odd) }
+.exchange { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9rem } details:has(> :target) { outline: 2px solid var(--odd) }
 pre { overflow-x: auto; max-height: 18rem; background: var(--paper); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem; font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere } pre:empty { display: none }
 code { font-family: ui-monospace, monospace; font-size: .9em }
 @media (max-width: 40rem) { body { padding: 1rem .75rem 4rem } dl div { flex-direction: column; gap: 0 } }

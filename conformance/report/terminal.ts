@@ -16,6 +16,8 @@ const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = 
   disabled: ['·', 'gray'],
 }
 
+const INDENT = '    '
+
 export interface Look {
   readonly color: boolean
   /** Width of the terminal, cells. */
@@ -26,9 +28,20 @@ export interface Look {
 export function table(results: Results, { color, columns }: Look): string {
   const paint = (style: Style, text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text
-  const fit = (text: string, indent: number) => {
-    const { index, truncated } = measure(text, { limit: Math.max(20, columns - indent), ellipsis: '…' })
-    return truncated ? `${text.slice(0, index)}…` : text
+  const width = Math.max(20, columns - INDENT.length)
+  /** At most three lines, between words where there are any; a longer text ends in an ellipsis. */
+  const wrap = (text: string): string[] => {
+    const lines: string[] = []
+    let rest = text
+    while (lines.length < 2 && measure(rest).width > width) {
+      const { index } = measure(rest, { limit: width })
+      const space = rest.lastIndexOf(' ', index)
+      const cut = space > index / 2 ? space : index
+      lines.push(rest.slice(0, cut))
+      rest = rest.slice(cut).trimStart()
+    }
+    const { index, truncated } = measure(rest, { limit: width, ellipsis: '…' })
+    return [...lines, truncated ? `${rest.slice(0, index)}…` : rest]
   }
   const line = ({ id, slug, outcome, level, reason, scored }: Verdict): string => {
     const [mark, style] = LOOKS[outcome]
@@ -38,8 +51,8 @@ export function table(results: Results, { color, columns }: Look): string {
       outcome === 'pass'
         ? ''
         : `${outcome}${level === 'SHOULD' ? ', SHOULD' : ''}${scored ? '' : ', not scored'}`
-    const lines = [`${head} ${paint(style, said)}`.trimEnd()]
-    if (!quiet) lines.push(`    ${fit(reason.replace(/\s+/g, ' '), 4)}`)
+    const lines = [said === '' ? head.trimEnd() : `${head} ${paint(style, said)}`]
+    if (!quiet) lines.push(...wrap(reason.replace(/\s+/g, ' ')).map((part) => `${INDENT}${part}`))
     return lines.join('\n')
   }
   const { target, profile, conclusion, reason, counts, inferences, duration } = results
@@ -51,12 +64,14 @@ export function table(results: Results, { color, columns }: Look): string {
     '',
     ...results.verdicts.filter(({ outcome }) => outcome !== 'disabled').map(line),
     '',
-    `${paint(['bold', style], conclusion)}: ${reason}`,
+    ...wrap(`${conclusion}: ${reason}`).map((part, index) =>
+      index === 0 ? part.replace(conclusion, paint(['bold', style], conclusion)) : part,
+    ),
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
-    `${inferences.total} inferences, ${inferences.accounted} of them accounted to a check; ${(duration / 1000).toFixed(1)} s`,
+    `${inferences.total} calls to providers, ${inferences.accounted} of them accounted to a check; ${(duration / 1000).toFixed(1)} s`,
     target.sealed
-      ? 'The target was sealed: a zero at the witness is a zero everywhere.'
-      : 'The target was not sealed: a zero is a zero at the witness.',
+      ? 'The gateway could reach nothing but the witness: a zero there is a zero everywhere.'
+      : 'The gateway could reach more than the witness: a zero is shown for the witness alone.',
     '',
   ].join('\n')
 }

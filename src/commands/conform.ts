@@ -152,6 +152,9 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
     if (model === undefined)
       throw new UsageError('an address needs --model ID: a model that the gateway sends to the witness')
     const port = witnessPort === undefined ? undefined : Number(witnessPort)
+    if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
+      throw new UsageError('--witness-port is a number from 0 to 65535')
+    if (!URL.canParse(target)) throw new UsageError(`${target} is no address`)
     return bareTarget(target, model, {
       ...(keyEnv && { keyEnv }),
       ...(port !== undefined && { witnessPort: port }),
@@ -180,7 +183,7 @@ function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
   }
 }
 
-const reproduce = ({ target, profile, only, model, keyEnv }: ConformCommand): string =>
+const reproduce = ({ target, profile, only, model, keyEnv, witnessPort }: ConformCommand): string =>
   [
     'waybill conform',
     target,
@@ -188,6 +191,7 @@ const reproduce = ({ target, profile, only, model, keyEnv }: ConformCommand): st
     only && `--only ${only.join(' ')}`,
     model && `--model ${model}`,
     keyEnv && `--key-env ${keyEnv}`,
+    witnessPort && `--witness-port ${witnessPort}`,
   ]
     .filter(Boolean)
     .join(' ')

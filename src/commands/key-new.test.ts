@@ -86,7 +86,7 @@ test('no command takes a key as an argument (KEEP-06)', async () => {
       attributeName: option.attributeName(),
     })))
       if (SECRET.test(attributeName))
-        assert.match(flags, /^--[\w-]+-file <file>$/, `${command.name()} ${flags}`)
+        assert.match(flags, /^--[\w-]+-(file <file>|env <name>)$/, `${command.name()} ${flags}`)
     for (const argument of command.registeredArguments)
       assert.doesNotMatch(argument.name(), SECRET, `${command.name()} ${argument.name()}`)
   }

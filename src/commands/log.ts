@@ -1,5 +1,6 @@
 // The gateway's own log: lines for a person in a terminal, JSON lines everywhere else, both on stdout. Knows pino.
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { count, dollars, duration } from '../statusline/segments.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -30,7 +31,12 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
   }
   if (pretty) {
     const { prettyFactory } = await import('pino-pretty')
-    const forPerson = prettyFactory({ colorize: colour, singleLine: true, translateTime: 'SYS:HH:MM:ss' })
+    const forPerson = prettyFactory({
+      colorize: colour,
+      translateTime: 'SYS:HH:MM:ss',
+      hideObject: true,
+      messageFormat: inWords,
+    })
     const terminal = stream ?? process.stdout
     const lines = { write: (line: string) => void terminal.write(forPerson(line)) }
     return { log: pino(options, lines), flush: () => {} }
@@ -38,4 +44,39 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
   if (stream) return { log: pino(options, stream), flush: () => {} }
   const lines = pino.destination({ dest: 1, sync: false, maxLength: MOST_WAITING })
   return { log: pino(options, lines), flush: () => lines.flushSync() }
+}
+
+/** A line for a person: of a call the road and what came of it, of anything else the message and its fields. */
+function inWords({ msg, time: _time, level: _level, err: _err, ...fields }: Record<string, unknown>): string {
+  if (msg === 'call') return callInWords(fields)
+  const said = Object.entries(fields).map(([name, value]) => `${name} ${JSON.stringify(value)}`)
+  return [msg, said.join(', ')].filter(Boolean).join(': ')
+}
+
+function callInWords(fields: Record<string, unknown>): string {
+  const call = fields as {
+    id: string
+    requested_model: string
+    provider: string
+    model: string
+    state: string
+    status: number | null
+    fallbacks: number
+    latency_ms: number
+    tokens: { input: number | null; output: number | null } | null
+    cost_usd: number | null
+    cache: string
+  }
+  const { requested_model: asked, provider, model, state, tokens, cost_usd: cost } = call
+  const parts = [
+    `${asked} → ${provider}/${model}`,
+    state === 'failed' ? `failed ${call.status}` : state,
+    call.fallbacks > 0 && `${call.fallbacks} fallback${call.fallbacks === 1 ? '' : 's'}`,
+    duration(call.latency_ms),
+    tokens?.input != null && tokens.output != null && `${count(tokens.input)}→${count(tokens.output)} tokens`,
+    cost !== null && dollars(cost),
+    call.cache === 'HIT' && 'from the cache',
+    state !== 'completed' && call.id,
+  ]
+  return parts.filter(Boolean).join(' · ')
 }

@@ -2,8 +2,9 @@
 // fit for a terminal first (TELL-06).
 import type { styleText } from 'node:util'
 import { z } from 'zod'
-import { cells, cut, plain } from '../statusline/label.ts'
+import { cut, plain } from '../statusline/label.ts'
 import { count, dollars, duration } from '../statusline/segments.ts'
+import { cells } from '../statusline/width.ts'
 
 /** What the table needs of a record. */
 export const shownCall = z.looseObject({
@@ -108,7 +109,7 @@ export function createTable(columns: number | null, paint: Paint): Table {
       .map((column) => {
         const width = column === COLUMNS.session ? column.width + wide : column.width || room
         const [said, colour] = cell(column, width)
-        const text = columns === null ? plain(said) : cut(plain(said), width)
+        const text = columns === null ? plain(said) : cut(plain(said), width, cells)
         const space = ' '.repeat(Math.max(0, width - cells(text)))
         const painted = colour ? paint(colour, text) : text
         return column.right ? space + painted : painted + space

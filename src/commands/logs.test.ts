@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
-import { cells } from '../statusline/label.ts'
+import { cells } from '../statusline/width.ts'
 import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 

@@ -35,7 +35,7 @@ test('every row of call_logs is in the list with the same values, and nothing el
   }
 })
 
-test('a table that cannot be read is a 500 in the one shape, never an empty list (LOG-11)', async (t) => {
+test('a table that cannot be read is a 503 in the one shape, never an empty list (LOG-11)', async (t) => {
   const said: string[] = []
   const house = await underTest(t, {
     options: { log: { error: (_, text) => void said.push(text), warn() {}, info() {}, debug() {} } },
@@ -49,7 +49,7 @@ test('a table that cannot be read is a 500 in the one shape, never an empty list
     '/api/statusline?session_id=s',
   ]) {
     const { status, json, text } = await house.get(path)
-    assert.deepEqual([status, json.error.code], [500, 'internal'], path)
+    assert.deepEqual([status, json.error.code], [503, 'log_unavailable'], path)
     assert.doesNotMatch(text, /call_logs|SQL/, 'the cause is for the log only')
   }
   other.exec('ALTER TABLE gone RENAME TO call_logs')

@@ -4,10 +4,11 @@ import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { type Look, renderLine } from '../statusline/line.ts'
-import { findRoute } from '../statusline/lookup.ts'
+import { findFacts, type Source } from '../statusline/lookup.ts'
 import { withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
+import { cells } from '../statusline/width.ts'
 import type { ReadHouse } from './house.ts'
 import { ownKey } from './query.ts'
 
@@ -43,13 +44,15 @@ export const statusline = {
       model: withoutSuffix(model) || null,
       modelAsGiven: model || null,
     }
-    const facts = await findRoute(payload, {
+    const source: Source = {
       newest: async (session_id, id) => {
         const filter = { session_id, agent_id: 'none', requested_model: id ?? undefined, key_name }
         return (await calls.list(filter, { limit: 1 })).data[0] ?? null
       },
       resolve: (id) => router.resolve(id),
-    })
+      session: (id) => calls.session(id, key_name),
+    }
+    const facts = await findFacts(payload, source, segments)
     const note = facts || !model ? null : 'the gateway does not know this model'
     const view: View = { label: model, facts, age: null, note, contextUsed: null, place: null }
     const look: Look = {
@@ -57,6 +60,7 @@ export const statusline = {
       columns: columns || null,
       theme: theme === 'none' ? null : theme,
       link: null,
+      cells,
     }
     const line = renderLine(view, look)
     if (aged === '0') return `${line}\n`

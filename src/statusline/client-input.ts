@@ -21,7 +21,7 @@ export function firstObject(stdin: Readable): Promise<Input> {
     const settle = (input: Input) => {
       clearTimeout(timer)
       stdin.removeAllListeners().on('error', () => {})
-      stdin.destroy()
+      stdin.pause()
       resolve(input)
     }
     const timer = setTimeout(() => settle(NOTHING), LIMIT_MS)

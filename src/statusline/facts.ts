@@ -18,10 +18,18 @@ export interface Facts {
   /** Milliseconds. */
   readonly latency_ms: number | null
   readonly ttft_ms: number | null
-  readonly tokens: { readonly input: number | null; readonly output: number | null }
+  readonly tokens: {
+    readonly input: number | null
+    readonly output: number | null
+    readonly source: string | null
+  }
   /** US dollars. */
   readonly cost_usd: number | null
   readonly cache: string | null
+  /** US dollars that a cache hit did not cost. */
+  readonly saved_usd: number | null
+  /** US dollars of the whole session; null where it was not asked for, too. */
+  readonly session_cost_usd: number | null
 }
 
 type Json = Readonly<Record<string, unknown>>
@@ -58,9 +66,11 @@ export function factsOf(record: unknown): Facts | null {
     fallbacks: amount(record.fallbacks),
     latency_ms: amount(record.latency_ms),
     ttft_ms: amount(record.ttft_ms),
-    tokens: { input: amount(tokens.input), output: amount(tokens.output) },
+    tokens: { input: amount(tokens.input), output: amount(tokens.output), source: text(tokens.source) },
     cost_usd: amount(record.cost_usd),
     cache: text(record.cache),
+    saved_usd: amount(record.saved_usd),
+    session_cost_usd: amount(record.session_cost_usd),
   }
 }
 

@@ -1,19 +1,22 @@
-// Asks a gateway. Knows two read endpoints and no other, so it cannot cause an inference (LINE-04).
-
+// Asks a gateway. Knows three read endpoints and no other, so it cannot cause an inference (LINE-04).
+import type { Socket } from 'node:net'
 import { isObject } from './facts.ts'
-import { getJson, NoAnswer } from './get-json.ts'
+import { dial, getJson, NoAnswer } from './get-json.ts'
 import type { Source } from './lookup.ts'
 
 /**
- * A source with one deadline for all that is asked of it: `ms` from its first question. Its functions reject with
- * NoAnswer. `agentId` asks for the calls of one subagent instead of those of the main conversation.
+ * A source with one deadline for all that is asked of it: `ms` from its first question, for which a connection is made
+ * at once. Its functions reject with NoAnswer. `agentId` asks for the calls of one subagent instead of those of the main conversation.
  */
 export function gatewaySource(url: URL, key: string | null, ms: number, agentId = 'none'): Source {
   let deadline = 0
-  const get = (path: string, query: Record<string, string>) => {
+  let connection: Socket | null = dial(url)
+  const get = (path: string, query: Record<string, string> = {}) => {
     deadline ||= Date.now() + ms
     const target = `${url.pathname.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`
-    return getJson(url, target, key, deadline - Date.now())
+    const socket = connection ?? dial(url)
+    connection = null
+    return getJson(socket, url.host, target, key, deadline - Date.now())
   }
   return {
     async newest(sessionId, model) {
@@ -29,6 +32,10 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId 
       if (status !== 200)
         throw new NoAnswer(status === 404 ? 'does not know this model' : `answered ${status}`)
       return json
+    },
+    async session(sessionId) {
+      const { status, json } = await get(`/api/sessions/${encodeURIComponent(sessionId)}`)
+      return status === 200 ? json : null
     },
   }
 }

@@ -1,6 +1,6 @@
 // One GET over a bare socket, in HTTP/1.0: then an answer is a head, a body and the end of the connection. Node's own
 // client would cost 3 ms of the 6 that the whole program may take over an empty one (LINE-09).
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 
 const LIMIT_BYTES = 256 * 1024
 
@@ -9,9 +9,26 @@ export class NoAnswer extends Error {
   override name = 'NoAnswer' as const
 }
 
-/** Asks `url`'s host for `target` (path and query). `json` is undefined where the body is none. Rejects with NoAnswer. */
+/** Begins a connection to `url`'s host; whether it comes about, `getJson` says. */
+export function dial(url: URL): Socket {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  // `getBuiltinModule`, because a literal import would load TLS for everybody.
+  const socket =
+    url.protocol === 'https:'
+      ? process
+          .getBuiltinModule('node:tls')
+          .connect({ host, port: Number(url.port) || 443, servername: host })
+      : connect({ host, port: Number(url.port) || 80 })
+  return socket.on('error', () => {})
+}
+
+/**
+ * Asks `host` for `target` (path and query) over a connection that nobody used. `json` is undefined where the body is
+ * none. Rejects with NoAnswer.
+ */
 export function getJson(
-  url: URL,
+  socket: Socket,
+  host: string,
   target: string,
   key: string | null,
   ms: number,
@@ -23,16 +40,9 @@ export function getJson(
       reject(new NoAnswer(reason))
     }
     const timer = setTimeout(() => fail('did not answer in time'), ms)
-    const host = url.hostname.replace(/^\[|\]$/g, '')
-    // `getBuiltinModule`, because a literal import would load TLS for everybody.
-    const socket =
-      url.protocol === 'https:'
-        ? process
-            .getBuiltinModule('node:tls')
-            .connect({ host, port: Number(url.port) || 443, servername: host })
-        : connect({ host, port: Number(url.port) || 80 })
+    if (socket.destroyed) return fail('is not there')
     const authorization = key === null ? '' : `authorization: Bearer ${key}\r\n`
-    socket.write(`GET ${target} HTTP/1.0\r\nhost: ${url.host}\r\n${authorization}\r\n`)
+    socket.write(`GET ${target} HTTP/1.0\r\nhost: ${host}\r\n${authorization}\r\n`)
     const chunks: Buffer[] = []
     let bytes = 0
     socket.on('error', () => fail('is not there'))

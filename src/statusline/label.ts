@@ -1,26 +1,29 @@
 // Text that came from elsewhere, made fit for a terminal: nothing that steers it, and no more cells than there are.
-// Knows no colour and no segment.
-import measure from 'fast-string-truncated-width'
+// Knows no colour and no segment, and not how wide a character is.
 
 /** No label is worth more; also bounds the work for a hostile one. Characters. */
 const LONGEST = 512
 
-/** Controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use, line separators. */
-const STEERING = /[\p{C}\p{Zl}\p{Zp}]/gu
+/** Controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use, line separators. No literal,
+ * because its classes would be built when the file is parsed, for every start. */
+const STEERING = '[\\p{C}\\p{Zl}\\p{Zp}]'
 /** ASCII, and the marks that the line itself makes: one cell each, known without asking the tables. */
 const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 
 /** A label without any character that steers the terminal or turns text around (LINE-07). */
 export function plain(label: string): string {
   const text = label.slice(0, LONGEST)
-  return ORDINARY.test(text) ? text : text.replace(STEERING, '')
+  return isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
 }
 
-/** Width in terminal cells: CJK and emoji take two. */
-export const cells = (text: string): number => (ORDINARY.test(text) ? text.length : measure(text).width)
+/** Says how many terminal cells a text takes. */
+export type Measure = (text: string) => number
+
+/** Every character takes one cell, and none steers the terminal. */
+export const isOrdinary = (text: string): boolean => ORDINARY.test(text)
 
 /** As much of a text as goes into `limit` cells, `…` where something is missing. */
-export function cut(text: string, limit: number): string {
+export function cut(text: string, limit: number, cells: Measure): string {
   if (cells(text) <= limit) return text
   let kept = ''
   for (const character of text) {

@@ -1,9 +1,9 @@
 // Asks the gateway where the session went and keeps the answer; when there is none, remembers the last one (LINE-05).
 import type { Facts } from './facts.ts'
-import { findRoute, type Source } from './lookup.ts'
+import { findFacts, type Source } from './lookup.ts'
 import type { Memory } from './memory.ts'
 import type { Payload } from './payload.ts'
-import { ago } from './segments.ts'
+import { ago, type SegmentName } from './segments.ts'
 
 export interface Learnt {
   readonly facts: Facts | null
@@ -18,12 +18,13 @@ export async function learn(
   payload: Payload,
   address: string,
   source: Source,
+  segments: readonly SegmentName[],
   memory: Memory,
   now: () => number,
 ): Promise<Learnt> {
   const subject = [address, payload.sessionId, payload.modelAsGiven]
   try {
-    const facts = await findRoute(payload, source)
+    const facts = await findFacts(payload, source, segments)
     const problem =
       facts && payload.sessionId !== null ? keep(memory, subject, facts, timeOf(facts) ?? now()) : null
     return { facts, age: null, problem }

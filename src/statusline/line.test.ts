@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { factsOf } from './facts.ts'
-import { cells, cut, plain } from './label.ts'
+import { cut, plain } from './label.ts'
 import { renderLine } from './line.ts'
 import { SEGMENT_NAMES, type View } from './segments.ts'
 import { THEME_NAMES, THEMES } from './themes.ts'
+import { cells } from './width.ts'
 
 const record = {
   id: '01a1fd68-9e8c-73d6-b02a-201bb6390c9a',
@@ -21,6 +22,8 @@ const record = {
   tokens: { input: 5200, output: 110 },
   cost_usd: 0.00042,
   cache: 'HIT',
+  saved_usd: 0.0012,
+  session_cost_usd: 1.254,
 }
 const view = (more: object = {}, rest: Partial<View> = {}): View => ({
   label: 'Auto',
@@ -32,14 +35,15 @@ const view = (more: object = {}, rest: Partial<View> = {}): View => ({
   ...rest,
 })
 const render = (shown: View, columns: number | null, segments = SEGMENT_NAMES) =>
-  renderLine(shown, { segments, columns, theme: null, link: null })
+  renderLine(shown, { segments, columns, theme: null, link: null, cells })
 
 test('the line shows its segments in their order and drops the least important first (LINE-06)', () => {
   for (const [columns, line] of [
     [
       null,
-      'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · first 230 ms · ↑5.2k ↓110 · $0.0004 · cache hit · context 42 % · waybill (main)',
+      'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · first 230 ms · ↑5.2k ↓110 · $0.0004 · session $1.25 · cache hit, saved $0.0012 · context 42 % · waybill (main)',
     ],
+    [100, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.0004 · session $1.25'],
     [80, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.0004'],
     [60, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest'],
     [40, 'auto → groq/openai/gpt-oss-120b'],
@@ -90,7 +94,7 @@ test('a label loses what steers a terminal and keeps what is text (LINE-07)', ()
     ['模型🚀', '模型🚀'],
   ] as const)
     assert.equal(plain(label), safe)
-  assert.equal(cut('模型模型', 5), '模型…')
+  assert.equal(cut('模型模型', 5, cells), '模型…')
 })
 
 test('forecast, failure, running call and memory are marked (LINE-03, LINE-05)', () => {
@@ -125,7 +129,7 @@ test('each fact may be missing, null or of another type (LINE-02)', () => {
 test('colours and a link surround the text and end before the line does (LINE-07)', () => {
   const link = 'http://127.0.0.1:4949/api/usage/request-logs/x'
   for (const theme of THEME_NAMES) {
-    const line = renderLine(view(), { segments: SEGMENT_NAMES, columns: null, theme, link })
+    const line = renderLine(view(), { segments: SEGMENT_NAMES, columns: null, theme, link, cells })
     const [opened, closed] = [
       line.split('\u001b]8;;http').length - 1,
       line.split('\u001b]8;;\u0007').length - 1,

@@ -1,6 +1,6 @@
 // The one function that renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours
 // and what is known come in; no clock, no environment.
-import { cells, cut, plain } from './label.ts'
+import { cut, type Measure, plain } from './label.ts'
 import { asked, SEGMENTS, type SegmentName, type Span, target, type View } from './segments.ts'
 import { THEMES, type Theme, type ThemeName } from './themes.ts'
 
@@ -12,6 +12,7 @@ export interface Look {
   readonly theme: ThemeName | null
   /** Where the target's record can be looked at, as an OSC 8 link; null for none. */
   readonly link: string | null
+  readonly cells: Measure
 }
 
 type Part = SegmentName | 'label' | 'note' | 'age'
@@ -23,6 +24,7 @@ const DROPPED_FIRST: readonly Part[] = [
   'tokens',
   'ttft',
   'cache',
+  'session',
   'cost',
   'latency',
   'strategy',
@@ -34,17 +36,18 @@ const DROPPED_FIRST: readonly Part[] = [
 const SEPARATOR: Span = { text: ' · ', tone: 'quiet' }
 
 /** One line without its line feed, never empty, of at most `columns` cells; dimmed when it is not of now (LINE-05). */
-export function renderLine(view: View, { segments, columns, theme, link }: Look): string {
+export function renderLine(view: View, { segments, columns, theme, link, cells }: Look): string {
   const limit = columns ?? Number.POSITIVE_INFINITY
   const parts = partsOf(view, segments)
+  const width = () => join(parts).reduce((sum, { text }) => sum + cells(text), 0)
   for (const part of DROPPED_FIRST) {
-    if (width(parts) <= limit) break
+    if (width() <= limit) break
     if (parts.size > 1) parts.delete(part)
   }
   // Then what was asked for, so that where it went stays.
-  if (width(parts) > limit && view.facts && parts.has('route'))
+  if (width() > limit && view.facts && parts.has('route'))
     parts.set('route', parts.get('route')!.slice(asked(view.facts).length))
-  const spans = shorten(join(parts), limit)
+  const spans = shorten(join(parts), limit, cells)
   const shown = view.age === null ? spans : spans.map(({ text }) => ({ text, tone: 'quiet' as const }))
   return shown.map((span) => paint(span, theme && THEMES[theme], linkOf(span, view, link))).join('')
 }
@@ -68,15 +71,12 @@ function partsOf(view: View, segments: readonly SegmentName[]): Map<Part, Span[]
 const join = (parts: ReadonlyMap<Part, Span[]>): Span[] =>
   [...parts.values()].flatMap((spans, index) => (index === 0 ? spans : [SEPARATOR, ...spans]))
 
-const width = (parts: ReadonlyMap<Part, Span[]>): number =>
-  join(parts).reduce((sum, { text }) => sum + cells(text), 0)
-
-function shorten(spans: readonly Span[], limit: number): Span[] {
+function shorten(spans: readonly Span[], limit: number, cells: Measure): Span[] {
   const kept: Span[] = []
   let left = limit
   for (const { text, tone } of spans) {
     if (left <= 0) break
-    kept.push({ text: cut(text, left), tone })
+    kept.push({ text: cut(text, left, cells), tone })
     left -= cells(text)
   }
   return kept

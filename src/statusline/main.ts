@@ -5,8 +5,7 @@ import { statusLine } from './program.ts'
 statusLine(process.argv.slice(2), { stdin: process.stdin, env: process.env, now: Date.now })
   .catch((error: Error) => ({ stdout: 'waybill\n', stderr: `waybill statusline: ${error.name}\n` }))
   .then(({ stdout, stderr }) => {
-    process.stderr.on('error', () => {})
+    if (stderr) process.stderr.on('error', () => {}).write(stderr)
     process.stdout.on('error', () => process.exit(0))
-    if (stderr) process.stderr.write(stderr)
     process.stdout.write(stdout, () => process.exit(0))
   })

@@ -5,6 +5,7 @@ import { firstObject } from './client-input.ts'
 import { readFlags } from './flags.ts'
 import { gatewaySource } from './gateway-source.ts'
 import { findKey } from './key.ts'
+import { isOrdinary } from './label.ts'
 import { learn } from './learn.ts'
 import { renderLine } from './line.ts'
 import type { Source } from './lookup.ts'
@@ -41,13 +42,15 @@ export async function statusLine(
   const url = addressOf(flags.url ?? env.WAYBILL_URL ?? DEFAULT_URL)
   const sourceOf = (agentId?: string) => (url ? gatewaySource(url, key, GATEWAY_MS, agentId) : NOWHERE)
   const linked = flags.links === 'on' || (flags.links === 'auto' && key === null && showsLinks(env))
-  const render = (view: View, columns: number | null) =>
+  const render = async (view: View, columns: number | null) =>
     renderLine(view, {
       segments: flags.segments,
       columns,
       theme: isColourless(env) ? null : flags.theme,
       link: linked && url && view.facts?.id ? recordAt(url, view.facts.id) : null,
+      cells: isOrdinary(JSON.stringify(view)) ? ({ length }) => length : (await import('./width.ts')).cells,
     })
+  const source = flags.subagents ? NOWHERE : sourceOf() // already connects while stdin is read
   const input = await firstObject(stdin)
 
   if (flags.subagents) {
@@ -69,7 +72,7 @@ export async function statusLine(
   const columns = columnsOf(env)
   const ours = async () => {
     const memory = openMemory(memoryDirectory(env))
-    const learnt = await learn(payload, url?.origin ?? '', sourceOf(), memory, now)
+    const learnt = await learn(payload, url?.origin ?? '', source, flags.segments, memory, now)
     if (learnt.problem !== null) problems.push(learnt.problem)
     const place = flags.segments.includes('place') ? placeOf(payload.directory) : null
     const note = learnt.facts ? null : learnt.problem
@@ -99,4 +102,4 @@ function addressOf(text: string): URL | null {
 const nowhere = () => {
   throw new Error('has no address: WAYBILL_URL or --url is not a URL')
 }
-const NOWHERE: Source = { newest: nowhere, resolve: nowhere }
+const NOWHERE: Source = { newest: nowhere, resolve: nowhere, session: nowhere }

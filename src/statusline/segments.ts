@@ -56,6 +56,9 @@ export const dollars = (cost: number): string =>
 export const count = (tokens: number): string =>
   tokens < 1000 ? `${tokens}` : `${(tokens / 1000).toFixed(1)}k`
 
+/** Marks figures that the gateway counted itself, because the provider did not report them. */
+const estimate = (facts: Facts | null): string => (facts?.tokens.source === 'estimated' ? '~' : '')
+
 /** The call ended without an answer; one that the user broke off did not fail. */
 const failed = ({ state }: Facts): boolean => state === 'failed' || state === 'interrupted'
 
@@ -93,13 +96,26 @@ export const SEGMENTS = {
     typeof facts?.ttft_ms === 'number' ? quiet(`first ${duration(facts.ttft_ms)}`) : null,
   tokens: ({ facts }) => {
     const { input = null, output = null } = facts?.tokens ?? {}
-    const parts = [input !== null && `↑${count(input)}`, output !== null && `↓${count(output)}`]
+    const about = estimate(facts)
+    const parts = [
+      input !== null && `↑${about}${count(input)}`,
+      output !== null && `↓${about}${count(output)}`,
+    ]
     const text = parts.filter((part) => part !== false).join(' ')
     return text ? quiet(text) : null
   },
   cost: ({ facts }) =>
-    typeof facts?.cost_usd === 'number' ? [{ text: dollars(facts.cost_usd), tone: 'money' }] : null,
-  cache: ({ facts }) => (facts?.cache === 'HIT' ? quiet('cache hit') : null),
+    typeof facts?.cost_usd === 'number'
+      ? [{ text: `${estimate(facts)}${dollars(facts.cost_usd)}`, tone: 'money' }]
+      : null,
+  session: ({ facts }) =>
+    typeof facts?.session_cost_usd === 'number'
+      ? [...quiet('session '), { text: dollars(facts.session_cost_usd), tone: 'money' }]
+      : null,
+  cache: ({ facts }) => {
+    if (facts?.cache !== 'HIT') return null
+    return quiet(facts.saved_usd === null ? 'cache hit' : `cache hit, saved ${dollars(facts.saved_usd)}`)
+  },
   context: ({ contextUsed }) => (contextUsed === null ? null : quiet(`context ${Math.round(contextUsed)} %`)),
   place: ({ place }) => (place ? quiet(plain(place)) : null),
 } satisfies Record<string, (view: View) => Span[] | null>

@@ -36,12 +36,12 @@ export async function subagentLines(
   sessionId: string | null,
   tasks: readonly Task[],
   sourceOf: (agentId: string) => Source,
-  render: (task: Task, facts: Facts) => string,
+  render: (task: Task, facts: Facts) => Promise<string>,
 ): Promise<string[]> {
   if (sessionId === null) return []
   const lines = tasks.map(async (task) => {
     const facts = factsOf(await sourceOf(task.id).newest(sessionId, null))
-    return facts && JSON.stringify({ id: task.id, content: render(task, facts) })
+    return facts && JSON.stringify({ id: task.id, content: await render(task, facts) })
   })
   return (await Promise.all(lines)).filter((line) => line !== null)
 }

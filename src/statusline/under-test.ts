@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'tsup'
 import { ask, temporaryDirectory, type UnderTest } from '../under-test.ts'
-import { cells } from './label.ts'
+import { cells } from './width.ts'
 
 export const VARIANTS = ['program', 'sh'] as const
 export type Variant = (typeof VARIANTS)[number]

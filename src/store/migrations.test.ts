@@ -18,7 +18,7 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
   const old = new Database(databaseFile(data))
   old.pragma('journal_mode = WAL')
   migrate(old, 1)
-  old.exec(`INSERT INTO prices VALUES (1, '{"source":"config"}')`)
+  old.exec(`INSERT INTO prices VALUES (1, '{"source":"config","model":"model-a","rates":{}}')`)
   const insert = old.prepare(FIRST)
   const begin = Date.now() - 90_000_000
   for (let call = 0; call < 500; call++) {

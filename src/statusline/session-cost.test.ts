@@ -1,0 +1,240 @@
+// The cost of the session, and what the line says of a cache hit and of an estimate, in both variants. A gateway that
+// cannot say what the session cost takes nothing else from the line (LINE-02, LINE-05).
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, type Script } from '../../mocks/stand-in.ts'
+import { ask, type UnderTest, underTest } from '../under-test.ts'
+import {
+  assertSound,
+  bare,
+  commands,
+  front,
+  kept,
+  recorded,
+  run,
+  session,
+  surroundings,
+  VARIANTS,
+} from './under-test.ts'
+
+// 20 input tokens of each answer cost two dollars; model-a has no price.
+const CONFIG = `models: { alpha/dear: { price: { input: 100000, output: 0 } } }
+routes:
+  auto: { targets: [ { model: alpha/model-a } ] }
+  paid: { targets: [ { model: alpha/dear } ] }
+  cached: { cache: true, targets: [ { model: alpha/dear } ] }`
+const AGENT = { 'x-claude-code-agent-id': 'agent-1' }
+/** Ends a whole answer without its usage half-way: what it took is estimated. */
+const cutShort: Script = (response) => {
+  response.writeHead(200, { 'content-type': 'text/event-stream' })
+  response.write('data: {"choices":[{"index":0,"delta":{"content":"half a sentence"}}]}\n\n')
+  setTimeout(() => response.destroy(), 50)
+}
+
+interface Row {
+  readonly id: string
+  readonly model?: string
+  readonly segments?: string
+  readonly env?: Record<string, string>
+  readonly shows: RegExp
+}
+
+const ROWS: Readonly<Record<string, Row>> = {
+  'all its calls, those of subagents and in the background too': {
+    id: 'mixed',
+    shows: /^auto → alpha\/model-a · session \$6\.00$/,
+  },
+  'its name may hold what a path may not': { id: 'a/../b?c=1#d %2f', shows: /· session \$2\.00$/ },
+  'a session whose name is a step up keeps its route': { id: '..', shows: /^auto → alpha\/model-a/ },
+  'no call has a known price': { id: 'free', shows: /^auto → alpha\/model-a$/ },
+  'no call was made': { id: 'new', shows: /^auto → ~alpha\/model-a$/ },
+  'no main call was made': { id: 'agents', shows: /^auto → ~alpha\/model-a · session \$2\.00$/ },
+  'it stands where it is put': {
+    id: 'mixed',
+    segments: 'session,route',
+    shows: /^session \$6\.00 · auto → alpha\/model-a$/,
+  },
+  'beside the cost of the call, with room for both': {
+    id: 'paid',
+    model: 'paid',
+    segments: 'route,cost,session',
+    env: { COLUMNS: '41' },
+    shows: /^paid → alpha\/dear · \$2\.00 · session \$4\.00$/,
+  },
+  'it goes before the cost of the call': {
+    id: 'paid',
+    model: 'paid',
+    segments: 'route,cost,session',
+    env: { COLUMNS: '40' },
+    shows: /^paid → alpha\/dear · \$2\.00$/,
+  },
+  'it is not asked for': { id: 'mixed', segments: 'route', shows: /^auto → alpha\/model-a$/ },
+  'a cache hit cost nothing, and says what it saved': {
+    id: 'hit',
+    model: 'cached',
+    segments: 'route,cost,cache,session',
+    shows: /^cached → alpha\/dear · \$0 · cache hit, saved \$2\.00 · session \$2\.00$/,
+  },
+  'tokens that nobody reported are marked': {
+    id: 'cut',
+    model: 'paid',
+    segments: 'tokens,cost',
+    shows: /^↑~\d+ ↓~\d+ · ~\$\d+\.\d+$/,
+  },
+  'tokens that were reported are not': {
+    id: 'paid',
+    model: 'paid',
+    segments: 'tokens,cost',
+    shows: /^↑20 ↓7 · \$2\.00$/,
+  },
+}
+
+test('the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
+  const house = await seeded(t)
+  const variants = await commands(t)
+  const spent = house.received()
+  for (const variant of VARIANTS)
+    for (const [name, { id, model = 'auto', segments = 'route,session', env = {}, shows }] of Object.entries(
+      ROWS,
+    ))
+      await t.test(`${variant}: ${name}`, async () => {
+        const ran = await run(
+          [...variants[variant], '--segments', segments],
+          surroundings(t, { WAYBILL_URL: house.url, ...env }),
+          JSON.stringify(session(id, { id: model })),
+        )
+        assertSound(ran, env)
+        assert.match(bare(ran.stdout).trimEnd(), shows, ran.stderr)
+      })
+  assert.equal(house.received(), spent, 'LINE-04: no inference')
+})
+
+const json =
+  (body: unknown, status = 200) =>
+  (response: ServerResponse) =>
+    void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+const SILENT_ABOUT_COST: Readonly<Record<string, (response: ServerResponse) => void>> = {
+  'answers 401': json({ error: { message: 'sk-leak' } }, 401),
+  'answers 404': json({}, 404),
+  'answers 500': json({}, 500),
+  'never answers': () => {},
+  'breaks off': (response) => void response.destroy(),
+  'answers HTML': (response) => void response.end('<!doctype html><title>Login</title>'),
+  'answers an array': json([{ cost_usd: 1 }]),
+  'leaves the cost out': json({ session_id: 'mixed' }),
+  'answers a cost of null': json({ cost_usd: null }),
+  'answers a cost in words': json({ cost_usd: '\u001b[2J6\u202e' }),
+  'answers an object as cost': json({ cost_usd: { usd: 6 } }),
+  'answers a cost below zero': json({ cost_usd: -6 }),
+  'answers a cost without end': (response) => void response.end('{"cost_usd":1e999}'),
+}
+
+test('a gateway that does not say what the session cost: the line without it, within the deadline (LINE-05)', async (t) => {
+  const house = await seeded(t)
+  const { program } = await commands(t)
+  for (const [name, treatment] of Object.entries(SILENT_ABOUT_COST))
+    await t.test(`a gateway that ${name}`, async (t) => {
+      const env = surroundings(t, { WAYBILL_URL: await treated(t, house, treatment) })
+      const ran = await run(
+        [...program, '--segments', 'route,session'],
+        env,
+        JSON.stringify(session('mixed')),
+      )
+      assertSound(ran)
+      assert.equal(bare(ran.stdout), 'auto → alpha/model-a\n')
+      assert.doesNotMatch(ran.stderr, /leak/)
+      assert.ok(ran.took < 1_000, `${ran.took} ms`)
+    })
+})
+
+test('the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
+  const house = await seeded(t)
+  const variants = await commands(t)
+  for (const variant of VARIANTS) {
+    const { url, become } = await front(t, house.url)
+    const env = surroundings(t, { WAYBILL_URL: url })
+    const draw = () =>
+      run([...variants[variant], '--segments', 'route,session'], env, JSON.stringify(session('mixed')))
+    await draw()
+    await kept(env)
+    become(null)
+    assert.match(
+      bare((await draw()).stdout),
+      /^auto → alpha\/model-a · session \$6\.00 · \d+ s ago\n$/,
+      variant,
+    )
+  }
+})
+
+test('a key is told the cost of its own calls only (KEEP-04)', async (t) => {
+  const digest = (key: string) => createHash('sha256').update(key).digest('hex')
+  const keys = ['ann', 'bob', 'eve'].map(
+    (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,
+  )
+  const house = await underTest(t, { config: `${CONFIG}\nkeys: [ ${keys.join(', ')} ]` })
+  const variants = await commands(t)
+  for (const key of ['ann', 'bob', 'bob'])
+    await house.chat(ask('paid'), { 'x-session-id': 's', authorization: `Bearer ${key}` })
+  await sleep(1_000) // a record is final within a second (LOG-04)
+  for (const variant of VARIANTS)
+    for (const [key, shows] of [
+      ['ann', 'paid → alpha/dear · session $2.00\n'],
+      ['bob', 'paid → alpha/dear · session $4.00\n'],
+      ['eve', 'paid → ~alpha/dear\n'],
+    ] as const) {
+      const env = surroundings(t, { WAYBILL_URL: house.url, WAYBILL_KEY: key })
+      const args = [...variants[variant], '--segments', 'route,session'] as const
+      const { stdout } = await run([...args], env, JSON.stringify(session('s', { id: 'paid' })))
+      assert.equal(bare(stdout), shows, `${variant}, ${key}`)
+    }
+})
+
+/** Calls of every kind, in sessions named after them. */
+async function seeded(t: TestContext): Promise<UnderTest> {
+  const house = await underTest(t, { config: CONFIG, providers: { alpha: answer() } })
+  const call = (id: string, model: string, more = {}) =>
+    recorded(house, model, { 'x-claude-code-session-id': id, ...more })
+  await call('mixed', 'paid')
+  await call('mixed', 'paid', AGENT)
+  await call('mixed', 'alpha/dear')
+  await call('mixed', 'auto')
+  for (const id of ['a/../b?c=1#d %2f', '..']) {
+    await call(id, 'paid')
+    await call(id, 'auto')
+  }
+  await call('free', 'auto')
+  await call('agents', 'paid', AGENT)
+  await call('paid', 'paid')
+  await call('paid', 'paid')
+  await call('hit', 'cached')
+  await call('hit', 'cached')
+  house.upstream.alpha!.script = cutShort
+  await house.chat(ask('paid', { stream: true }), { 'x-session-id': 'cut' }).catch(() => {})
+  const { json } = await house.get('/api/usage/request-logs?session_id=cut')
+  await house.record(json.data[0].id)
+  return house
+}
+
+/** A gateway whose answers about sessions are others; its address. */
+async function treated(
+  t: TestContext,
+  house: UnderTest,
+  treatment: (response: ServerResponse) => void,
+): Promise<string> {
+  const server = createServer(async ({ url }, response) => {
+    if (url!.startsWith('/api/sessions/')) return treatment(response)
+    response.end((await house.get(url!)).text)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
