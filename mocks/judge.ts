@@ -53,7 +53,7 @@ export function judge(
   else {
     const parsed = endpoint.body.safeParse(request.json)
     for (const issue of parsed.error?.issues ?? []) {
-      const field = fieldOf(issue)
+      const field = fieldOf(issue.path)
       const text = wordsOf(provider, field, issue.message)
       refuse(
         `${field || 'body'}: ${issue.message}`,
@@ -72,7 +72,7 @@ export function judge(
 }
 
 /** `messages[0].role`; empty for the body itself. */
-const fieldOf = ({ path }: z.core.$ZodIssue): string =>
+export const fieldOf = (path: readonly PropertyKey[]): string =>
   path
     .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
     .join('')

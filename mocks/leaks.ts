@@ -18,8 +18,11 @@ export function findValue(text: string, values: Secrets['values']): string | nul
 
 /** Whether a word of a prompt or an answer stands in a text as a word of its own. */
 export function findWord(text: string, words: Secrets['words']): boolean {
-  return words.size > 0 && (text.match(/[a-z]{8,}/gi) ?? []).some((word) => words.has(word.toLowerCase()))
+  return words.size > 0 && longWords(text).some((word) => words.has(word.toLowerCase()))
 }
+
+/** The words of at least 8 letters. Not `{8,}`: that fills the stack on an image in base64. */
+export const longWords = (text: string): readonly string[] => text.match(/[a-z]{8}[a-z]*/gi) ?? []
 
 export function* formsOf(value: string): Generator<[form: string, written: string]> {
   const bytes = Buffer.from(value)

@@ -10,7 +10,7 @@ import { ask, providerKey, temporaryDirectory, underTest } from '../src/under-te
 import { interceptProviders } from './intercept.ts'
 import { createRecorder } from './recorder.ts'
 import { readRecordings } from './recording.ts'
-import { replay } from './replay.ts'
+import { replay } from './replay-under-test.ts'
 import { answer, DONE, event, fail, type Script, stream } from './stand-in.ts'
 import { verifyRecordings } from './verify.ts'
 

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 import type { Dispatcher } from 'undici'
 import { createMask } from '../src/redact.ts'
+import { providers } from './providers.ts'
 import { chunksByEvent, draftRecording, writeRecording } from './record.ts'
 
 export interface RecorderOptions {
@@ -121,7 +122,7 @@ class Watched implements Dispatcher.DispatchHandler {
         chunks: cameAsItIs ? this.#chunks : chunksByEvent(responseBody),
         date: new Date(now()).toISOString().slice(0, 10),
         apiVersion: apiVersionOf(exchange),
-        shape: `a live exchange with ${new URL(String(origin)).hostname}`,
+        shape: `a live exchange with ${publicHost(String(origin)) ?? provider}`,
         ...(!cameAsItIs && {
           note: `It came compressed (${encoding}); chunks and pace are not the provider's.`,
         }),
@@ -162,6 +163,10 @@ function flat(headers: Dispatcher.DispatchOptions['headers'] | IncomingHttpHeade
     if (list[i + 1] != null) pairs[String(list[i]).toLowerCase()] = String(list[i + 1])
   return pairs
 }
+
+/** The host of a provider that is the same for all; one of a customer's own, or of a company, names its owner. */
+const publicHost = (origin: string): string | null =>
+  providers.some((one) => one.origin === origin && !one.origins) ? new URL(origin).hostname : null
 
 /** As the request says it, else the first segment of the path that is a version. */
 export function apiVersionOf({

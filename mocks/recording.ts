@@ -1,6 +1,6 @@
 // The recording format, version 1: its schema, and how a head and its body file are read.
 // Knows files. Does not know requests, providers or MSW. The format is told in recordings/README.md.
-import { readdirSync, readFileSync } from 'node:fs'
+import { type Dirent, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -10,7 +10,7 @@ export const ownRecordings = fileURLToPath(new URL('../recordings', import.meta.
 
 /** The headers that a recording may keep: those a client acts on. The rest may name an account. */
 export const isKeptHeader = (name: string): boolean =>
-  /^(content-type|cache-control|retry-after|retry-after-ms|x-should-retry|(x-|apim-)?request-id|mistral-correlation-id|openai-version|openai-processing-ms|(x|anthropic)-ratelimit-[a-z-]+)$/.test(
+  /^(content-type|cache-control|retry-after|retry-after-ms|x-should-retry|(x-|apim-)?request-id|mistral-correlation-id|openai-version|openai-processing-ms|(x|anthropic)-ratelimit-(?=[a-z-]*(limit|remaining|reset|cost))[a-z-]+)$/.test(
     name,
   )
 
@@ -99,7 +99,7 @@ export function scanRecordings(dir: string): {
   problems: string[]
   files: string[]
 } {
-  const files = readdirSync(dir, { recursive: true, withFileTypes: true })
+  const files = filesBelow(dir)
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name).slice(join(dir, '/').length).replaceAll('\\', '/'))
     .sort()
@@ -111,6 +111,16 @@ export function scanRecordings(dir: string): {
     else recordings.push(read)
   }
   return { recordings, problems, files }
+}
+
+function filesBelow(dir: string): Dirent[] {
+  try {
+    return readdirSync(dir, { recursive: true, withFileTypes: true })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const what = code === 'ENOENT' ? 'there is none' : code === 'ENOTDIR' ? 'it is a file' : message
+    throw new Error(`${dir} is no folder of recordings: ${what}; name the one they are in`, { cause })
+  }
 }
 
 /** A recording, or what is wrong with it. */

@@ -23,7 +23,7 @@ const TIME = /^(?:date|.*_at|.*Time)$/
 /** Below these every number is a count, a price or a time. */
 const COUNTS = /^(?:usage|usage_?metadata|billed_units|timings|metrics|cost_details)$/i
 const COUNT =
-  /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|(?!max).*tokens?|.*token_?count|.*_tokens_details)$/i
+  /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
 /** Known names below which everything belongs to whoever asked: names, numbers and truth values too. */
 const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
 /** Fields whose text is JSON, or a piece of it. */
@@ -43,7 +43,7 @@ interface Frame {
 export function redactJson(json: string, redaction: Redaction): string {
   const eventType = /"type"\s*:\s*"([\w.]+)"/.exec(json)?.[1] ?? ''
   const stack: Frame[] = [{ array: true, free: false, counts: false, field: '', awaitsName: false }]
-  return json.replace(/"(?:[^"\\]|\\.)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
+  return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
     const frame = stack.at(-1)!
     if (token === '{' || token === '[') stack.push(below(frame, token === '['))
     else if (token === '}' || token === ']') stack.pop()
@@ -103,11 +103,16 @@ function scalar(token: string, frame: Frame): string {
   return counts ? token : token.replace(/\d/g, '1')
 }
 
+/** A model's name that is its owner's: Gemini's tuned models, and an address. */
+const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
+
 /** A model's name as far as it is public: what follows the base of a fine-tuned model names its owner. */
 export function publicModel(name: string, { onModel }: Pick<Redaction, 'onModel'>): string {
   const isPublic =
-    /^[\w.:/@+-]+$/.test(name) && !/^(?:[./~]|arn:|projects\/|accounts\/(?!fireworks\/))|\d{9}/.test(name)
-  const [base = ''] = /^ft:[^:]*:/.exec(name) ?? []
+    /^[\w.:/@+-]+$/.test(name) &&
+    !/^(?:[./~]|arn:|projects\/|accounts\/(?!fireworks\/))|\d{9}/.test(name) &&
+    !OWNED.test(name)
+  const [base = ''] = /^ft:[^:]*:|^[^:]*[:.]ft-/.exec(name) ?? []
   const kept = !isPublic ? '' : base || name
   onModel(kept)
   return kept + blank(name.slice(kept.length))

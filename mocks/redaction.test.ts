@@ -75,6 +75,16 @@ const bodies: [sentence: string, body: string, left: string][] = [
     ': OPENROUTER PROCESSING\r\n: for Ada\r\nevent: ping\r\nid: 77\r\nretry: 30\r\ndata: not json\r\ndata: [DONE]\r\n\r\n',
     ': OPENROUTER PROCESSING\r\n: xxx Xxx\r\nevent: ping\r\nid: 11\r\nretry: 30\r\ndata: xxx xxxx\r\ndata: [DONE]\r\n\r\n',
   ],
+  [
+    'model names that hold their owner',
+    '{"model":"davinci:ft-acme:harbour","modelVersion":"tunedModels/acme-1","modelId":"ada@acme.example/m"}',
+    '{"model":"davinci:ft-xxxx:xxxxxxx","modelVersion":"xxxxxXxxxxx/xxxx-1","modelId":"xxx@xxxx.xxxxxxx/x"}',
+  ],
+  [
+    'digits that are too many for a code, and a number that is a token',
+    '{"code":"ok+41-44-1234567","token":827364,"user-4111-1111-1111-2222":1,"type":"web_search_20250305"}',
+    '{"code":"xx+11-11-1111111","token":111111,"xxxx-1111-1111-1111-1111":1,"type":"web_search_20250305"}',
+  ],
   ['a value that broke off', '{"content":"Dear A', '{"xxxxxxx":"Xxxx X'],
 ]
 
@@ -110,6 +120,7 @@ test('headers are kept by name and by form', () => {
         'retry-after': 'Sat, 21 Nov 2026 10:00:00 GMT',
         'x-ratelimit-reset-requests': '6m0.5s',
         'openai-version': 'Ada Lovelace',
+        'x-ratelimit-account': '123456789012',
         'openai-organization': 'acme',
         'set-cookie': 'a=b',
       },
@@ -135,6 +146,30 @@ test('of a request only method, path, model, stream, names and sizes are left', 
   assert.equal(model, 'ft:gpt-5-mini:xxxx::x1')
   assert.equal(stream, true)
   assert.deepEqual(fields, { contents: 16, model: 24, xx_xxxxx: 5 })
+})
+
+test('a project that is called like the model is a project (REC-01)', () => {
+  const { path } = redact(
+    exchange({ path: '/v1/projects/acme-gemini-pro/publishers/google/models/gemini-pro:generateContent' }),
+  )
+  assert.equal(path, '/v1/projects/xxxx-xxxxxx-xxx/publishers/google/models/gemini-pro:generateContent')
+})
+
+test('a key is looked for even where a model is called the same; the date of an interface is no secret (REC-01)', () => {
+  const { secrets } = redact(
+    exchange({
+      url: 'https://api.example.com/v1/x?api-version=2024-10-21',
+      requestHeaders: { authorization: 'Bearer zebra-private-4711' },
+      requestBody: '{"model":"zebra-private-4711"}',
+    }),
+  )
+  assert.deepEqual([...secrets.values], [['zebra-private-4711', 'header authorization']])
+})
+
+test('an answer of many megabytes is redacted (REC-01)', () => {
+  const image = Buffer.alloc(4e6, 7).toString('base64')
+  const { body } = redact(exchange({ body: JSON.stringify({ data: [{ b64_json: image }] }) }))
+  assert.equal(body.includes('BwcH'), false)
 })
 
 test('what must not be found is known: credentials, cookies, query values, ids and long words', () => {

@@ -3,6 +3,7 @@
 // for foreign recordings alike. Pure; knows HTTP, JSON and event streams, and no provider in particular.
 import { blank } from './blank.ts'
 import type { Interaction } from './import/interaction.ts'
+import { longWords } from './leaks.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { isKeptHeader } from './recording.ts'
 import { publicModel, type Redaction, redactJson } from './redact-json.ts'
@@ -37,6 +38,12 @@ export interface Secrets {
 const PRIVATE_HEADER =
   /auth|key|token|cookie|secret|signature|organi[sz]ation|project|account|workspace|session|tenant|user-id|request-id|cf-ray/
 
+/** Which of them is a credential, and looked for even where a model is called the same. */
+const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
+
+/** What says nothing of anybody: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
+const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
+
 /** Throws when the answer's body is no UTF-8 text: nothing could be said about what it holds. */
 export function redact(exchange: Interaction): Redacted {
   const { method, path, requestBody, responseHeaders, responseBody } = exchange
@@ -60,7 +67,8 @@ export function redact(exchange: Interaction): Redacted {
   const model = typeof named === 'string' ? publicModel(named, watch) : null
   const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody }, watch)
   for (const id of [...ids, ...answer.ids]) if (id.length >= 12) values.set(id, 'an id')
-  for (const value of values.keys()) if (models.has(value.toLowerCase())) values.delete(value)
+  for (const [value, what] of values)
+    if (models.has(value.toLowerCase()) && !CREDENTIAL.test(what)) values.delete(value)
   return {
     method,
     path: redactPath(path, watch),
@@ -151,7 +159,7 @@ function redactPath(path: string, watch: Watch): string {
   return path
     .split('/')
     .map((segment, i, all) => {
-      if (/^models?$/.test(all[i - 1] ?? '') || segment.includes(modelIn(path) ?? '/')) {
+      if (/^models?$/.test(all[i - 1] ?? '')) {
         const [name = '', action = ''] = segment.split(/(?=:[a-zA-Z]+$)/)
         return publicModel(name, watch) + (isStructural(action) ? action : blank(action))
       }
@@ -184,7 +192,7 @@ function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [
   return [...headers, ...query].flatMap(([place, value]) =>
     value
       .split(/[\s;,=]+/)
-      .filter((piece) => piece.length >= 8 && !isStructural(piece) && !piece.startsWith('REDACTED'))
+      .filter((piece) => piece.length >= 8 && !isStructural(piece) && !PUBLIC_PIECE.test(piece))
       .map((piece): [string, string] => [piece, place]),
   )
 }
@@ -193,9 +201,9 @@ function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [
 function wordsOf(texts: readonly string[], models: ReadonlySet<string>): Set<string> {
   const words = new Set<string>()
   for (const text of texts)
-    for (const [word] of text.matchAll(/[a-z]{8,}/gi))
+    for (const word of longWords(text))
       if (!isStructural(word) && !/^x+$/i.test(word)) words.add(word.toLowerCase())
-  for (const model of models) for (const word of model.match(/[a-z]{8,}/g) ?? []) words.delete(word)
+  for (const model of models) for (const word of longWords(model)) words.delete(word)
   return words
 }
 

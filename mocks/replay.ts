@@ -3,7 +3,6 @@
 import { createParser } from 'eventsource-parser'
 import type { Answer, Part } from './answer.ts'
 import type { Recording } from './recording.ts'
-import { type Notes, respond } from './respond.ts'
 
 /** `recorded` waits as long between chunks as the recording says, `none` not at all. */
 export type Pace = 'recorded' | 'none'
@@ -65,10 +64,3 @@ function without(bytes: Uint8Array, from: number, to: number, gaps: readonly Spa
   kept.push(bytes.subarray(Math.min(at, to), to))
   return Buffer.concat(kept)
 }
-
-const NEVER = new AbortController().signal
-const UNHEARD: Notes = { sent() {}, completed() {}, peerLeft() {}, done() {} }
-
-/** A recording as a Response, whole. Resolves when the first chunk is due. */
-export const replay = (recording: Recording, pace: Pace): Promise<Response> =>
-  respond({ answer: answerFrom(recording, pace), note: UNHEARD }, { gate: async () => {}, gone: NEVER })

@@ -1,8 +1,9 @@
 // Every scenario by its name, and how a name is looked up. A new one is an entry in one of the tables that are joined
 // here. All are synthetic: made by code, to the shape that each one names.
-import { faults } from './faults.ts'
+
 import type { Scenario } from './scenario.ts'
 import { chunkings } from './scenarios/chunkings.ts'
+import { faults } from './scenarios/faults.ts'
 import { refusals } from './scenarios/refusals.ts'
 import { speeches } from './scenarios/speeches.ts'
 

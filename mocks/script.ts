@@ -3,20 +3,23 @@
 import { z } from 'zod'
 
 /** One step of a stream that is spelt out. */
-const step = z.union([
-  z
-    .strictObject({ data: z.unknown() })
-    .describe('One event, `data: …` and a blank line; text as it is, else as JSON.'),
-  z.strictObject({ raw: z.string() }).describe('Bytes as they are, UTF-8.'),
-  z
-    .strictObject({ base64: z.string() })
-    .describe('Bytes as they are; one write, so that a boundary can be put anywhere.'),
-  z.strictObject({ gate: z.string().min(1) }).describe('Held here until `POST /release/{gate}`.'),
-  z.strictObject({ wait: z.number().nonnegative() }).describe('A pause in ms.'),
-  z
-    .strictObject({ end: z.enum(['cut', 'reset']) })
-    .describe('Ends the connection: in the middle of the body, or with RST.'),
-])
+const step = z.union(
+  [
+    z
+      .strictObject({ data: z.unknown() })
+      .describe('One event, `data: …` and a blank line; text as it is, else as JSON.'),
+    z.strictObject({ raw: z.string() }).describe('Bytes as they are, UTF-8.'),
+    z
+      .strictObject({ base64: z.string() })
+      .describe('Bytes as they are; one write, so that a boundary can be put anywhere.'),
+    z.strictObject({ gate: z.string().min(1) }).describe('Held here until `POST /release/{gate}`.'),
+    z.strictObject({ wait: z.number().nonnegative() }).describe('A pause in ms.'),
+    z
+      .strictObject({ end: z.enum(['cut', 'reset']) })
+      .describe('Ends the connection: in the middle of the body, or with RST.'),
+  ],
+  'expected one of data, raw, base64, gate, wait, end',
+)
 
 export const answerSchema = z.strictObject({
   /** Answers only requests to this provider, or for this model; others take the next answer that fits. */
@@ -28,7 +31,9 @@ export const answerSchema = z.strictObject({
   strict: z.boolean().default(false),
   /** Spelt out instead: a whole answer (text as it is, else JSON) … */
   status: z.int().min(200).max(599).optional(),
-  headers: z.record(z.string(), z.string()).optional(),
+  headers: z
+    .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/), z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/))
+    .optional(),
   body: z.unknown().optional(),
   /** … or a stream. */
   events: z.array(step).optional(),

@@ -58,14 +58,14 @@ const PARTS = new Set(
 const partsOf = (name: string): string[] =>
   (name.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? []).map((part) => part.toLowerCase())
 
-/** Whether a name or value is built of the words of the interfaces and of numbers of up to 8 digits: no text is. */
+/** Whether a name or value is built of the words of the interfaces and of up to 8 digits in all: no text is. */
 export function isStructural(name: string): boolean {
   const parts = partsOf(name)
   return (
     name.length <= 80 &&
     parts.length > 0 &&
     /^[\w.:/@+>-]+$/.test(name) &&
-    !/\d{9}/.test(name) &&
+    name.replace(/\D/g, '').length <= 8 &&
     parts.every((part) => PARTS.has(part))
   )
 }

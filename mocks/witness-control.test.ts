@@ -1,10 +1,14 @@
 // The control port over real sockets: what it does, what it refuses, and that it says the same as the object.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import test from 'node:test'
 import type { LedgerPage } from './ledger.ts'
 import { writeNonce } from './ledger.ts'
+import { createControlServer } from './witness-control.ts'
 import { ask, chatBody, witnessFor } from './witness-under-test.ts'
+import type { Stage } from './world.ts'
 
 const NONCE = 'feedfacecafebeef'
 const prompt = writeNonce(NONCE)
@@ -45,6 +49,15 @@ test('what makes no sense is an error in JSON that says what to do', async (t) =
     ['PUT', `/script/${NONCE}`, '{', 400, /no JSON/],
     ['PUT', `/script/${NONCE}`, '[]', 400, /Too small/],
     ['PUT', `/script/${NONCE}`, '[{"stauts":200}]', 400, /stauts/],
+    [
+      'PUT',
+      `/script/${NONCE}`,
+      '[{"events":[{"dta":1}],"times":0}]',
+      400,
+      /^\[0\]\.events\[0\]: expected one of data, raw[^\n]*; \[0\]\.times: [^\n]+$/,
+    ],
+    ['PUT', `/script/${NONCE}`, '[{"headers":{"a b":"c"}}]', 400, /headers/],
+    ['PUT', `/script/${NONCE}`, '[{"headers":{"a":"b\\r\\nc: d"}}]', 400, /headers/],
     ['PUT', '/canary/x', 'short', 400, /shorter than 8/],
     ['GET', '/ledger?since=-1', null, 400, /since/],
     ['POST', '/release/%E0%A4%A', null, 400, /escape/],
@@ -67,4 +80,16 @@ test('a web page does not get in: foreign Host and Origin are refused', async (t
   assert.equal(await statusWith({ host: `evil.example:${port}` }), 403)
   assert.equal(await statusWith({ origin: 'https://evil.example' }), 403)
   assert.equal(await statusWith({ origin: `http://localhost:${port}`, host: `localhost:${port}` }), 200)
+})
+
+test('a ledger that is too long for one answer is refused, and the witness lives on', async (t) => {
+  const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
+  const server = createControlServer(stage as unknown as Stage, () => 0).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const response = await fetch(`${url}/ledger`)
+  assert.equal(response.status, 413)
+  assert.match(await response.text(), /since=N/)
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
 })

@@ -2,6 +2,7 @@
 // whoever comes with a foreign Host or Origin is a web page, and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { ZodError, z } from 'zod'
+import { fieldOf } from './judge.ts'
 import { type LedgerPage, now } from './ledger.ts'
 import type { Stage } from './world.ts'
 
@@ -37,20 +38,32 @@ export function createControlServer(stage: Stage, connections: () => number): Se
   ]
   return createServer(async (request, response) => {
     let status = 200
-    let body: unknown
+    let body: string | undefined
     try {
       refuseForeigners(request)
-      body = await answer(routes, request)
+      body = told(await answer(routes, request))
       if (body === undefined) status = 204
     } catch (error) {
       const { message } = error as Error
       status = error instanceof Refused ? error.status : error instanceof ZodError ? 400 : 500
-      body = { error: { message: error instanceof ZodError ? z.prettifyError(error) : message } }
+      body = JSON.stringify({ error: { message: error instanceof ZodError ? problemsOf(error) : message } })
     }
-    if (status === 204) response.writeHead(204).end()
-    else response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+    if (body === undefined) response.writeHead(status).end()
+    else response.writeHead(status, { 'content-type': 'application/json' }).end(body)
   })
 }
+
+function told(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    throw new Refused(413, 'The ledger is too long to be told at once; ask for its end: GET /ledger?since=N.')
+  }
+}
+
+/** In one line: `[0].events[1]: …; …`. */
+const problemsOf = ({ issues }: ZodError): string =>
+  issues.map(({ path, message }) => `${fieldOf(path) || 'the script'}: ${message}`).join('; ')
 
 async function answer(routes: readonly Route[], request: IncomingMessage): Promise<unknown> {
   const url = new URL(request.url ?? '/', 'http://control')

@@ -1,6 +1,7 @@
 // The witness's port: reads requests off connections, asks the world, and puts the answers out as they were meant:
 // one write for each part, no head where there is none, cuts and resets. Knows no provider and no scenario.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { text as textOf } from 'node:stream/consumers'
 import { type Answer, framed, type Outlet, perform } from './answer.ts'
 import { now } from './ledger.ts'
 import { placeUnder } from './places.ts'
@@ -23,7 +24,7 @@ export function createWitnessServer(world: World, onConnection: () => void): Ser
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const at = now()
-  const text = await textOf(request)
+  const text = await textOf(request).catch(() => null) // they left before its end, or it is longer than any text
   const method = request.method ?? 'GET'
   const path = pathOf(request)
   const place = placeUnder(world.providers, method, path)
@@ -49,16 +50,6 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   } finally {
     note.done()
   }
-}
-
-/** The request's body; null when the other side left before its end. */
-function textOf(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = []
-  return new Promise((done) => {
-    request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    request.on('end', () => done(Buffer.concat(chunks).toString('utf8')))
-    request.on('close', () => done(null))
-  })
 }
 
 function outletTo(response: ServerResponse, answer: Answer): Outlet {

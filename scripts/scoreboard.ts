@@ -1,5 +1,5 @@
 // docs/scoreboard.md and what it is written from: one small file for each gateway, trimmed evidence for whatever did not
-// hold, and notes.yaml, where a person has written what the transcript shows. Runs nothing.
+// hold, and notes.yaml, where stands what the transcripts show. Runs nothing.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -85,7 +85,7 @@ const targetFile = (name: string): string =>
   fileURLToPath(new URL(`../conformance/targets/${name}.yaml`, import.meta.url))
 const write = (outcome: Outcome): void => writeFileSync(join(board, `${outcome.name}.json`), json(outcome))
 const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
-const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 400)
+const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 280)
 
 /** Of a verdict: what was found wrong, and the exchanges and ledger entries that show it, long texts cut. */
 function trimmed(report: string, { id, outcome, findings }: Verdict) {
@@ -129,7 +129,7 @@ export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typ
     '- It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many `–` has been asked less, not answered better.',
     '- `✓` holds. `✗` does not hold (MUST). `!` does not hold (SHOULD). `–` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there, or because it cannot be had without a further server. It says nothing, neither good nor bad.',
     '- Each ran on loopback, on one busy machine, against stand-in providers, not against real ones. None was sealed: a zero is a zero at the witness, and nothing is known of other destinations.',
-    '- Each thing that did not hold was looked at by a person in the transcript, and the sentence below says what it shows. The evidence beside it is cut to the exchanges in question. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
+    '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. The evidence beside it is cut to the exchanges in question. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
     '',
     `| | ${run.map(({ title }) => title).join(' | ')} |`,
     `|---|${run.map(() => '---').join('|')}|`,

@@ -10,6 +10,9 @@ const SHOWN =
 
 /** Chunks of an answer whose times are noted. */
 const MOST_CHUNKS = 500
+/** Fields of a request whose names are noted; what is longer than `LONGEST_FIELD` characters is no name. */
+const MOST_FIELDS = 100
+const LONGEST_FIELD = 256
 /** Bytes of a body that are noted. */
 const MOST_BODY = 4 * 2 ** 20
 
@@ -102,6 +105,8 @@ export class CallTrace {
     this.#start = start
     this.#client = this.#seen(call.endpoint, headers, text)
     this.#fields = Object.keys(json)
+      .filter(({ length }) => length <= LONGEST_FIELD)
+      .slice(0, MOST_FIELDS)
   }
 
   /** A request is about to leave; the trace that is returned is to be told what comes back. */

@@ -165,7 +165,9 @@ const artifacts = z.strictObject({
     .max(100_000)
     .default(500)
     .describe('How many of the newest calls keep their artifact.'),
-  bytes: bytes.prefault('64MiB').describe('How large the artifacts may be together.'),
+  bytes: bytes
+    .prefault('64MiB')
+    .describe('How large the artifacts may be together; never more than an eighth of `retention.bytes`.'),
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 

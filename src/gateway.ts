@@ -110,6 +110,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const memory = new Memory(now)
   const connections = createConnections(options.wire)
+  const limitsOf = createLimits({ spent: store.spending.spent, now })
   let configuration: ConfigurationState = { state: 'current', since: now() }
   let price = createPricer(pricingOf(options.config))
   const meters = createMetrics({
@@ -146,10 +147,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         router,
         store: { write, keep: store.keep },
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
-        limits:
-          before && same('keys')
-            ? before.limits
-            : createLimits(config.keys, { spent: store.spending.spent, now }),
+        limits: limitsOf(config.keys),
         providers: connect(config, secrets, connections.within(config.resilience.connect)),
         mask,
         now,

@@ -33,7 +33,7 @@ const har = z.object({
 
 /** Throws when the text is not a HAR file, with the path of what does not fit. */
 export function readHar(text: string): Interaction[] {
-  return har.parse(JSON.parse(text)).log.entries.map(({ request, response }) => ({
+  return har.parse(parse(text)).log.entries.map(({ request, response }) => ({
     ...address(request.url),
     method: request.method,
     requestHeaders: request.headers,
@@ -42,6 +42,14 @@ export function readHar(text: string): Interaction[] {
     responseHeaders: response.headers,
     responseBody: plain(content(response.content)),
   }))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Error('is not JSON; export it again') // its own message quotes the file, over several lines
+  }
 }
 
 /** Polly.js keeps a compressed body as a JSON list of base64 pieces, as they were handed over. */

@@ -17,6 +17,11 @@ export interface Imported {
   readonly refused: readonly string[]
 }
 
+const UNREADABLE: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  EISDIR: 'is a folder; name the files in it',
+}
+
 /** Imports files into `out`. A file that cannot be read, and an exchange that cannot be kept, is told and passed over. */
 export function importRecordings(files: readonly string[], out: string, today: string): Imported[] {
   return files.map((file) => {
@@ -26,7 +31,8 @@ export function importRecordings(files: readonly string[], out: string, today: s
     try {
       interactions = readForeign(basename(file), readFileSync(file, 'utf8'))
     } catch (error) {
-      const [reason = ''] = (error as Error).message.split('\n')
+      const { code, message } = error as NodeJS.ErrnoException
+      const reason = UNREADABLE[code ?? ''] ?? message
       refused.push(reason.replace(`${basename(file)}: `, ''))
     }
     for (const [i, interaction] of interactions.entries())
@@ -55,10 +61,10 @@ export function draftImport(interaction: Interaction, file: string, today: strin
   })
 }
 
-/** A provider that has a stand-in by its name; any other by its host, as replay looks for it. */
+/** A provider that has a stand-in by its name; any other by its host, as replay looks for it: a folder, and no way out. */
 function placeOf({ host, url }: Interaction): { provider: string; basePath: string } {
   const place = URL.canParse(url) ? placeAt(providers, new URL(url)) : null
   return place
     ? { provider: place.provider.name, basePath: place.basePath }
-    : { provider: host.replace(/[^\w.:-]/g, '_'), basePath: '' }
+    : { provider: host.replace(/^\.+|[^\w.:-]/g, '_') || 'unknown', basePath: '' }
 }

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib'
 export interface Interaction {
   /** As recorded, query and placeholders such as `<API_BASE>` included. */
   readonly url: string
-  /** The host with its port, or the placeholder that stands for it. */
+  /** The host with its port, or the placeholder that stands for it; never a user's name and password. */
   readonly host: string
   /** Without the query. */
   readonly path: string
@@ -20,7 +20,7 @@ export interface Interaction {
 
 /** Splits a recorded address, also one that begins with a project's placeholder and is no URL. */
 export function address(url: string): Pick<Interaction, 'url' | 'host' | 'path'> {
-  const [, host = '', path = ''] = /^(?:[a-z]+:\/\/)?([^/?]*)([^?]*)/i.exec(url) ?? []
+  const [, host = '', path = ''] = /^(?:[a-z]+:\/\/)?(?:[^/?#]*@)?([^/?#]*)([^?#]*)/i.exec(url) ?? []
   return { url, host, path: path || '/' }
 }
 

@@ -1,4 +1,5 @@
 // Picks the reader of a foreign recording by the file's name and its first lines.
+import { ZodError } from 'zod'
 import { readGoVcr } from './go-vcr.ts'
 import { readHar } from './har.ts'
 import type { Interaction } from './interaction.ts'
@@ -12,8 +13,16 @@ export function readForeign(file: string, text: string): Interaction[] {
   try {
     return read(text)
   } catch (cause) {
-    throw new Error(`${file}: ${(cause as Error).message}`, { cause })
+    throw new Error(`${file}: ${reasonOf(cause)}`, { cause })
   }
+}
+
+/** In one line; where a file keeps to no format the first place says enough. */
+function reasonOf(cause: unknown): string {
+  if (!(cause instanceof ZodError))
+    return (cause as Error).message.replace(/\s*\n[\s\S]*$/, '').replace(/:$/, '')
+  const [{ path, message }] = cause.issues as [ZodError['issues'][0]]
+  return `${path.join('.') || 'the whole'}: ${message}`
 }
 
 function reader(file: string, text: string): ((text: string) => Interaction[]) | undefined {

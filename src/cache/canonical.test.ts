@@ -12,6 +12,12 @@ test('the order of members and the space between them do not count, at any depth
   assert.equal(canonical('{"stream":true,"a":1}', ['stream']), '{"a":1}')
 })
 
+test('a long string full of escapes is a string as any other, with a backslash at its end too', () => {
+  const text = JSON.stringify({ b: '\\"\n'.repeat(500_000), a: 'C:\\' })
+  const sorted = JSON.stringify({ a: 'C:\\', b: '\\"\n'.repeat(500_000) })
+  assert.ok(canonical(text, []) === sorted)
+})
+
 test('requests that differ stay apart: values, order in lists, and numbers that JavaScript would make one', () => {
   const different = [
     '{"seed":9007199254740993}',

@@ -1,52 +1,81 @@
 // JSON -> a text that is the same for requests that mean the same, and never for others: the order of members and
-// the space between them do not count, the spelling of a number does. Pure.
-
-/** A number as it was written: 64-bit seeds do not fit into a JavaScript number, so two of them could become one. */
-class Spelled {
-  readonly source: string
-  constructor(source: string) {
-    this.source = source
-  }
-}
-
-// Its third argument, the source, is newer than TypeScript's types.
-const parse = JSON.parse as (
-  text: string,
-  reviver: (name: string, value: unknown, context: { readonly source: string }) => unknown,
-) => unknown
+// the space between them do not count, the spelling of a number does (64-bit seeds do not fit into a JavaScript
+// number, so two of them could become one). Goes once through the text: every call waits meanwhile. Pure.
 
 /**
- * The canonical text of a JSON object without the members named in `without`. Null where it has none: a member that
- * stands twice is read differently by different parsers, and nesting may be too deep.
+ * The canonical text of a JSON object without the members named in `without`; `json` must be what JSON.parse accepts.
+ * Null where it has none: a member that stands twice is read differently by different parsers, and nesting may be too
+ * deep.
  */
 export function canonical(json: string, without: readonly string[]): string | null {
+  const tokens = new Tokens(json)
   try {
-    const value = parse(json, (_, each, { source }) =>
-      typeof each === 'number' ? new Spelled(source) : each,
-    )
-    if (membersOf(value) !== membersIn(json)) return null
-    for (const name of without) delete (value as Record<string, unknown>)[name]
-    return write(value)
+    tokens.next() // the brace
+    const members = readMembers(tokens)
+    for (const name of without) members.delete(JSON.stringify(name))
+    return write(members)
   } catch {
     return null
   }
 }
 
-function write(value: unknown): string {
-  if (value instanceof Spelled) return value.source
-  if (Array.isArray(value)) return `[${value.map(write).join()}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([name, each]) => `${JSON.stringify(name)}:${write(each)}`).join()}}`
+class Tokens {
+  readonly #json: string
+  #at = 0
+
+  constructor(json: string) {
+    this.#json = json
+  }
+
+  /** A bracket, a comma, a colon, or a whole string, number or name. */
+  next(): string {
+    TOKEN.lastIndex = this.#at
+    const [token] = TOKEN.exec(this.#json)!
+    const start = TOKEN.lastIndex - token.length
+    this.#at = token === '"' ? endOfString(this.#json, start + 1) : TOKEN.lastIndex
+    return this.#json.slice(start, this.#at)
+  }
 }
 
-/** How many members the objects of a value have, all together. */
-function membersOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null || value instanceof Spelled) return 0
-  const own = Array.isArray(value) ? 0 : Object.keys(value).length
-  return Object.values(value).reduce((sum, each) => sum + membersOf(each), own)
+const TOKEN = /[{}[\],:"]|[^\s{}[\],:"]+/g
+const QUOTE_OR_ESCAPE = /["\\]/g
+
+/** One pattern for a whole string would fail where a long one is full of escapes. */
+function endOfString(json: string, at: number): number {
+  QUOTE_OR_ESCAPE.lastIndex = at
+  while (QUOTE_OR_ESCAPE.exec(json)![0] === '\\') QUOTE_OR_ESCAPE.lastIndex++
+  return QUOTE_OR_ESCAPE.lastIndex
 }
 
-/** How many are written in its text: strings with a colon behind them. Escapes go first, so that each string ends at its quote. */
-const membersIn = (json: string): number =>
-  [...json.replace(/\\./gs, '').matchAll(/"[^"]*"(\s*:)?/g)].filter(([, colon]) => colon).length
+/** The value that begins with a token, canonical. */
+function read(tokens: Tokens, first: string): string {
+  if (first === '{') return write(readMembers(tokens))
+  if (first === '[') return `[${readList(tokens).join()}]`
+  return first.includes('\\') ? JSON.stringify(JSON.parse(first)) : first
+}
+
+function readList(tokens: Tokens): string[] {
+  const values: string[] = []
+  for (let token = tokens.next(); token !== ']'; token = tokens.next())
+    if (token !== ',') values.push(read(tokens, token))
+  return values
+}
+
+/** By name, each side canonical. Throws for a name that stands twice. */
+function readMembers(tokens: Tokens): Map<string, string> {
+  const members = new Map<string, string>()
+  for (let token = tokens.next(); token !== '}'; token = tokens.next()) {
+    if (token === ',') continue
+    const name = read(tokens, token)
+    if (members.has(name)) throw new Error('a member stands twice')
+    tokens.next() // the colon
+    members.set(name, read(tokens, tokens.next()))
+  }
+  return members
+}
+
+const write = (members: Map<string, string>): string =>
+  `{${[...members]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}:${value}`)
+    .join()}}`

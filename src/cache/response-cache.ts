@@ -3,12 +3,13 @@
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Target, type Tokens, targetId } from '../call.ts'
-import type { Config } from '../config.ts'
+import type { Config, RouteConfig } from '../config.ts'
 import { canonical } from './canonical.ts'
 
 /** A complete answer, byte for byte. */
 export interface CachedAnswer {
-  readonly contentType: string
+  /** As the provider said it; absent where it said none. */
+  readonly contentType: string | undefined
   /** In order; those that hold nothing but usage are apart, because not every client wants them. */
   readonly parts: readonly { readonly bytes: Buffer; readonly usageOnly: boolean }[]
   readonly model: string | null
@@ -19,6 +20,8 @@ export interface CachedAnswer {
 export interface Asking {
   readonly endpoint: string
   readonly keyName: string | null
+  /** What the answer is to name as its model; a route may change its mind while the cache stays. */
+  readonly answerModel: RouteConfig['answer_model']
   /** The request's body, valid JSON. */
   readonly text: string
   readonly stream: boolean
@@ -53,12 +56,15 @@ export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: ()
 
   return {
     maxAnswer,
-    name({ endpoint, keyName, text, stream, streamOptions }) {
+    name({ endpoint, keyName, answerModel, text, stream, streamOptions }) {
       const body = canonical(text, ['stream', 'stream_options'])
       if (body === null) return null
       // Usage is always there and is withheld where it is not wanted; other options change the stream.
       const { include_usage: _, ...options } = streamOptions ?? {}
-      return hash('sha256', JSON.stringify([endpoint, keyName, stream, stream ? options : {}, body]))
+      return hash(
+        'sha256',
+        JSON.stringify([endpoint, keyName, answerModel, stream, stream ? options : {}, body]),
+      )
     },
     get: (name, target) => entries.get(keyOf(name, target)),
     set: (name, target, answer) => void entries.set(keyOf(name, target), answer),

@@ -235,7 +235,7 @@ describe('a baseline', () => {
       assert.equal(code, 2)
     }
   })
-  test('is compared with what judge finds, and a directory without a run is a wrong call', async () => {
+  test('cannot be held against a directory without a run: that is a wrong call', async () => {
     const { code, err } = await waybill('judge', join(root, 'nowhere'))
     assertSentence(err)
     assert.equal(code, 2)

@@ -1,4 +1,5 @@
 // `waybill record`: the gateway against a live provider, with a redacted recording of each exchange.
+import { accessSync, constants, mkdirSync } from 'node:fs'
 import { createRecorder } from '../../mocks/recorder.ts'
 import { ConfigError, loadConfig } from '../config.ts'
 import { createGateway } from '../gateway.ts'
@@ -24,6 +25,11 @@ export async function record(options: RecordOptions): Promise<void> {
     throw new ConfigError([
       `${file}: there is no provider "${provider}"; there are: ${Object.keys(providers).join(', ') || 'none'}`,
     ])
+  if (scenario !== undefined && !/^[\w-]+$/.test(scenario))
+    throw new ConfigError([
+      `--scenario takes letters, digits, "_" and "-", as in a model id, not "${scenario}"`,
+    ])
+  makeFolder(out) // now, before anything is spent
   const say = (line: string) => process.stdout.write(`${line}\n`)
   process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
   let recorded = 0
@@ -58,6 +64,17 @@ export async function record(options: RecordOptions): Promise<void> {
   say(`${recorded} recorded in ${out}, ${refused} not kept.`)
   if (recorded > 0) say(`Look at them, then: waybill recordings verify ${out}`)
   if (refused > 0) throw new Error(`${refused} of ${recorded + refused} exchanges were not recorded`)
+}
+
+function makeFolder(out: string): void {
+  try {
+    mkdirSync(out, { recursive: true, mode: 0o700 })
+    accessSync(out, constants.W_OK)
+  } catch (cause) {
+    throw new ConfigError([
+      `--out ${out} cannot be written to: ${(cause as Error).message}; name another folder`,
+    ])
+  }
 }
 
 const greeting = (url: string, provider: string, baseUrl: string, out: string): string => `

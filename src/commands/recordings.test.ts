@@ -94,6 +94,19 @@ test('record for a provider that is not there is a mistake that names those that
   assert.match(stderr, /^waybill: .*: there is no provider "beta"; there are: alpha\n$/)
 })
 
+test('record refuses what it could not keep before anything is spent', (t) => {
+  const directory = temporaryDirectory(t)
+  const config = join(directory, 'waybill.yaml')
+  writeFileSync(config, 'providers: { alpha: { api: openai, base_url: "http://127.0.0.1:9/v1" } }\n')
+  const record = (...more: string[]) => waybill('record', '--provider', 'alpha', '-c', config, ...more)
+  const folder = record('--out', config)
+  assert.equal(folder.status, 2)
+  assert.match(folder.stderr, /^waybill: --out [^\n]+ cannot be written to: [^\n]+; name another folder\n$/)
+  const scenario = record('--out', join(directory, 'out'), '--scenario', '../x')
+  assert.equal(scenario.status, 2)
+  assert.match(scenario.stderr, /^waybill: --scenario takes letters[^\n]+\n$/)
+})
+
 test('list shows every recording, as a table and as JSON', () => {
   const { status, stdout } = waybill('recordings', 'list')
   assert.equal(status, 0)

@@ -235,6 +235,8 @@ test('SIGTERM takes no new call, lets the open stream end, and the record is who
   gateway.child.kill('SIGTERM')
   await gateway.line(/^stopping/)
   await assert.rejects(gateway.chat('auto'), 'nobody listens any more')
+  gateway.child.kill('SIGHUP')
+  await gateway.line(/was taken up/) // and the call goes on
   release()
   assert.match(await open.text(), /after.+\[DONE\]/s)
   assert.deepEqual(await once(gateway.child, 'exit'), [0, null])

@@ -42,8 +42,8 @@ export async function serve({ config: file, port, replay, logLevel, env }: Serve
 
   const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
-  unwatch()
   await gateway.close(GRACE_MS)
+  unwatch() // not before: a SIGHUP that nobody waits for would end the process in the middle of calls
   interception?.dispose()
   log.info({}, 'stopped')
   flush()

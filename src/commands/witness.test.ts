@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -55,5 +56,15 @@ test('a mistake is one line, and exit code 2; what cannot be had is 1', async (t
   assert.match(wrong.err, /A port is 0 to 65535/)
   const missing = await outcome(t, '--port', '0', '--control-port', '0', '--recordings', '/nowhere/at/all')
   assert.equal(missing.code, 1)
-  assert.match(missing.err, /^waybill: .*\/nowhere\/at\/all.*\n$/)
+  assert.match(missing.err, /^waybill: \/nowhere\/at\/all is no folder of recordings: .*\n$/)
+  const taken = createServer().listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  t.after(() => taken.close())
+  const { port } = taken.address() as AddressInfo
+  const busy = await outcome(t, '--port', String(port), '--control-port', '0')
+  assert.equal(busy.code, 1)
+  assert.match(
+    busy.err,
+    /^waybill: [^\n]*EADDRINUSE[^\n]*; end what listens there, or choose another port\n$/,
+  )
 })

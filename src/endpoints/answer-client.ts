@@ -4,13 +4,15 @@ import type { ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
 import type { AttemptEnd, Call, Outcome, Reading, Route } from '../call.ts'
+import type { RouteConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { relayStream } from '../http/relay.ts'
 import { delivered, liveHeaders, replyError, replyRelayed } from '../http/reply.ts'
 import type { Sent } from '../providers/send.ts'
 import type { Failure, Streaming, Whole } from '../providers/verdict.ts'
 import { maskJson } from '../redact.ts'
-import { estimated, estimateTokens, Transcript, textOf } from '../token-estimate.ts'
+import type { Shape } from '../routing/shape.ts'
+import { estimated, Transcript } from '../token-estimate.ts'
 import { renameAnswer, renameEvent } from './answer-model.ts'
 import type { CallHouse } from './house.ts'
 
@@ -19,8 +21,8 @@ export interface Answering {
   readonly route: Route
   readonly response: ServerResponse
   readonly house: CallHouse
-  /** The request's body. */
-  readonly request: Readonly<Record<string, unknown>>
+  readonly shape: Shape
+  readonly answerModel: RouteConfig['answer_model']
   /** What the cache knows the request by; null where its answer is not kept. */
   readonly cacheName: string | null
   readonly streamOptions: { readonly include_usage?: boolean | null | undefined } | null
@@ -47,7 +49,7 @@ async function answerStream(
   sent: Sent,
   answering: Answering,
 ): Promise<Answered> {
-  const { call, response, house, request, cacheName, streamOptions, elapsed } = answering
+  const { call, response, house, shape, cacheName, streamOptions, elapsed } = answering
   const transcript = new Transcript()
   const recorder = cacheName === null || status !== 200 ? null : new Recorder(house.cache.maxAnswer)
   response.writeHead(status, { ...headersOf(headers, sent, answering), 'cache-control': 'no-store' })
@@ -56,7 +58,7 @@ async function answerStream(
   const relayed = await relayStream(response, exchange, {
     withholdUsage: streamOptions?.include_usage !== true,
     mask: house.mask,
-    rewrite: wantsRequestedModel(answering) ? renameEvent(call.requestedModel) : undefined,
+    rewrite: answering.answerModel === 'requested' ? renameEvent(call.requestedModel) : undefined,
     idle: house.config.resilience.idle,
     requestId: call.id,
     onEvent(bytes, reading) {
@@ -67,7 +69,7 @@ async function answerStream(
   const { state, errorCode, model } = relayed
   let { tokens } = relayed
   if (state === 'completed') keep(recorder?.parts() ?? null, headers, relayed, sent, answering)
-  else tokens ??= estimated(estimateTokens(textOf([request.messages, request.tools])), transcript.tokens)
+  else tokens ??= estimated(shape.inputTokens, transcript.tokens)
   const outcome =
     state === 'completed'
       ? 'answered'
@@ -87,7 +89,8 @@ async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Pro
   const { call, response, house, elapsed } = answering
   const ttftMs = elapsed()
   const { tokens, model, finished, unusual } = reading!
-  const bytes = wantsRequestedModel(answering) ? renameAnswer(call.requestedModel)(body, reading!) : body
+  const bytes =
+    answering.answerModel === 'requested' ? renameAnswer(call.requestedModel)(body, reading!) : body
   replyRelayed(response, status, bytes, headersOf(headers, sent, answering))
   if (!call.stream && status === 200 && finished && !unusual)
     keep([{ bytes, usageOnly: false }], headers, reading!, sent, answering)
@@ -109,7 +112,7 @@ function keep(
   { cacheName, house }: Answering,
 ): void {
   if (cacheName === null || parts === null) return
-  house.cache.set(cacheName, from, { contentType: headers['content-type']!, parts, model, tokens })
+  house.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens })
 }
 
 /** A final error status of the provider. */
@@ -165,9 +168,6 @@ function relayError(
   replyError(response, wrapped, call.id, headers)
   return wrapped.code
 }
-
-const wantsRequestedModel = ({ route, house }: Answering): boolean =>
-  route.name !== null && house.config.routes[route.name]?.answer_model === 'requested'
 
 /** The head of the answer: it names the last target tried, whoever's words the body has. */
 const headersOf = (provider: Failure['headers'], { target, sent }: Sent, { call, route, house }: Answering) =>

@@ -22,6 +22,15 @@ async function read(house: UnderTest, id: string | null, headers = {}) {
   return { status, json, text }
 }
 
+test('an artifact names the first hundred fields of a request, and none that is longer than a name (LIFE-03)', async (t) => {
+  const house = await underTest(t)
+  const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field-${n}`, n]))
+  const { headers } = await house.chat(ask('auto', { ['long'.repeat(100)]: 1, ...many }))
+  const { fields } = (await read(house, headers.get('x-gateway-request-id'))).json.request
+  assert.deepEqual(fields.slice(0, 3), ['model', 'messages', 'field-0'])
+  assert.equal(fields.length, 100)
+})
+
 test('an artifact holds every exchange with sizes and times, and neither bodies nor keys (KEEP-01)', async (t) => {
   const house = await underTest(t, {
     providers: {

@@ -63,6 +63,22 @@ test('a hit gives the same answer, reaches nobody, costs 0, and is on record wit
   assert.equal(json.data.length, 4, 'one record each')
 })
 
+test('an answer without a content type is given again without one (USE-08)', async (t) => {
+  const house = await underTest(t, {
+    config: ON,
+    providers: {
+      alpha(response) {
+        const json = JSON.stringify({ choices: [{ message: {}, finish_reason: 'stop' }], usage: USAGE })
+        response.writeHead(200, { 'content-length': json.length }).end(json)
+      },
+    },
+  })
+  for (const expected of ['MISS', 'HIT']) {
+    const { status, cache, headers } = await use(house, ask('auto'))
+    assert.deepEqual([status, cache, headers.get('content-type')], [200, expected, null])
+  }
+})
+
 test('a streamed hit has usage when it is asked for and none when it is not, whoever asked first (USE-03, USE-08)', async (t) => {
   for (const asksFirst of [true, false]) {
     const house = await underTest(t, { providers: { alpha: streamed('a', 'b') }, config: ON })

@@ -3,8 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { CallTrace } from '../artifact.ts'
-import { type Call, type Outcome, type Route, type Target, timeOfId } from '../call.ts'
-import type { Config } from '../config.ts'
+import { type Call, type Outcome, type Target, timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
@@ -41,14 +40,16 @@ export const chatCompletions = {
     const body = await readJson(request, config.server.body_limit)
     const { model, stream, stream_options: streamOptions = null } = validate(body)
     const sessionId = sessionOf(request.headers, body.json)
-    const asker = { sessionId, keyName: caller.name, shape: new ChatShape(body.json) }
-    const routed = router.route(model, asker)
+    const shape = new ChatShape(body.json)
+    const routed = router.route(model, { sessionId, keyName: caller.name, shape })
     if (!routed) throw unknownModel(model)
     const { route, progress } = routed
 
     const asked = { text: body.text, stream: stream === true, streamOptions }
-    const asking = { ...asked, endpoint: chatCompletions.path, keyName: caller.name }
-    const cacheName = usesCache(request.headers, route, config) ? house.cache.name(asking) : null
+    const { cache: isCached = config.cache.enabled, answer_model: answerModel = 'provider' } =
+      (route.name !== null && config.routes[route.name]) || {}
+    const asking = { ...asked, endpoint: chatCompletions.path, keyName: caller.name, answerModel }
+    const cacheName = isCached && !declinesCache(request.headers) ? house.cache.name(asking) : null
     const hit = cacheName === null ? undefined : house.cache.get(cacheName, route.candidates[0])
     const call: Call = {
       id: requestId,
@@ -71,7 +72,7 @@ export const chatCompletions = {
       })
     }
 
-    const answering = { call, route, response, house, request: body.json, cacheName, streamOptions, elapsed }
+    const answering = { call, route, response, house, shape, answerModel, cacheName, streamOptions, elapsed }
     let sent: Sent | null = null
     try {
       if (hit) return close(null, await answerCached(hit, answering))
@@ -116,10 +117,9 @@ export const chatCompletions = {
 const isAnswer = ({ answer }: Sent): boolean =>
   answer.kind === 'stream' || (answer.kind === 'whole' && answer.reading !== null)
 
-/** Whether a request is looked for in the cache, and its answer kept there: the operator says so, and the client may decline. */
-const usesCache = (headers: IncomingHttpHeaders, { name }: Route, { cache, routes }: Config): boolean =>
-  ((name === null ? undefined : routes[name]?.cache) ?? cache.enabled) &&
-  !/\bno-store\b/i.test(headers['cache-control'] ?? '')
+/** The client wants its answer neither from the cache nor in it. */
+const declinesCache = (headers: IncomingHttpHeaders): boolean =>
+  /\bno-store\b/i.test(headers['cache-control'] ?? '')
 
 /** What is recorded when the gateway itself fails: before its request left, and after. */
 const FAULT_AFTER: Answered = {

@@ -15,30 +15,38 @@ export interface LimitsDeps {
 export type Limits = (keyName: string | null) => Promise<void>
 
 /**
- * A window begins with its first call; those that are refused do not make it longer. A budget counts what is known
- * to have been spent when a call arrives: calls that are still open, and those whose price is unknown, do not count.
+ * Returns what makes the limits of a configuration's keys. A window begins with its first call; those that are refused
+ * do not make it longer, and a rate that stays the same in the next configuration keeps its window. A budget counts
+ * what is known to have been spent when a call arrives: calls that are still open, and those whose price is unknown, do
+ * not count.
  */
-export function createLimits(keys: readonly KeyConfig[], { spent, now }: LimitsDeps): Limits {
-  const limited = new Map(
-    keys.map(({ name, rate, budget }) => {
-      const limiter = rate && new RateLimiterMemory({ points: rate.requests, duration: rate.per / 1000 })
-      return [name, { rate, limiter, budget }]
-    }),
-  )
+export function createLimits({ spent, now }: LimitsDeps): (keys: readonly KeyConfig[]) => Limits {
+  const limiters = new Map<string, RateLimiterMemory>()
+  const limiterOf = (keyName: string, { requests, per }: NonNullable<KeyConfig['rate']>) => {
+    const id = `${keyName} ${requests} ${per}`
+    const limiter = limiters.get(id) ?? new RateLimiterMemory({ points: requests, duration: per / 1000 })
+    limiters.set(id, limiter)
+    return limiter
+  }
 
-  return async (keyName) => {
-    const limit = keyName === null ? undefined : limited.get(keyName)
-    if (!limit) return
-    const { rate, limiter, budget } = limit
-    if (budget) withinBudget(keyName!, budget.usd)
-    await limiter?.consume(keyName!).catch((refused: RateLimiterRes) => {
-      const seconds = Math.ceil(refused.msBeforeNext / 1000)
-      throw new GatewayError(
-        'rate_limited',
-        `The key "${keyName}" may make ${rate!.requests} calls in ${rate!.per / 1000} s; try again in ${seconds} s.`,
-        { retryAfter: seconds },
-      )
-    })
+  return (keys) => {
+    const limited = new Map(
+      keys.map(({ name, rate, budget }) => [name, { rate, limiter: rate && limiterOf(name, rate), budget }]),
+    )
+    return async (keyName) => {
+      const limit = keyName === null ? undefined : limited.get(keyName)
+      if (!limit) return
+      const { rate, limiter, budget } = limit
+      if (budget) withinBudget(keyName!, budget.usd)
+      await limiter?.consume(keyName!).catch((refused: RateLimiterRes) => {
+        const seconds = Math.ceil(refused.msBeforeNext / 1000)
+        throw new GatewayError(
+          'rate_limited',
+          `The key "${keyName}" may make ${rate!.requests} calls in ${rate!.per / 1000} s; try again in ${seconds} s.`,
+          { retryAfter: seconds },
+        )
+      })
+    }
   }
 
   function withinBudget(keyName: string, usd: number): void {

@@ -99,7 +99,7 @@ export function openApi({ version, reads, calls }: Described): Json {
   }
 }
 
-/** polka's `*` at the end of a path is `{id}`. */
+/** polka's `*` in a path is `{id}`. */
 const template = (path: string): string => path.replace('*', '{id}')
 
 const operationId = (path: string): string =>
@@ -108,7 +108,7 @@ const operationId = (path: string): string =>
     .replace(/^_|_$/g, '')
 
 const pathParameters = (path: string): Json[] =>
-  path.endsWith('*') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []
+  path.includes('*') ? [{ name: 'id', in: 'path', required: true, schema: { type: 'string' } }] : []
 
 function queryParameters(query: z.ZodType): Json[] {
   const { properties = {}, required = [] } = z.toJSONSchema(query, { io: 'input', unrepresentable: 'any' })

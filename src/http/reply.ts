@@ -79,7 +79,8 @@ export function liveHeaders(
   mask: Mask,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
-  for (const name in provider) if (RELAYED.test(name)) headers[name] = mask(String(provider[name]))
+  for (const name in provider)
+    if (provider[name] !== undefined && RELAYED.test(name)) headers[name] = mask(String(provider[name]))
   headers['x-gateway-request-id'] = call.id
   headers['x-gateway-provider'] = encodeHeader(target.provider)
   headers['x-gateway-model'] = encodeHeader(target.model)

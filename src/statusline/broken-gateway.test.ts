@@ -9,6 +9,7 @@ import {
   commands,
   front,
   kept,
+  patiently,
   recorded,
   run,
   session,
@@ -57,7 +58,11 @@ test('a gateway that is not well: the label, or the last known route with its ag
           assert.ok(ran.took < 1_000, `${ran.took} ms`)
           return { ...ran, line: bare(ran.stdout).trimEnd() }
         }
-        assert.match((await draw('main')).line, WENT)
+        const well = await patiently(
+          () => draw('main'),
+          ({ line }) => WENT.test(line),
+        )
+        assert.match(well.line, WENT)
         await kept(env)
         become(treatment)
         const stranger = await draw('stranger')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ask, temporaryDirectory, underTest } from '../under-test.ts'
-import { bundle, run } from './under-test.ts'
+import { bundle, patiently, run } from './under-test.ts'
 
 test('each task whose route is known gets a JSON line; the others keep the row of the client (LINE-10)', async (t) => {
   const house = await underTest(t)
@@ -33,7 +33,10 @@ test('each task whose route is known gets a JSON line; the others keep the row o
       'x',
     ],
   }
-  const { stdout, code } = await draw(input)
+  const { stdout, code } = await patiently(
+    () => draw(input),
+    ({ stdout }) => stdout !== '',
+  )
   assert.equal(code, 0)
   const lines = stdout
     .trim()

@@ -103,10 +103,13 @@ function makeShrinkable(db: Database.Database, file: string): void {
   db.exec('VACUUM')
 }
 
+/** `doctor` holds the lock for a moment when it looks whether somebody has it, ms. */
+const LOCK_MS = 500
+
 /** An exclusive lock held by SQLite's own file locking, which ends with the process, however it ends. */
 function takeLock(directory: string): Database.Database {
   const file = lockFile(directory)
-  const lock = new Database(file, { timeout: 0 })
+  const lock = new Database(file, { timeout: LOCK_MS })
   try {
     chmodSync(file, 0o600)
     lock.exec('BEGIN EXCLUSIVE')

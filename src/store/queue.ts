@@ -92,23 +92,33 @@ export class WriteQueue {
     this.#schedule()
   }
 
-  /** Writes a batch; when that fails, each of its writes alone, so that one that cannot be written holds up no other. */
+  /**
+   * Writes a batch; when that fails, each of its writes alone, so that one that cannot be written holds up no other.
+   * Where nothing can be written, all fail at once: each alone would wait as long as the batch did.
+   */
   async #write(batch: readonly Waiting[]): Promise<string | null> {
     try {
       await this.#commit(batch.map(({ write }) => write))
       for (const { resolve } of batch) resolve()
       return null
     } catch (error) {
-      const [only, ...others] = batch
-      if (others.length > 0) {
+      if (batch.length > 1 && (await this.#canWrite())) {
         let last: string | null = null
         for (const each of batch) last = (await this.#write([each])) ?? last
         return last
       }
-      if (only && isOpening(only)) only.reject(error as Error)
-      else if (only) this.#failed.push(only)
+      for (const each of batch)
+        if (isOpening(each)) each.reject(error as Error)
+        else this.#failed.push(each)
       return (error as Error).message
     }
+  }
+
+  #canWrite(): Promise<boolean> {
+    return this.#commit([]).then(
+      () => true,
+      () => false,
+    )
   }
 
   /** Nobody may be calling while the gateway is not ready; so an empty batch finds out when it is again. */

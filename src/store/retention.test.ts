@@ -211,3 +211,103 @@ test('a smaller cap shrinks the file, and calls do not wait for it (LIFE-03)', a
   assert.ok(bytesOf(data) < before / 2)
   checkReferences(openAtRest(t, data))
 })
+
+test('reads that never pause do not let the write-ahead log grow without end (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  const store = await openStore(options(data, { retention: { rows: 1_000_000, days: 30, bytes: 4 * MIB } }))
+  const begin = Date.now() - 3_600_000
+  let [reader, next] = [openAtRest(t, data), openAtRest(t, data)]
+  const look = (db: Database.Database) => {
+    db.exec('BEGIN')
+    db.prepare('SELECT count(*) FROM series').get()
+  }
+  look(reader)
+  const reading = setInterval(() => {
+    look(next) // before the other ends, so that there is always one
+    reader.exec('COMMIT')
+    ;[reader, next] = [next, reader]
+  }, 10)
+  let [most, emptied] = [0, 0]
+  const watch = setInterval(() => {
+    const { size } = statSync(`${databaseFile(data)}-wal`)
+    if (size < most / 2) emptied++
+    most = Math.max(most, size)
+  }, 2)
+  await make(store, 4_000, (call) => begin + call * 500)
+  clearInterval(watch)
+  clearInterval(reading)
+  reader.exec('COMMIT')
+  await store.close()
+  t.diagnostic(`the log had at most ${most} bytes`)
+  assert.ok(emptied > 0, 'it was emptied while there were readers')
+})
+
+test('artifacts never drive out calls, however many bytes they are allowed (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  const cap = 2 * MIB
+  const store = await openStore(
+    options(data, {
+      retention: { rows: 1_000_000, days: 30, bytes: cap },
+      artifacts: { keep: 500, bytes: 64 * MIB },
+    }),
+  )
+  const json = 'x'.repeat(50_000)
+  let most = 0
+  const watch = setInterval(() => {
+    most = Math.max(most, bytesOf(data))
+  }, 3)
+  for (let call = 0; call < 200; call++)
+    store.keep(await one(store, call, Date.now() - 1_000 + call), json.length, () => json)
+  await store.close()
+  clearInterval(watch)
+  assert.ok(most <= cap, `${most} bytes are more than ${cap}`)
+  const db = openAtRest(t, data)
+  assert.equal(db.prepare('SELECT count(*) FROM call_logs').pluck().get(), 200)
+  assert.ok((db.prepare('SELECT count(*) FROM artifacts').pluck().get() as number) > 0)
+  checkReferences(db)
+})
+
+test('artifacts that are no longer to be kept are gone after the next start, without a call (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  let store = await openStore(options(data))
+  await make(store, 60, (call) => Date.now() - 1_000 + call)
+  await store.close()
+  store = await openStore(options(data, { artifacts: { keep: 0, bytes: MIB } }))
+  await store.close()
+  assert.equal(openAtRest(t, data).prepare('SELECT count(*) FROM artifacts').pluck().get(), 0)
+})
+
+test('a write that comes late does not open a closed call again (LOG-04, LOG-10)', async (t) => {
+  const data = temporaryDirectory(t)
+  const store = await openStore(options(data))
+  const other = new Database(databaseFile(data))
+  other.exec(`CREATE TRIGGER full BEFORE UPDATE ON call_logs WHEN new.state = 'streaming'
+    BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`)
+  const { call, route } = routed(17, Date.now())
+  await store.write({ kind: 'open', call, route })
+  void store.write({ kind: 'streaming', id: call.id, ttftMs: 3 })
+  while (store.failure === null) await sleep(2)
+  await store.write({
+    kind: 'close',
+    id: call.id,
+    at: call.createdAt + 5,
+    sent: 1,
+    target: route.candidates[0],
+    ended: null,
+    outcome: {
+      state: 'failed',
+      status: 500,
+      errorCode: null,
+      responseModel: null,
+      latencyMs: 5,
+      ttftMs: 3,
+      tokens: null,
+    },
+  })
+  other.exec('DROP TRIGGER full')
+  other.close()
+  await store.close() // which tries again what is left
+  const db = openAtRest(t, data)
+  assert.equal(db.prepare('SELECT state FROM call_logs').pluck().get(), 'failed')
+  checkRollUps(db)
+})

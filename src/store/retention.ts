@@ -1,7 +1,9 @@
 // What is deleted, and when: the oldest closed calls beyond the limits, with everything that belongs to them, a few
 // at a time, so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
+import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../call.ts'
+import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 
 export interface RetentionLimits {
@@ -17,6 +19,10 @@ const PAGES_A_STEP = 64
 const MOST_OPEN = 10_000
 /** How often it is looked at age and bytes, which cost more than a comparison, ms. */
 const LOOK_MS = 20
+/** How long writing may wait for readers so that the write-ahead log can be emptied, ms. */
+const READERS_MS = 500
+/** And how long that is left alone when they did not end, ms. */
+const AGAIN_MS = 1_000
 
 export interface Retention {
   /** What was made before this moment, ms since the epoch, is due from now on. */
@@ -71,6 +77,7 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
 
   let expired = ''
   let looked = 0
+  let checkpointAt = 0
 
   return {
     expire(before) {
@@ -92,7 +99,21 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
     },
   }
 
+  /** SQLite begins the log anew only in a moment without readers, and there may be none. */
+  function shortenLog(): void {
+    if (performance.now() < checkpointAt) return
+    if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
+    db.pragma(`busy_timeout = ${READERS_MS}`)
+    try {
+      const [{ busy }] = db.pragma('wal_checkpoint(TRUNCATE)') as [{ busy: number }]
+      if (busy !== 0) checkpointAt = performance.now() + AGAIN_MS
+    } finally {
+      db.pragma(`busy_timeout = ${BUSY_MS}`)
+    }
+  }
+
   function removeTooMuch(): boolean {
+    shortenLog()
     if (removeOldest(expired, CALLS_A_STEP)) return true
     const [all, free] = [pages.get()!, freePages.get()!]
     if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true

@@ -158,9 +158,9 @@ export function openRollUps(db: Database): RollUps {
     },
     forget() {
       clear()
-      calls = countCalls.get()!
       seriesIds.clear()
       begun.clear()
+      calls = countCalls.get()! // last, because it may fail too
     },
   }
 }

@@ -155,6 +155,18 @@ test('a closing write that can never succeed holds up no other', async () => {
   await queue.drain(10)
 })
 
+test('where nothing can be written, no call waits for the refusals of the others (LIFE-04)', async () => {
+  let tries = 0
+  const queue = new WriteQueue(async () => {
+    tries++
+    throw new Error('database is locked')
+  })
+  const writes = Array.from({ length: 50 }, () => queue.add({ kind: 'open' } as Write))
+  for (const { status } of await Promise.allSettled(writes)) assert.equal(status, 'rejected')
+  assert.equal(tries, 2)
+  await queue.drain(1)
+})
+
 test('token counts that cannot be are not reported, and do no harm', async (t) => {
   const usage = { prompt_tokens: 12.5, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 1e20 } }
   const house = await underTest(t, { providers: { alpha: answer('x', usage) } })

@@ -2,6 +2,7 @@
 // Writes go to a thread of their own, and so do reads, but for one that a call waits for.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { GatewayError } from '../errors.ts'
 import type { Pricing } from '../pricing.ts'
 import type { ArtifactLimits } from './artifacts.ts'
 import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
@@ -26,7 +27,7 @@ export interface Store {
   reprice(pricing: Pricing): void
   /** What was written. */
   readonly calls: Reads
-  /** What the keys have spent. */
+  /** What the keys have spent; throws `log_unavailable` when that cannot be read. */
   readonly spending: Spending
   /** Why the store cannot be written to right now; null when it can. */
   readonly failure: string | null
@@ -49,10 +50,17 @@ export interface StoreOptions {
 /** How often it is looked whether something has become too old, ms. */
 const EXPIRY_MS = 60_000
 const DAY = 86_400_000
+/** Artifacts have at most this part of the bytes, whatever their own limit is. */
+const MOST_ARTIFACTS = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { directory, durability, pricing, retention, artifacts, now, onFailure = () => {} } = options
+  const { directory, durability, pricing, retention, now, onFailure = () => {} } = options
+  // Artifacts that could fill the database would drive out the calls.
+  const artifacts = {
+    ...options.artifacts,
+    bytes: Math.min(options.artifacts.bytes, retention.bytes / MOST_ARTIFACTS),
+  }
   const release = claim(directory, now())
   const file = databaseFile(directory)
   const writer = startThread('writer', {
@@ -78,6 +86,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const expire = () => ask({ expire: now() - retention.days * DAY })
   try {
     await ask('[]') // answered when the thread is up and has written something
+    await ask({ artifacts: [] }) // there may be more than are to be kept from now on
     await expire()
     await reader.reads.list({}, { limit: 1 })
   } catch (cause) {
@@ -90,6 +99,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
   const spent = new Database(file, { readonly: true, fileMustExist: true })
+  const spending = openSpending(spent)
   let open = 0
 
   return {
@@ -121,7 +131,20 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         return kept ?? (json !== null && (await reader.reads.find(id, keyName)) ? json : null)
       },
     },
-    spending: openSpending(spent),
+    spending: {
+      spent(keyName, at) {
+        try {
+          return spending.spent(keyName, at)
+        } catch (cause) {
+          noteDamage(cause)
+          throw new GatewayError(
+            'log_unavailable',
+            'The call was not made, because it cannot be read what its key has spent.',
+            { cause },
+          )
+        }
+      },
+    },
     get failure() {
       return damage ?? queue.failure
     },

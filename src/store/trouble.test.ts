@@ -1,7 +1,9 @@
 // LIFE-04, LOG-11: a store that is damaged, locked, read-only or full refuses loudly, spends nothing, answers reads
 // with an error and never with an empty page, and recovers where that is possible. A database is never replaced.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import {
   closeSync,
   mkdirSync,
@@ -17,7 +19,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { ask, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
-import { databaseFile, StoreError } from './open.ts'
+import { databaseFile, lockFile, StoreError } from './open.ts'
 import { openStore } from './store.ts'
 
 const options = (directory: string) => ({
@@ -137,6 +139,37 @@ test('a database that another program locks is refused, or waited for (LIFE-04)'
   rude.exec('ROLLBACK')
   rude.close()
   await recovers(house)
+})
+
+test('a budget that cannot be read is a refusal like any other of the record (LIFE-04, LOG-11)', async (t) => {
+  const data = await used(t)
+  const digest = createHash('sha256').update('key-of-ann').digest('hex')
+  const config = `keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 5 } } ]`
+  const house = await underTest(t, { data, config })
+  damage(databaseFile(data))
+  const headers = { authorization: 'Bearer key-of-ann' }
+  const { status, json } = await house.chat(ask('alpha/model-a'), headers)
+  assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+  assert.equal(house.received(), 0)
+  assert.equal((await house.get('/readyz', { headers })).status, 503)
+})
+
+/** Holds the lock as `doctor` does when it looks, only longer. */
+const LOOK = `
+  const { DatabaseSync } = require('node:sqlite')
+  const lock = new DatabaseSync(process.argv[1], { readOnly: true })
+  lock.exec('BEGIN; SELECT * FROM sqlite_schema')
+  console.log('looking')
+  setTimeout(() => lock.close(), 50)`
+
+test('a start while somebody looks whether the directory is held is no second gateway (LIFE-05)', async (t) => {
+  const data = temporaryDirectory(t)
+  await (await openStore(options(data))).close()
+  const looker = spawn(process.execPath, ['-e', LOOK, lockFile(data)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  await once(looker.stdout, 'data')
+  await (await openStore(options(data))).close()
 })
 
 /** Runs with a small file system of its own; says so where this user may not mount one. */

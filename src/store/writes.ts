@@ -69,7 +69,10 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
     WHERE call_id = ? AND n = ?`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
-  const streaming = db.prepare(`UPDATE call_logs SET state = 'streaming', ttft_ms = ? WHERE id = ?`)
+  // It may be tried again after its call was closed.
+  const streaming = db.prepare(
+    `UPDATE call_logs SET state = 'streaming', ttft_ms = ? WHERE id = ? AND completed_at IS NULL`,
+  )
   const closeCall = db.prepare<object, ClosedCall>(`
     UPDATE call_logs SET completed_at = @at, state = @state, status = @status, error_code = @errorCode,
       response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @sent,

@@ -1,8 +1,8 @@
 // Scenarios in which a plain answer breaks on its way: cut, silent, or no answer at all. All synthetic. A whole answer
 // breaks in its middle, a stream after an event.
 import { gzipSync } from 'node:zlib'
-import { bytesOf, framed, type Part, wholeAnswer } from './answer.ts'
-import { DIALECT, type Played, refuse, type Scenario, say, speak, streamOf } from './scenario.ts'
+import { bytesOf, framed, type Part, wholeAnswer } from '../answer.ts'
+import { DIALECT, type Played, refuse, type Scenario, say, speak, streamOf } from '../scenario.ts'
 
 const NEVER: Part = { wait: Number.POSITIVE_INFINITY }
 

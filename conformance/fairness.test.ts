@@ -1,0 +1,99 @@
+// Doubt counts for the target: what other people's gateways may do without being accused of anything. Each of these was
+// met in a real one.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { checks } from './checks.ts'
+import type { Evidence, Exchange } from './evidence.ts'
+import { type Target, targetSchema } from './target.ts'
+
+const target = (more: object = {}): Target =>
+  targetSchema.parse({
+    name: 'peer',
+    start: { url: 'http://127.0.0.1:1' },
+    providers: { openai: {} },
+    models: { direct: [{ id: 'm', provider: 'openai', model: 'm' }] },
+    ...more,
+  })
+
+const exchange = (more: Partial<Exchange>): Exchange => ({
+  n: 1,
+  label: '',
+  nonce: null,
+  request: { method: 'GET', path: '/', headers: {}, body: null },
+  at: 0,
+  head_at: 1,
+  end_at: 2,
+  end: 'complete',
+  error: null,
+  status: 200,
+  headers: {},
+  body: '',
+  utf8: true,
+  chunks: [],
+  ...more,
+})
+
+const entry = (more: object): Evidence['ledger'][number] =>
+  ({
+    n: 1,
+    kind: 'inference',
+    at: 0,
+    provider: 'openai',
+    model: 'm',
+    nonce: 'a',
+    stream: false,
+    problems: [],
+    body: {},
+    answer: {},
+    ...more,
+  }) as unknown as Evidence['ledger'][number]
+
+function holds(id: string, evidence: Partial<Evidence>, of = target(), wb = false): boolean {
+  const whole = { exchanges: [], ledger: [], marks: {}, facts: {}, ...evidence } as unknown as Evidence
+  return checks
+    .get(id)!
+    .judge({ evidence: whole, target: of, wb })
+    .every(({ ok }) => ok)
+}
+
+test('a provider key that the client itself sends is no secret from the client (KEEP-01)', () => {
+  const exchanges = [exchange({ body: 'Incorrect API key: [secret:witness.openai.key]' })]
+  const sent = target({ headers: { 'x-config': '{"api_key":"[secret:witness.openai.key]"}' } })
+  assert.ok(holds('KEEP-01', { exchanges }, sent))
+  assert.ok(!holds('KEEP-01', { exchanges }))
+})
+
+test('a catalog in another order, made just now, is the same catalog (CAT-03)', () => {
+  const list = (created: number, ...ids: string[]) =>
+    JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model', created })) })
+  const readings = (...bodies: string[]) => ({
+    exchanges: bodies.map((body) => exchange({ label: 'catalog', body })),
+  })
+  assert.ok(holds('CAT-03', readings(list(1, 'a', 'b'), list(2, 'b', 'a'))))
+  assert.ok(!holds('CAT-03', readings(list(1, 'a', 'b'), list(1, 'a'))))
+  assert.ok(!holds('CAT-03', readings(list(1, 'a', 'b'), list(2, 'b', 'a')), target(), true))
+})
+
+test('a member that is null may be left out, and nothing else may (ROUTE-05)', () => {
+  const messages = (second: object) => [
+    { role: 'user', content: 'x' },
+    { role: 'user', content: 'y' },
+    second,
+  ]
+  const call = { role: 'assistant', content: null, tool_calls: [] }
+  const body = JSON.stringify({ model: 'm', messages: messages(call) })
+  const exchanges = [exchange({ request: { method: 'POST', path: '/', headers: {}, body } })]
+  const arrived = (second: object) => [entry({ body: { messages: messages(second) } })]
+  assert.ok(holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', tool_calls: [] }) }))
+  assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
+})
+
+test('a gateway that tries again has the time for it, and no more (FAIL-05)', () => {
+  const slow = target({ has: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
+  const took = (end_at: number) => ({
+    exchanges: [exchange({ label: 'silent', nonce: 'a', status: 504, body: '{}', end_at })],
+    ledger: [entry({}), entry({ n: 2 })],
+  })
+  assert.ok(holds('FAIL-05', took(8_900), slow))
+  assert.ok(!holds('FAIL-05', took(9_100), slow))
+})

@@ -1,0 +1,47 @@
+// Imports that try to leave their folder, or to take along what is nobody's business.
+import assert from 'node:assert/strict'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { temporaryDirectory } from '../../src/under-test.ts'
+import { verifyRecordings } from '../verify.ts'
+import { importRecordings } from './import.ts'
+
+/** A HAR file with one exchange at this address, imported; the folder around it too. */
+function imported(t: TestContext, url: string) {
+  const around = temporaryDirectory(t)
+  const out = join(around, 'out')
+  mkdirSync(out)
+  const file = join(around, 'a.har')
+  const request = { method: 'POST', url, headers: [], postData: { text: '{"model":"tiny"}' } }
+  const response = { status: 200, headers: [], content: { text: '{"id":"1"}' } }
+  writeFileSync(file, JSON.stringify({ log: { entries: [{ request, response }] } }))
+  const [done] = importRecordings([file], out, '2026-11-21')
+  return { ...done!, out, around: readdirSync(around).sort() }
+}
+
+test('a host that is a way out of the folder is only a name (REC-01)', (t) => {
+  for (const url of ['https://../v1/chat', 'https://./v1/chat', '/v1/chat']) {
+    const { written, around, out } = imported(t, url)
+    assert.equal(written.length, 1, url)
+    assert.deepEqual(around, ['a.har', 'out'])
+    assert.deepEqual(verifyRecordings(out), [])
+  }
+})
+
+test('name and password in an address are no part of its host (REC-01)', (t) => {
+  const { written, out } = imported(t, 'https://ada:hunter2pass@llm.example.com/v1/chat')
+  assert.deepEqual(written, ['llm.example.com/v1-chat-tiny-plain'])
+  assert.doesNotMatch(readFileSync(join(out, `${written[0]}.json`), 'utf8'), /ada|hunter2/)
+})
+
+test('an exchange with Azure keeps the version of its interface, and not whose it is (REC-01, REC-04)', (t) => {
+  const { written, refused, out } = imported(
+    t,
+    'https://acme.openai.azure.com/openai/deployments/acme/chat/completions?api-version=2024-10-21',
+  )
+  assert.deepEqual([written, refused], [['azure/chat-completions-tiny-plain'], []])
+  const head = readFileSync(join(out, `${written[0]}.json`), 'utf8')
+  assert.equal(JSON.parse(head).api_version, '2024-10-21')
+  assert.doesNotMatch(head, /acme/)
+})

@@ -1,0 +1,11 @@
+// What the tests of recordings share: one as a Response, without a world around it.
+import type { Recording } from './recording.ts'
+import { answerFrom, type Pace } from './replay.ts'
+import { type Notes, respond } from './respond.ts'
+
+const NEVER = new AbortController().signal
+const UNHEARD: Notes = { sent() {}, completed() {}, peerLeft() {}, done() {} }
+
+/** Whole. Resolves when the first chunk is due. */
+export const replay = (recording: Recording, pace: Pace): Promise<Response> =>
+  respond({ answer: answerFrom(recording, pace), note: UNHEARD }, { gate: async () => {}, gone: NEVER })

@@ -1,0 +1,78 @@
+// What a configuration that is taken up changes, and what it leaves as it was (LIFE-07). Files and signals: `serve`.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { type TestContext, test } from 'node:test'
+import { answer, fail } from '../mocks/stand-in.ts'
+import { parseConfig } from './config.ts'
+import { ask, providerKey, type Setup, underTest } from './under-test.ts'
+
+/** A gateway, and how to give it another configuration for these of its providers. */
+async function reloading(t: TestContext, setup: Setup) {
+  const house = await underTest(t, setup)
+  const reload = (config: string, providers = Object.keys(house.upstream)) => {
+    const lines = providers.map(
+      (name) => `  ${name}: { api: openai, base_url: "${house.upstream[name]!.baseUrl}", key: $${name}_key }`,
+    )
+    const env = Object.fromEntries(providers.map((name) => [`${name}_key`, providerKey(name)]))
+    const text = [`server: { port: 0 }\ndata: ${house.data}\nproviders:`, ...lines, config].join('\n')
+    assert.ok(house.gateway.reload(() => parseConfig(text, 'test.yaml', { env })))
+  }
+  return { ...house, reload }
+}
+
+test('an answer in the cache names the model that the route now wants, and the one before is still there (USE-08, LIFE-07)', async (t) => {
+  const route = (more: string) =>
+    `cache: { enabled: true }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] ${more} } }`
+  const house = await reloading(t, { config: route('') })
+  const model = async () => (await house.chat(ask('auto'))).json.model
+  assert.equal(await model(), 'model-a-2026-01-01')
+  house.reload(route(', answer_model: requested'))
+  assert.equal(await model(), 'auto')
+  house.reload(route(''))
+  assert.equal(await model(), 'model-a-2026-01-01')
+  assert.equal(house.received(), 2)
+})
+
+test('a key keeps its window when other keys change, and a key that is taken out is unknown at once (LIFE-07)', async (t) => {
+  const key = (name: string, more = '') =>
+    `{ name: ${name}, digest: "sha256:${createHash('sha256').update(name).digest('hex')}" ${more} }`
+  const ann = key('ann', ', rate: { requests: 1, per: 1h }')
+  const keys = (...list: string[]) =>
+    `keys: [ ${list.join()} ]\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }`
+  const house = await reloading(t, { config: keys(ann, key('bob')) })
+  const status = async (name: string) =>
+    (await house.chat(ask('auto'), { authorization: `Bearer ${name}` })).status
+  assert.deepEqual([await status('ann'), await status('ann'), await status('bob')], [200, 429, 200])
+  house.reload(keys(ann, key('eve')))
+  assert.deepEqual([await status('ann'), await status('bob'), await status('eve')], [429, 401, 200])
+  house.reload(keys(key('ann', ', rate: { requests: 2, per: 1h }')))
+  assert.equal(await status('ann'), 200, 'another rate, another window')
+})
+
+test('a call falls back to a provider that was taken out meanwhile, twice over, and leaves nothing open (LIFE-07)', async (t) => {
+  const both = 'routes: { auto: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
+  const one = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: changed, resolve: change } = Promise.withResolvers<void>()
+  const house = await reloading(t, {
+    config: both,
+    providers: {
+      alpha: async (...request) => {
+        arrive()
+        await changed
+        fail(500)(...request)
+      },
+      beta: answer('from beta'),
+    },
+  })
+  const call = house.chat(ask('auto'))
+  await arrived
+  for (let n = 0; n < 2; n++) house.reload(one, ['alpha'])
+  assert.equal((await house.chat(ask('beta/model-b'))).status, 404, 'a new call does not know it')
+  change()
+  const got = await call
+  assert.deepEqual([got.status, got.json.choices[0].message.content], [200, 'from beta'])
+  const record = await house.record(got.headers.get('x-gateway-request-id'))
+  assert.deepEqual([record.resolved_provider, record.attempts], ['beta', 2])
+  assert.match((await house.get('/metrics')).text, /^waybill_open_calls 0$/m)
+})
