@@ -2,6 +2,7 @@
 // met in a real one.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { writeNonce } from '../mocks/ledger.ts'
 import { checks } from './checks.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 import { type Target, targetSchema } from './target.ts'
@@ -57,10 +58,12 @@ function holds(id: string, evidence: Partial<Evidence>, of = target(), wb = fals
 }
 
 test('a provider key that the client itself sends is no secret from the client (KEEP-01)', () => {
-  const exchanges = [exchange({ body: 'Incorrect API key: [secret:witness.openai.key]' })]
+  const body = 'Incorrect API key: [secret:witness.openai.key]'
+  const exchanges = [exchange({ label: 'echo of witness.openai.key', nonce: 'a', body })]
+  const ledger = [entry({ kind: 'inference', answer: { status: 401 } })]
   const sent = target({ headers: { 'x-config': '{"api_key":"[secret:witness.openai.key]"}' } })
-  assert.ok(holds('KEEP-01', { exchanges }, sent))
-  assert.ok(!holds('KEEP-01', { exchanges }))
+  assert.ok(holds('KEEP-01', { exchanges, ledger }, sent))
+  assert.ok(!holds('KEEP-01', { exchanges, ledger }))
 })
 
 test('a catalog in another order, made just now, is the same catalog (CAT-03)', () => {
@@ -75,15 +78,13 @@ test('a catalog in another order, made just now, is the same catalog (CAT-03)', 
 })
 
 test('a member that is null may be left out, and nothing else may (ROUTE-05)', () => {
-  const messages = (second: object) => [
-    { role: 'user', content: 'x' },
-    { role: 'user', content: 'y' },
-    second,
-  ]
+  const messages = (second: object) => [{ role: 'user', content: writeNonce('0123456789abcdef') }, second]
   const call = { role: 'assistant', content: null, tool_calls: [] }
   const body = JSON.stringify({ model: 'm', messages: messages(call) })
   const exchanges = [exchange({ request: { method: 'POST', path: '/', headers: {}, body } })]
-  const arrived = (second: object) => [entry({ body: { messages: messages(second) } })]
+  const arrived = (second: object) => [
+    entry({ nonce: '0123456789abcdef', body: { messages: messages(second) } }),
+  ]
   assert.ok(holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', tool_calls: [] }) }))
   assert.ok(!holds('ROUTE-05', { exchanges, ledger: arrived({ role: 'assistant', content: null }) }))
 })

@@ -163,7 +163,10 @@ for (const pretty of [false, true])
     const lines = written.trimEnd().split('\n')
     assert.equal(lines.length, 2, written)
     for (const line of lines)
-      assert.match(line, pretty ? /^\[[\d:]+\] (INFO|DEBUG): call/ : /^\{"level":"(info|debug)",.+\}$/)
+      assert.match(
+        line,
+        pretty ? /^\[[\d:]+\] (INFO: alpha\/x|DEBUG: call)/ : /^\{"level":"(info|debug)",.+\}$/,
+      )
     if (!pretty)
       for (const line of lines) assert.match(JSON.parse(line).requested_model, /^alpha\/x\{"level":"error"\}/)
     assert.match(written, /owned/, 'what can be read of a name is kept')
