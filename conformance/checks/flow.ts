@@ -267,8 +267,8 @@ export const lateErrorArrives = {
   },
 } satisfies Check
 
-/** What may lie between provider and client when nobody reads: buffers of two connections and of the gateway. */
-const IN_BETWEEN = 16 * 2 ** 20
+/** What may lie between provider and client when nobody reads, of 64 MiB: systems give each connection up to 10 MiB. */
+const IN_BETWEEN = 32 * 2 ** 20
 
 export const slowClientSlowsUpstream = {
   id: 'FLOW-10',
