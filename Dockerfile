@@ -7,14 +7,14 @@ WORKDIR /build
 COPY package.json package-lock.json ./
 # `ca` is an optional secret, a bundle of certificates for a network that has its own; it stays out of the image.
 # No package's own script runs: SQLite comes ready-made, and the rest is JavaScript.
-RUN --mount=type=secret,id=ca,target=/tmp/ca.pem --mount=type=cache,target=/root/.npm \
-    [ ! -f /tmp/ca.pem ] || export npm_config_cafile=/tmp/ca.pem; \
-    npm ci --ignore-scripts --no-audit --no-fund
+RUN --mount=type=secret,id=ca --mount=type=cache,target=/npm-cache \
+    [ ! -f /run/secrets/ca ] || export npm_config_cafile=/run/secrets/ca; \
+    npm ci --cache /npm-cache --ignore-scripts --no-audit --no-fund
 COPY . .
 RUN node node_modules/tsup/dist/cli-default.js
-RUN --mount=type=secret,id=ca,target=/tmp/ca.pem --mount=type=cache,target=/root/.npm \
-    [ ! -f /tmp/ca.pem ] || export npm_config_cafile=/tmp/ca.pem; \
-    npm ci --ignore-scripts --no-audit --no-fund --omit=dev --omit=optional --omit=peer
+RUN --mount=type=secret,id=ca --mount=type=cache,target=/npm-cache \
+    [ ! -f /run/secrets/ca ] || export npm_config_cafile=/run/secrets/ca; \
+    npm ci --cache /npm-cache --ignore-scripts --no-audit --no-fund --omit=dev --omit=optional --omit=peer
 
 # What is left is what runs here. SQLite is opened once, so that a base it does not fit fails now and not at the start.
 RUN find node_modules dist -type f \( -name '*.map' -o -name '*.md' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -delete \
