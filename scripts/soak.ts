@@ -111,13 +111,7 @@ routes: { auto: { targets: [ { model: alpha/model }, { model: beta/model } ] } }
 resilience: { cooldown: 5ms, idle: 10s, answer: 10s }
 `,
   )
-  const program = [
-    '--import',
-    'tsx',
-    '--import',
-    join(import.meta.dirname, 'soak/probe.ts'),
-    join(ROOT, 'src/cli.ts'),
-  ]
+  const program = ['--import', join(import.meta.dirname, 'soak/probe.ts'), join(ROOT, 'dist/cli.js')]
   const child = spawn(process.execPath, [...program, 'serve', '--config', config], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
@@ -143,7 +137,7 @@ function judge(points: readonly Point[]): void {
     problems.push('too short to say anything about memory')
     return
   }
-  for (const name of ['rss', 'heap'] as const) {
+  for (const name of ['rss', 'heap', 'threads'] as const) {
     // What is left after garbage was collected: the lowest of each ten seconds. What lies between is no leak.
     const valleys = points.flatMap((_, index) =>
       index % 10 === 9 ? [Math.min(...points.slice(index - 9, index + 1).map((point) => point[name]))] : [],

@@ -58,6 +58,10 @@ export async function startProviders(): Promise<Providers> {
 const READS = [
   '/api/usage/request-logs?limit=50',
   '/api/usage/request-logs?status=error&limit=20',
+  '/api/usage/logs?limit=50',
+  '/api/usage/history?window=24h&by=provider',
+  '/api/sessions?limit=20',
+  '/api/analytics/auto-routing?window=24h',
   '/api/cloud/model/resolve?model=auto',
   '/v1/models',
   '/metrics',
@@ -78,8 +82,8 @@ export function createClients(url: string): Clients {
   let n = 0
 
   async function read(): Promise<void> {
-    counts.reads++
-    const { statusCode, body } = await request(url + READS[n % READS.length]!, { dispatcher })
+    const path = READS[counts.reads++ % READS.length]!
+    const { statusCode, body } = await request(url + path, { dispatcher })
     await body.dump()
     if (statusCode !== 200) counts.bad++
   }
