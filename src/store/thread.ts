@@ -25,10 +25,17 @@ export interface Thread {
   stop(): Promise<void>
 }
 
+/**
+ * What lies between two collections of a thread's short-lived objects, MB. Left to itself it grows with the hours, to
+ * several times of what is in use, and the process with it.
+ */
+const YOUNG_MB = 12
+
 /** Starts `reader` or `writer`. A thread that died fails every later request. */
 export function startThread(name: 'reader' | 'writer', workerData: object): Thread {
   const source = import.meta.url.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`
-  const worker = new Worker(new URL(source, import.meta.url), { workerData })
+  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB }
+  const worker = new Worker(new URL(source, import.meta.url), { workerData, resourceLimits })
   // In the order of their requests, which is the order of the answers.
   let waiting: { resolve(value: unknown): void; reject(error: Error): void }[] = []
   let dead: ThreadError | null = null
