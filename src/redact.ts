@@ -3,11 +3,15 @@
 /** Replaces every secret that it knows by `***`. */
 export type Mask = (text: string) => string
 
-/** A mask for these secrets, as they are and URL-encoded. Those shorter than 8 characters would garble ordinary words. */
+/**
+ * A mask for these secrets, as they are and URL-encoded. Those shorter than 8 characters would garble ordinary words. The
+ * longest goes first: where one is a part of another, masking it first would leave the rest of the other in the open.
+ */
 export function createMask(secrets: Iterable<string>): Mask {
   const forms = [...secrets]
     .filter(({ length }) => length >= 8)
     .flatMap((secret) => [secret, encodeURIComponent(secret)])
+    .sort((a, b) => b.length - a.length)
   return (text) => forms.reduce((masked, form) => masked.replaceAll(form, '***'), text)
 }
 
