@@ -37,6 +37,18 @@ const ROWS: readonly [string, string, RegExp][] = [
     /^w\.yaml:1:50 server\.request_timeout: must not be shorter than headers_timeout/,
   ],
   ['no time for a head', 'server: { headers_timeout: 0s }', /headers_timeout: must be at least 100ms$/],
+  ...['connect', 'stream_first_event', 'answer', 'idle'].map((setting): [string, string, RegExp] => [
+    `a ${setting} that no timer lasts for`,
+    `resilience:\n  ${setting}: 597h\n`,
+    new RegExp(
+      `^w\\.yaml:2:\\d+ resilience\\.${setting}: must be at most 596h, because no timer lasts longer$`,
+    ),
+  ]),
+  [
+    'a request that no timer lasts for',
+    'server: { request_timeout: 597h }',
+    /^w\.yaml:1:\d+ server\.request_timeout: must be at most 596h/,
+  ],
   [
     'answers that are kept for no time',
     'cache: { ttl: 0s }',

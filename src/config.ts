@@ -29,6 +29,8 @@ const quantity = (units: string[], example: string) =>
     .transform((text) => Number.parseFloat(text) * UNITS[text.replace(/^[\d.]+/, '')]!)
 
 const duration = quantity(['ms', 's', 'm', 'h'], '5s')
+/** A duration that a timer counts. It counts ms in 31 bits, and beyond them would fire at once. */
+const wait = duration.refine((ms) => ms < 2 ** 31, 'must be at most 596h, because no timer lasts longer')
 const bytes = quantity(['B', 'KiB', 'MiB', 'GiB'], '20MiB')
 /** How a provider or a gateway key may be called. */
 export const name = z.string().regex(/^[\w.-]+$/, 'expected letters, digits, ".", "_" or "-"')
@@ -130,12 +132,10 @@ const route = z.strictObject({
 })
 
 const resilience = z.strictObject({
-  connect: duration.prefault('5s').describe('To open a connection to a provider.'),
-  stream_first_event: duration.prefault('60s').describe('From the request to the first event of a stream.'),
-  answer: duration
-    .prefault('600s')
-    .describe('From the request to the end of an answer that is not streamed.'),
-  idle: duration
+  connect: wait.prefault('5s').describe('To open a connection to a provider.'),
+  stream_first_event: wait.prefault('60s').describe('From the request to the first event of a stream.'),
+  answer: wait.prefault('600s').describe('From the request to the end of an answer that is not streamed.'),
+  idle: wait
     .prefault('120s')
     .describe('Between two chunks of a stream, pings included; and for a client to take something.'),
   retries: z
@@ -171,7 +171,7 @@ const artifacts = z.strictObject({
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 
-/** Timers hold no more than 24 days; nobody counts requests for longer than a day. */
+/** Nobody counts requests for longer than a day. */
 const ONE_DAY = 24 * UNITS.h!
 
 const key = z.strictObject({
@@ -214,11 +214,11 @@ const shape = z.strictObject({
       port: z.int().min(0).max(65535).default(4949),
       body_limit: bytes.prefault('20MiB'),
       allowed_hosts: z.array(z.string()).default([]),
-      headers_timeout: duration
+      headers_timeout: wait
         .refine((ms) => ms >= 100, 'must be at least 100ms')
         .prefault('10s')
         .describe('For a client to send the head of a request; a slower one is cut off with 408.'),
-      request_timeout: duration
+      request_timeout: wait
         .prefault('120s')
         .describe('For a client to send a whole request, body included; not for its answer.'),
     })
