@@ -1,7 +1,7 @@
 // Which text a mask leaves, and that none of two secrets shows the rest of the other.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fail } from '../mocks/stand-in.ts'
+import { answer, fail } from '../mocks/stand-in.ts'
 import { createMask } from './redact.ts'
 import { ask, underTest } from './under-test.ts'
 
@@ -22,7 +22,7 @@ test('a provider that echoes a key which begins like another one shows neither t
     ['beta', 'sk-shared-and-the-rest'],
   ])
   const { chat } = await underTest(t, {
-    providers: { alpha: undefined, beta: fail(400, {}, { message: `no such key ${secrets.get('beta')}` }) },
+    providers: { alpha: answer(), beta: fail(400, {}, { message: `no such key ${secrets.get('beta')}` }) },
     options: { secrets },
   })
   const { status, json } = await chat(ask('beta/model-b'))
