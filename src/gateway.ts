@@ -104,7 +104,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     durability,
     retention,
     artifacts,
-    pricing: pricingOf(options.config),
     now,
     onFailure: (reason) => log.error({ reason }, 'the record cannot be written; calls are refused'),
   })
@@ -112,16 +111,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const connections = createConnections(options.wire)
   const limitsOf = createLimits({ spent: store.spending.spent, now })
   let configuration: ConfigurationState = { state: 'current', since: now() }
-  let price = createPricer(pricingOf(options.config))
   const meters = createMetrics({
     cooling: () => targetStates(rooms.readHouse),
     configurationCurrent: () => configuration.state === 'current',
   })
-  const write = watchWrites(
-    store.write,
-    () => price,
-    [meters, logCalls(log)],
-    (error) => log.error(errorFields(error, rooms.callHouse.mask), 'a call could not be observed'),
+  const write = watchWrites(store.write, [meters, logCalls(log)], (error) =>
+    log.error(errorFields(error, rooms.callHouse.mask), 'a call could not be observed'),
   )
   let rooms = furnish(options)
 
@@ -146,6 +141,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         config,
         router,
         store: { write, keep: store.keep },
+        price: createPricer(pricingOf(config)),
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(config.keys),
         providers: connect(config, secrets, connections.within(config.resilience.connect)),
@@ -199,8 +195,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const { config, secrets } = load()
         refuseOpenHouse(config, bind.host, replay)
         rooms = furnish({ config, secrets }, rooms.callHouse)
-        price = createPricer(pricingOf(config))
-        store.reprice(pricingOf(config))
         configuration = { state: 'current', since: now() }
         const restart = needRestart(options.config, config)
         log.info({ routes: Object.keys(config.routes).length }, 'the configuration was taken up')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { answer, fail } from '../mocks/stand-in.ts'
+import { answer, chunk, DONE, fail, usageChunk } from '../mocks/stand-in.ts'
 import { parseConfig } from './config.ts'
 import { ask, providerKey, type Setup, underTest } from './under-test.ts'
 
@@ -76,3 +76,52 @@ test('a call falls back to a provider that was taken out meanwhile, twice over, 
   assert.deepEqual([record.resolved_provider, record.attempts], ['beta', 2])
   assert.match((await house.get('/metrics')).text, /^waybill_open_calls 0$/m)
 })
+
+const ANN = (more = '') =>
+  `keys: [ { name: ann, role: admin, digest: "sha256:${createHash('sha256').update('ann').digest('hex')}" ${more} } ]`
+const ROUTE = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+/** The stand-in says 20 input tokens: $2 a call. */
+const PRICED = 'models: { alpha/model-a: { price: { input: 100000, output: 0 } } }'
+
+/** What a configuration that is taken up in the middle of a call may take away from it. */
+const TAKEN: readonly (readonly [string, string, string[]])[] = [
+  ['the price is taken out', `${ROUTE}\n${ANN()}`, ['alpha']],
+  ['the price is ten times as high', `${ROUTE}\n${PRICED.replace('100000', '1000000')}\n${ANN()}`, ['alpha']],
+  ['the budget is taken out', `${ROUTE}\n${PRICED}\n${ANN()}`, ['alpha']],
+  ['the key is taken out', ROUTE, ['alpha']],
+  ['the target is taken out', `${ROUTE.replace('alpha/model-a', 'beta/model-b')}\n${ANN()}`, ['beta']],
+]
+for (const stream of [false, true])
+  for (const [what, config, providers] of TAKEN)
+    test(`a call costs what it was to cost when it began: ${what} while it is ${stream ? 'streamed' : 'open'} (USE-06, LIFE-07)`, async (t) => {
+      const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+      const { promise: changed, resolve: change } = Promise.withResolvers<void>()
+      const budgeted = `${ROUTE}\n${PRICED}\n${ANN(', budget: { usd: 2 }')}`
+      const house = await reloading(t, {
+        config: budgeted,
+        providers: {
+          alpha: async (response, received) => {
+            if (stream) response.writeHead(200, { 'content-type': 'text/event-stream' }).write(chunk({}))
+            arrive()
+            await changed
+            if (stream) response.end(chunk({}, { finish_reason: 'stop' }) + usageChunk() + DONE)
+            else answer()(response, received)
+          },
+          beta: answer(),
+        },
+      })
+      const headers = { authorization: 'Bearer ann' }
+      const call = house.chat(ask('auto', { stream }), headers)
+      await arrived
+      house.reload(config, providers)
+      change()
+      const id = (await call).headers.get('x-gateway-request-id')
+      house.reload(budgeted)
+      const closed = async () => (await house.get(`/api/usage/request-logs/${id}`, { headers })).json
+      while (!(await closed()).completed_at);
+      const { cost_usd, price, attempt_log } = await closed()
+      assert.deepEqual([cost_usd, price.rates.input_mtok, attempt_log[0].cost_usd], [2, 100_000, 2])
+      assert.match((await house.get('/metrics', { headers })).text, /^waybill_cost_usd_total\{.+\} 2$/m)
+      const after = await house.chat(ask('auto'), headers)
+      assert.deepEqual([after.status, after.json.error?.code], [429, 'budget_exceeded'])
+    })

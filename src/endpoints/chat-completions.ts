@@ -30,7 +30,7 @@ export const chatCompletions = {
   async handle({ request, caller, requestId }, response, house): Promise<void> {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100
-    const { config, router, store, mask, now } = house
+    const { config, router, store, price, mask, now } = house
     const gone = new AbortController()
     response.on('close', () => {
       if (!response.writableFinished) gone.abort()
@@ -92,7 +92,9 @@ export const chatCompletions = {
 
     function close(sent: Sent | null, { attempt, outcome }: Answered): void {
       progress.over()
+      const at = now()
       const target = sent?.target ?? route.candidates[0]
+      const last = sent?.failed ?? attempt
       const ended: Outcome = {
         ...masked(outcome, mask),
         responseModel: outcome.responseModel && mask(outcome.responseModel),
@@ -102,10 +104,11 @@ export const chatCompletions = {
       store.write({
         kind: 'close',
         id: call.id,
-        at: now(),
+        at,
         sent: sent?.sent ?? 0,
         target,
-        ended: hit ? null : masked({ ...(sent?.failed ?? attempt), n: sent?.n ?? 1, target }, mask),
+        ended: hit ? null : masked({ ...last, n: sent?.n ?? 1, target }, mask),
+        cost: price(target, last.tokens, at),
         outcome: ended,
       })
       store.keep(call.id, trace.weight, trace.ended(ended, mask))
@@ -153,7 +156,7 @@ function sendOptions(
   gone: AbortSignal,
   onSend: SendOptions['onSend'],
 ): SendOptions {
-  const { config, router, store, providers, mask, now } = house
+  const { config, router, store, price, providers, mask, now } = house
   const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
   return {
     providers,
@@ -165,9 +168,11 @@ function sendOptions(
     onFailure: router.cool,
     trace: (...request) => trace.exchange(...request),
     async onAttempt({ n, target, fallbacks, sent, before }) {
+      const at = now()
       const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
+      const cost = price(ended.target, ended.tokens, at)
       try {
-        await store.write({ kind: 'next', id: call.id, at: now(), ended, target, fallbacks, sent })
+        await store.write({ kind: 'next', id: call.id, at, ended, cost, target, fallbacks, sent })
         return true
       } catch {
         return false // not recorded, so not made; the client gets what the attempts so far gave

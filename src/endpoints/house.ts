@@ -2,6 +2,7 @@
 import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config.ts'
 import type { Limits } from '../http/limits.ts'
+import type { Pricer } from '../pricing.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
@@ -32,6 +33,8 @@ export interface CallHouse {
   readonly config: Config
   readonly router: Router
   readonly store: Pick<Store, 'write' | 'keep'>
+  /** The prices that were in force when the call arrived: whatever is changed meanwhile, it costs what it was to cost. */
+  readonly price: Pricer
   readonly cache: ResponseCache
   /** Throws when a key has made its calls for now, or spent its money for the month. */
   readonly limits: Limits

@@ -1,7 +1,6 @@
 // What happens to calls, seen from the one place that all of it passes: the writes to the record. So whatever is
-// on record is observed, and nothing else. Knows the writes and the prices; knows no log and no metric.
+// on record is observed, and nothing else. Knows the writes; knows no log and no metric.
 import type { Call, Outcome, Route, Target } from '../call.ts'
-import type { Pricer } from '../pricing.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedAttempt, Write } from '../store/writes.ts'
 
@@ -38,12 +37,11 @@ export interface Observer {
 }
 
 /**
- * The store's `write`, with observers that hear what is written. `price` is asked anew for each call's end. What an
- * observer throws goes to `onFault` and no further: nothing that watches the record may keep it from being written.
+ * The store's `write`, with observers that hear what is written. What an observer throws goes to `onFault` and no
+ * further: nothing that watches the record may keep it from being written.
  */
 export function watchWrites(
   write: Store['write'],
-  price: () => Pricer,
   observers: readonly Observer[],
   onFault: (error: unknown) => void,
 ): Store['write'] {
@@ -57,11 +55,11 @@ export function watchWrites(
       }
     }
   }
-  const tellEnd = ({ id, outcome, sent, target, ended, at }: Extract<Write, { kind: 'close' }>) => {
+  const tellEnd = ({ id, outcome, sent, target, ended, cost }: Extract<Write, { kind: 'close' }>) => {
     const watched = open.get(id)
     open.delete(id)
     // The same sums as in `store/writes.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
-    const usd = outcome.tokens && price()(target, ended ? ended.tokens : outcome.tokens, at).usd
+    const usd = outcome.tokens && cost.usd
     const end = { target, outcome, sent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
     tell((observer) => {
       if (ended) observer.attempted?.(ended)

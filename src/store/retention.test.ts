@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { type Call, idOf, type Route } from '../call.ts'
+import { createPricer } from '../pricing.ts'
 import { temporaryDirectory } from '../under-test.ts'
 import { databaseFile } from './open.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
@@ -15,10 +16,14 @@ import { checkReferences, checkRollUps } from './under-test.ts'
 const MIB = 2 ** 20
 const DAY = 86_400_000
 
+const price = createPricer({
+  baseUrls: {},
+  own: { 'p/m0': { input: 1, output: 2 }, 'p/m1': { input: 3, output: 4 } },
+})
+
 const options = (directory: string, more: Partial<StoreOptions> = {}): StoreOptions => ({
   directory,
   durability: 'process',
-  pricing: { baseUrls: {}, own: { 'p/m0': { input: 1, output: 2 }, 'p/m1': { input: 3, output: 4 } } },
   retention: { rows: 1_000_000, days: 30, bytes: 1024 * MIB },
   artifacts: { keep: 50, bytes: MIB },
   now: Date.now,
@@ -51,6 +56,7 @@ async function one(store: Store, number: number, at: number): Promise<string> {
     sent: 1,
     target,
     ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens },
+    cost: price(target, tokens, at + 100),
     outcome: {
       state: failed ? 'failed' : 'completed',
       status: 200,
@@ -294,6 +300,7 @@ test('a write that comes late does not open a closed call again (LOG-04, LOG-10)
     sent: 1,
     target: route.candidates[0],
     ended: null,
+    cost: { usd: null, price: null },
     outcome: {
       state: 'failed',
       status: 500,

@@ -15,7 +15,6 @@ import type { Write } from './writes.ts'
 const options = (directory: string, now = Date.now) => ({
   directory,
   durability: 'process' as const,
-  pricing: { baseUrls: {}, own: {} },
   retention: { rows: 1_000, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 10, bytes: 2 ** 20 },
   now,

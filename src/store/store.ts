@@ -3,7 +3,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { GatewayError } from '../errors.ts'
-import type { Pricing } from '../pricing.ts'
 import type { ArtifactLimits } from './artifacts.ts'
 import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
 import { WriteQueue } from './queue.ts'
@@ -23,8 +22,6 @@ export interface Store {
   write(write: Write): Promise<void>
   /** Keeps the artifact of a call whose `close` was written. `weight` is what holding on to it costs, bytes. */
   keep(callId: string, weight: number, make: MakeArtifact): void
-  /** Calls that end from now on are priced with these. */
-  reprice(pricing: Pricing): void
   /** What was written. */
   readonly calls: Reads
   /** What the keys have spent; throws `log_unavailable` when that cannot be read. */
@@ -38,7 +35,6 @@ export interface Store {
 export interface StoreOptions {
   readonly directory: string
   readonly durability: Durability
-  readonly pricing: Pricing
   readonly retention: RetentionLimits & { readonly days: number }
   readonly artifacts: ArtifactLimits
   /** Milliseconds since the epoch. */
@@ -55,7 +51,7 @@ const MOST_ARTIFACTS = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { directory, durability, pricing, retention, now, onFailure = () => {} } = options
+  const { directory, durability, retention, now, onFailure = () => {} } = options
   // Artifacts that could fill the database would drive out the calls.
   const artifacts = {
     ...options.artifacts,
@@ -66,7 +62,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const writer = startThread('writer', {
     file,
     durability,
-    pricing,
     retention,
     artifacts,
   } satisfies WriterData)
@@ -114,7 +109,6 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         throw error
       }
     },
-    reprice: (pricing) => void ask({ pricing }).catch(() => {}), // a thread that cannot answer writes nothing either
     keep: (callId, weight, make) => waiting.add(callId, weight, make),
     calls: {
       ...reader.reads,

@@ -25,7 +25,6 @@ import { openStore } from './store.ts'
 const options = (directory: string) => ({
   directory,
   durability: 'process' as const,
-  pricing: { baseUrls: {}, own: {} },
   retention: { rows: 1_000_000, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 10, bytes: 2 ** 20 },
   now: Date.now,

@@ -2,7 +2,6 @@
 // artifacts and deletes what is too old. Once the database is found to be damaged, it writes nothing any more.
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { createPricer, type Pricing } from '../pricing.ts'
 import { type Artifact, type ArtifactLimits, openArtifactRing } from './artifacts.ts'
 import { BUSY_MS, type Durability, isDamage } from './open.ts'
 import { openRetention, type RetentionLimits } from './retention.ts'
@@ -13,30 +12,27 @@ import { prepareWrites, type Write } from './writes.ts'
 export interface WriterData {
   readonly file: string
   readonly durability: Durability
-  readonly pricing: Pricing
   readonly retention: RetentionLimits
   readonly artifacts: ArtifactLimits
 }
 
 /**
  * What the writer is asked: to commit a batch of writes, as text, because the structured clone of these objects costs
- * more; to keep artifacts; to delete what is older than a moment; to use other prices; or to touch nothing any more.
+ * more; to keep artifacts; to delete what is older than a moment; or to touch nothing any more.
  */
 export type WriterRequest =
   | string
   | { readonly artifacts: readonly Artifact[] }
   | { readonly expire: number }
-  | { readonly pricing: Pricing }
   | { readonly damaged: string }
 
-const { file, durability, pricing, retention: limits, artifacts } = workerData as WriterData
+const { file, durability, retention: limits, artifacts } = workerData as WriterData
 const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
 db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
 const schema = db.pragma('user_version', { simple: true })
 const rollUps = openRollUps(db)
-let price = createPricer(pricing)
-const run = prepareWrites(db, (...attempt) => price(...attempt), rollUps)
+const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
 const retention = openRetention(db, limits, rollUps)
 let damaged: string | null = null
@@ -59,7 +55,6 @@ function answer(request: WriterRequest): void {
     if (typeof request === 'string') commit(JSON.parse(request))
     else if ('artifacts' in request) ring.keep(request.artifacts)
     else if ('expire' in request) expire(request.expire)
-    else if ('pricing' in request) price = createPricer(request.pricing)
   } catch (error) {
     rollUps.forget()
     note(error)

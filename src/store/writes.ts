@@ -2,7 +2,7 @@
 // Runs in the writer thread; the main thread only knows the values.
 import type { Database } from 'better-sqlite3'
 import type { AttemptEnd, Call, Outcome, Route, Target, Tokens } from '../call.ts'
-import type { Pricer } from '../pricing.ts'
+import type { Cost } from '../pricing.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
 
@@ -25,6 +25,8 @@ export type Write =
       readonly id: string
       readonly at: number
       readonly ended: EndedAttempt
+      /** What the attempt that ended cost. */
+      readonly cost: Cost
       readonly target: Target
       readonly fallbacks: number
       /** Requests that have left so far. */
@@ -36,7 +38,9 @@ export type Write =
       readonly id: string
       readonly at: number
       readonly ended: EndedAttempt | null
-      /** Whose price applies. */
+      /** What that attempt cost; where the cache had the answer, what it would have cost. */
+      readonly cost: Cost
+      /** Who served, or was tried last. */
       readonly target: Pick<Target, 'provider' | 'model'>
       readonly outcome: Outcome
       readonly sent: number
@@ -52,7 +56,7 @@ const NO_TOKENS: { readonly [count in keyof Tokens]: null } = {
 }
 
 /** Prepares the statements on a connection and returns the function that runs one write, outside any transaction. */
-export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (write: Write) => void {
+export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) => void {
   const openCall = db.prepare(`
     INSERT INTO call_logs (id, created_at, state, endpoint, requested_model, resolved_provider, resolved_model,
       picked_provider, picked_model, route, strategy, tier, decision, session_id, agent_id, key_name, stream,
@@ -88,9 +92,12 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
     .pluck()
   const priceId = (snapshot: string) => findPrice.get(snapshot) ?? addPrice.get(snapshot)
 
-  /** Writes an attempt's end and returns what it cost. */
-  const end = (id: string, at: number, { n, target, status, outcome, errorCode, tokens }: EndedAttempt) => {
-    const cost = price(target, tokens, at)
+  const end = (
+    id: string,
+    at: number,
+    { n, status, outcome, errorCode, tokens }: EndedAttempt,
+    usd: number | null,
+  ) => {
     const t = tokens ?? NO_TOKENS
     closeAttempt.run(
       at,
@@ -103,12 +110,11 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
       t.cache_write,
       t.reasoning,
       t.source,
-      cost.usd,
+      usd,
       id,
       n,
     )
-    if (cost.usd !== null) spend(id, cost.usd)
-    return cost
+    if (usd !== null) spend(id, usd)
   }
 
   return (write) => {
@@ -132,8 +138,8 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
         return
       }
       case 'next': {
-        const { id, at, ended, target, fallbacks, sent } = write
-        end(id, at, ended)
+        const { id, at, ended, cost, target, fallbacks, sent } = write
+        end(id, at, ended, cost.usd)
         openAttempt.run(id, ended.n + 1, target.provider, target.model, at)
         resolveAgain.run(target.provider, target.model, target.tier, sent + 1, fallbacks, id)
         return
@@ -142,8 +148,8 @@ export function prepareWrites(db: Database, price: Pricer, rollUps: RollUps): (w
         streaming.run(write.ttftMs, write.id)
         return
       case 'close': {
-        const { id, at, ended, target, outcome, sent } = write
-        const cost = ended ? end(id, at, ended) : price(target, outcome.tokens, at)
+        const { id, at, ended, cost, outcome, sent } = write
+        if (ended) end(id, at, ended, cost.usd)
         // Earlier attempts that were refused cost nothing; where one may have cost something, outcome.tokens is null.
         const summed = outcome.tokens !== null ? cost.usd : null
         const closed = closeCall.get({
