@@ -99,6 +99,12 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   refuseOpenHouse(options.config, options.config.server.host, replay)
   const { server: bind, data: directory, durability, retention, artifacts } = options.config
 
+  const meters = createMetrics({
+    cooling: () => targetStates(rooms.readHouse),
+    configurationCurrent: () => configuration.state === 'current',
+    writable: () => store.failure === null,
+    readable: () => store.readFailure === null,
+  })
   const store = await openStore({
     directory,
     durability,
@@ -106,15 +112,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     artifacts,
     now,
     onFailure: (reason) => log.error({ reason }, 'the record cannot be written; calls are refused'),
+    onDeath(reason) {
+      meters.failed()
+      log.error({ reason }, 'a thread of the record died; it is started again in a second')
+    },
   })
   const memory = new Memory(now)
   const connections = createConnections(options.wire)
   const limitsOf = createLimits({ spent: store.spending.spent, now })
   let configuration: ConfigurationState = { state: 'current', since: now() }
-  const meters = createMetrics({
-    cooling: () => targetStates(rooms.readHouse),
-    configurationCurrent: () => configuration.state === 'current',
-  })
   const write = watchWrites(store.write, [meters, logCalls(log)], (error) =>
     log.error(errorFields(error, rooms.callHouse.mask), 'a call could not be observed'),
   )
@@ -133,6 +139,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         router,
         calls: store.calls,
         storeFailure: () => store.failure,
+        readFailure: () => store.readFailure,
         configuration: () => configuration,
         metrics: meters.render,
         openApi: DOCUMENT,

@@ -103,6 +103,7 @@ async function gatewayFinding(
   const ready = z.looseObject({
     status: z.literal('ready'),
     configuration: z.looseObject({ state: z.string() }),
+    reads: z.string(),
   })
   const answer: unknown = await alive.json().catch(() => null)
   const told = ready.safeParse(answer)
@@ -117,6 +118,11 @@ async function gatewayFinding(
     return {
       verdict: 'BAD',
       text: `the gateway at ${base} runs on an earlier configuration, because it rejected this file; its log says why`,
+    }
+  if (told.data.reads !== 'ready')
+    return {
+      verdict: 'BAD',
+      text: `the gateway at ${base} takes calls, but cannot read what is on record; its log says why`,
     }
   const { key } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
   const document = await get('/openapi.json', key === null ? {} : { authorization: `Bearer ${key}` })

@@ -22,6 +22,8 @@ export interface ReadHouse {
   readonly calls: Reads
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null
+  /** Why the record cannot be read right now; null when it can. */
+  readonly readFailure: () => string | null
   readonly configuration: () => ConfigurationState
   /** All figures in Prometheus' text format. */
   readonly metrics: () => Promise<string>

@@ -1,5 +1,6 @@
 // Calls can be taken: the store can be written to. A file that was changed into an invalid one takes the gateway
-// away from nobody, because the configuration before it stays in force; it is told here, its errors in the log.
+// away from nobody, because the configuration before it stays in force; it is told here, its errors in the log. So is
+// a record that cannot be read for a while: calls do not need it.
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
@@ -7,7 +8,8 @@ import type { ReadHouse } from './house.ts'
 
 export const readyz = {
   path: '/readyz',
-  summary: 'ready: calls can be recorded; says whether the configuration in force is the one in the file',
+  summary:
+    'ready: calls can be recorded; says whether the configuration in force is the one in the file, and whether reads are answered',
   open: true,
   query: z.strictObject({}),
   response: z.strictObject({
@@ -18,11 +20,18 @@ export const readyz = {
         .describe('rejected: the file is invalid, an earlier configuration is in force'),
       since: z.iso.datetime(),
     }),
+    reads: z
+      .enum(['ready', 'restarting'])
+      .describe('restarting: reads are 503, because what answers them died and is started again'),
   }),
-  answer(_query, _admitted, { storeFailure, configuration }) {
+  answer(_query, _admitted, { storeFailure, readFailure, configuration }) {
     if (storeFailure() !== null)
       throw new GatewayError('log_unavailable', 'The record cannot be written; the gateway log says why.')
     const { state, since } = configuration()
-    return { status: 'ready', configuration: { state, since: new Date(since).toISOString() } }
+    return {
+      status: 'ready',
+      configuration: { state, since: new Date(since).toISOString() },
+      reads: readFailure() === null ? 'ready' : 'restarting',
+    }
   },
 } satisfies ReadEndpoint<ReadHouse>

@@ -16,6 +16,9 @@ export interface Gauges {
   readonly cooling: () => readonly { provider: string; model: string; cooling: boolean }[]
   /** Whether the configuration in the file is the one in force. */
   readonly configurationCurrent: () => boolean
+  /** Whether the record can be written, without which no call is made, and read. */
+  readonly writable: () => boolean
+  readonly readable: () => boolean
 }
 
 export interface Metrics extends Observer {
@@ -91,6 +94,15 @@ export function createMetrics(gauges: Gauges): Metrics {
       this.set(gauges.configurationCurrent() ? 1 : 0)
     },
   })
+  for (const can of ['writable', 'readable'] as const)
+    new Gauge({
+      name: `waybill_record_${can}`,
+      help: `0 while the record is not ${can}.`,
+      registers,
+      collect() {
+        this.set(gauges[can]() ? 1 : 0)
+      },
+    })
   new Gauge({
     name: 'process_resident_memory_bytes',
     help: 'Resident memory of the process.',

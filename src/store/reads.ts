@@ -6,7 +6,7 @@ import { type ArtifactReads, openArtifactReads } from './artifacts.ts'
 import { type CallLogReads, openCallLogs } from './call-logs.ts'
 import { openRoutingShares, type RoutingReads } from './routing-shares.ts'
 import { openSessions, type SessionReads } from './sessions.ts'
-import { startThread, type ThreadError } from './thread.ts'
+import { startThread, type Thread, type ThreadError } from './thread.ts'
 import { openUsage, type UsageReads } from './usage.ts'
 
 type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
@@ -33,12 +33,13 @@ export const openReads = (db: Database): AllReads => ({
   ...openSessions(db),
 })
 
-/** Starts the reader thread. `onFailure` hears of every read that failed. */
+/** Starts the reader thread. `onFailure` hears of every read that failed, `onDeath` why the thread died. */
 export function startReader(
   data: ReaderData,
   onFailure: (error: ThreadError) => void,
-): { readonly reads: Reads; stop(): Promise<void> } {
-  const thread = startThread('reader', data)
+  onDeath: (reason: string) => void,
+): { readonly reads: Reads; readonly thread: Pick<Thread, 'failure' | 'stop'> } {
+  const thread = startThread('reader', data, onDeath)
   const read =
     (name: Name) =>
     async (...args: readonly unknown[]) => {
@@ -60,5 +61,5 @@ export function startReader(
     sessions: read('sessions'),
     session: read('session'),
   }
-  return { reads: reads as unknown as Reads, stop: thread.stop }
+  return { reads: reads as unknown as Reads, thread }
 }

@@ -28,6 +28,8 @@ export interface Store {
   readonly spending: Spending
   /** Why the store cannot be written to right now; null when it can. */
   readonly failure: string | null
+  /** Why what was written cannot be read right now; null when it can. */
+  readonly readFailure: string | null
   /** Waits for the end of open calls and commits it, for at most `graceMs`; then gives the directory free. */
   close(graceMs?: number): Promise<void>
 }
@@ -41,6 +43,8 @@ export interface StoreOptions {
   readonly now: () => number
   /** Hears of it when the record cannot be written any more. */
   readonly onFailure?: (message: string) => void
+  /** Hears why a thread of the store died. It is started again. */
+  readonly onDeath?: (reason: string) => void
 }
 
 /** How often it is looked whether something has become too old, ms. */
@@ -51,7 +55,7 @@ const MOST_ARTIFACTS = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { directory, durability, retention, now, onFailure = () => {} } = options
+  const { directory, durability, retention, now, onFailure = () => {}, onDeath = () => {} } = options
   // Artifacts that could fill the database would drive out the calls.
   const artifacts = {
     ...options.artifacts,
@@ -59,12 +63,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const release = claim(directory, now())
   const file = databaseFile(directory)
-  const writer = startThread('writer', {
-    file,
-    durability,
-    retention,
-    artifacts,
-  } satisfies WriterData)
+  const writer = startThread(
+    'writer',
+    { file, durability, retention, artifacts } satisfies WriterData,
+    onDeath,
+  )
   let damage: string | null = null
   const noteDamage = (error: unknown) => {
     if (damage !== null || !isDamage(error)) return
@@ -72,12 +75,16 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     onFailure(damage)
     writer.ask({ damaged: damage } satisfies WriterRequest).catch(() => {}) // it refuses everything from now on
   }
-  const ask = (request: WriterRequest) =>
-    writer.ask(request).catch((error) => {
+  const ask = async (request: WriterRequest) => {
+    if (damage !== null) throw new Error(damage) // a writer that was started again does not know
+    try {
+      return await writer.ask(request)
+    } catch (error) {
       noteDamage(error)
       throw error
-    })
-  const reader = startReader({ file }, noteDamage)
+    }
+  }
+  const reader = startReader({ file }, noteDamage, onDeath)
   const expire = () => ask({ expire: now() - retention.days * DAY })
   try {
     await ask('[]') // answered when the thread is up and has written something
@@ -85,7 +92,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await expire()
     await reader.reads.list({}, { limit: 1 })
   } catch (cause) {
-    await reader.stop()
+    await reader.thread.stop()
     await writer.stop()
     release()
     throw refusal(directory, cause)
@@ -140,7 +147,10 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       },
     },
     get failure() {
-      return damage ?? queue.failure
+      return damage ?? writer.failure ?? queue.failure
+    },
+    get readFailure() {
+      return damage ?? reader.thread.failure
     },
     async close(graceMs = 5_000) {
       const deadline = Date.now() + graceMs
@@ -150,7 +160,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       await queue.drain(Math.max(1, deadline - Date.now()))
       await waiting.drain()
       spent.close()
-      await reader.stop() // first, because the last connection to close takes the write-ahead log with it
+      await reader.thread.stop() // first, because the last connection to close takes the write-ahead log with it
       await writer.stop()
       release()
     },

@@ -21,6 +21,8 @@ const isFailed = (answer: unknown): answer is Failed =>
 export interface Thread {
   /** Rejects with ThreadError. A message is not null, and no answer has a member `failure` of its own. */
   ask(message: unknown): Promise<unknown>
+  /** Why it cannot be asked just now; null when it can. */
+  readonly failure: string | null
   /** Lets the thread finish what it has begun, and waits for its end. */
   stop(): Promise<void>
 }
@@ -31,45 +33,90 @@ export interface Thread {
  */
 const YOUNG_MB = 12
 
-/** Starts `reader` or `writer`. A thread that died fails every later request. */
-export function startThread(name: 'reader' | 'writer', workerData: object): Thread {
+/** How long a thread that died is left alone before it is started again, ms. */
+const AGAIN_MS = 1_000
+
+/**
+ * Starts `reader` or `writer`, and starts it again when it died. What it was asked and did not answer is rejected, and so
+ * is what it is asked before it is up again; nobody knows whether a request that was under way was carried out.
+ * `onDeath` hears each time why it died.
+ */
+export function startThread(
+  name: 'reader' | 'writer',
+  workerData: object,
+  onDeath: (reason: string) => void,
+): Thread {
   const source = import.meta.url.endsWith('.ts') ? `./${name}.ts` : `./${name}.js`
-  const resourceLimits = { maxYoungGenerationSizeMb: YOUNG_MB }
-  const worker = new Worker(new URL(source, import.meta.url), { workerData, resourceLimits })
+  const options = { name, workerData, resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB } }
   // In the order of their requests, which is the order of the answers.
   let waiting: { resolve(value: unknown): void; reject(error: Error): void }[] = []
-  let dead: ThreadError | null = null
+  let worker: Worker | null = null
+  let again: NodeJS.Timeout | undefined
+  let failure: ThreadError | null = null
+  let stopping = false
 
-  const die = (reason: string) => {
-    dead ??= new ThreadError(reason)
-    for (const { reject } of waiting) reject(dead)
+  function die(error: ThreadError): void {
+    worker = null
+    failure = error
+    for (const { reject } of waiting) reject(error)
     waiting = []
+    if (stopping) return
+    again = setTimeout(start, AGAIN_MS)
+    onDeath(error.message)
   }
-  worker.on('message', (answer: unknown) => {
+
+  function start(): void {
+    let why = new ThreadError(`the ${name} thread ended`)
+    const note = ({ message, code }: Error & { code?: string }) => {
+      why = new ThreadError(`the ${name} thread failed: ${message}`, code)
+    }
+    try {
+      const started = new Worker(new URL(source, import.meta.url), options)
+      worker = started
+      started.on('error', note)
+      started.on('exit', () => die(why))
+      started.once('message', () => {
+        failure = null
+        started.on('message', answered)
+      })
+    } catch (error) {
+      note(error as Error)
+      die(why)
+    }
+  }
+
+  function answered(answer: unknown): void {
     const { resolve, reject } = waiting.shift()!
     if (isFailed(answer)) reject(new ThreadError(answer.failure.message, answer.failure.code))
     else resolve(answer)
-  })
-  worker.on('error', (error) => die(`the ${name} thread failed: ${error.message}`))
-  worker.on('exit', () => die(`the ${name} thread ended`))
+  }
 
+  start()
   return {
     ask: (message) =>
       new Promise((resolve, reject) => {
-        if (dead) return reject(dead)
+        if (failure || !worker) return reject(failure)
         waiting.push({ resolve, reject })
         worker.postMessage(message)
       }),
+    get failure() {
+      return failure?.message ?? null
+    },
     stop: () =>
       new Promise((resolve) => {
-        if (dead) return resolve()
+        stopping = true
+        clearTimeout(again)
+        if (!worker) return resolve()
         worker.once('exit', () => resolve())
         worker.postMessage(null)
       }),
   }
 }
 
-/** The thread's own end: answers every request with what `answer` returns or throws, until it is told to stop. */
+/**
+ * The thread's own end: says that it is up, then answers every request with what `answer` returns or throws, until it is
+ * told to stop.
+ */
 export function answerRequests(answer: (message: never) => unknown, onStop: () => void): void {
   parentPort!.on('message', (message: unknown) => {
     if (message === null) {
@@ -83,4 +130,5 @@ export function answerRequests(answer: (message: never) => unknown, onStop: () =
       parentPort!.postMessage({ failure: { message, code } } satisfies Failed)
     }
   })
+  parentPort!.postMessage('up')
 }

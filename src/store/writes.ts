@@ -70,7 +70,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   const closeAttempt = db.prepare(`
     UPDATE call_attempts SET ended_at = ?, status = ?, outcome = ?, error_code = ?, tokens_input = ?, tokens_output = ?,
       tokens_cached_input = ?, tokens_cache_write = ?, tokens_reasoning = ?, tokens_source = ?, cost_usd = ?
-    WHERE call_id = ? AND n = ?`)
+    WHERE call_id = ? AND n = ? AND outcome = 'open'`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
   // It may be tried again after its call was closed.
@@ -99,7 +99,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     usd: number | null,
   ) => {
     const t = tokens ?? NO_TOKENS
-    closeAttempt.run(
+    const { changes } = closeAttempt.run(
       at,
       status,
       outcome,
@@ -114,7 +114,8 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
       id,
       n,
     )
-    if (usd !== null) spend(id, usd)
+    // It may have been written before: of a writer that dies nobody knows whether it committed its last batch.
+    if (usd !== null && changes > 0) spend(id, usd)
   }
 
   return (write) => {

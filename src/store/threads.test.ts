@@ -1,0 +1,155 @@
+// LIFE-04, LOG-07, LOG-11: a thread of the store that dies is started again. Meanwhile reads say so, calls go on while
+// they can be recorded and are refused while they cannot, and nothing is spent unrecorded or charged twice.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { renameSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { answer } from '../../mocks/stand-in.ts'
+import { idOf } from '../call.ts'
+import { SILENT } from '../log.ts'
+import { ask, type Setup, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import { databaseFile } from './open.ts'
+import { openStore } from './store.ts'
+import { checkReferences, checkRollUps } from './under-test.ts'
+
+/** A gateway, what it says at level error, and how to end its threads. */
+async function mortal(t: TestContext, setup: Setup = {}) {
+  const threads = new Map<string | null, Worker>()
+  const note = (worker: Worker) => void threads.set(worker.threadName, worker)
+  process.on('worker', note)
+  t.after(() => process.off('worker', note))
+  const said: string[] = []
+  const log = {
+    ...SILENT,
+    error: (fields: object, text: string) => said.push(`${text} ${JSON.stringify(fields)}`),
+  }
+  const house = await underTest(t, { ...setup, options: { log, ...setup.options } })
+  return { ...house, said, end: (name: string) => threads.get(name)!.terminate() }
+}
+
+async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; !(await holds()); tries++) {
+    assert.ok(tries < 200, what)
+    await sleep(50)
+  }
+}
+
+const readable = async ({ get }: UnderTest) => (await get('/readyz')).json.reads === 'ready'
+
+test('a reader that died is started again; open reads are refused, calls go on and are on record (LOG-11)', async (t) => {
+  const house = await mortal(t)
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+  const reads = Array.from({ length: 20 }, () => house.get('/api/usage/request-logs'))
+  await house.end('reader')
+  for (const { status, json } of await Promise.all(reads))
+    if (status !== 200) assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+
+  const { status, json } = await house.get('/api/usage/request-logs')
+  assert.deepEqual([status, json.error.code, typeof json.request_id], [503, 'log_unavailable', 'string'])
+  const ready = await house.get('/readyz')
+  assert.deepEqual([ready.status, ready.json.reads], [200, 'restarting'])
+  assert.match((await house.get('/metrics')).text, /^waybill_record_readable 0$/m)
+  const meanwhile = await house.chat(ask('auto'))
+  assert.equal(meanwhile.status, 200)
+
+  await until('readable again', () => readable(house))
+  assert.equal((await house.record(meanwhile.headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.match((await house.get('/metrics')).text, /^waybill_record_readable 1$/m)
+  assert.deepEqual(
+    house.said.filter((line) => line.includes('thread of the record')),
+    ['a thread of the record died; it is started again in a second {"reason":"the reader thread ended"}'],
+  )
+})
+
+test('a reader that cannot be started is tried again until it can, a line for each time (LOG-11)', async (t) => {
+  const house = await mortal(t)
+  const { headers } = await house.chat(ask('auto'))
+  const file = databaseFile(house.data)
+  renameSync(file, `${file}.away`)
+  await house.end('reader')
+  const deaths = () => house.said.filter((line) => line.includes('thread of the record'))
+  await until('it was tried again', async () => deaths().length >= 3)
+  assert.match(deaths().at(-1)!, /the reader thread failed: unable to open database file/)
+  assert.equal((await house.get('/api/sessions')).status, 503)
+  assert.equal((await house.chat(ask('auto'))).status, 200)
+  renameSync(`${file}.away`, file)
+  await until('readable again', () => readable(house))
+  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+})
+
+test('a writer that dies under load is started again: calls are refused meanwhile, and each inference is on record once, and charged once (LOG-07, LIFE-04)', async (t) => {
+  const digest = createHash('sha256').update('ann').digest('hex')
+  const house = await mortal(t, {
+    providers: { alpha: (...request) => setTimeout(() => answer()(...request), 20) },
+    config: `models: { alpha/model-a: { price: { input: 100000, output: 0 } } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
+  })
+  const headers = { authorization: 'Bearer ann' }
+  const statuses: number[] = []
+  let calling = true
+  const clients = Array.from({ length: 8 }, async () => {
+    while (calling) statuses.push((await house.chat(ask('auto'), headers)).status)
+  })
+  const served = () => statuses.filter((status) => status === 200).length
+  for (let round = 1; round <= 3; round++) {
+    const before = served()
+    await until('calls are served', async () => served() > before + 40)
+    await house.end('writer')
+    assert.match((await house.get('/metrics', { headers })).text, /^waybill_record_writable 0$/m)
+    const refused = await house.chat(ask('auto'), headers)
+    assert.deepEqual([refused.status, refused.json.error.code], [503, 'log_unavailable'])
+    assert.equal((await house.get('/readyz')).status, 503)
+    await until('ready again', async () => (await house.get('/readyz')).status === 200)
+  }
+  calling = false
+  await Promise.all(clients)
+  assert.deepEqual([...new Set(statuses)].sort(), [200, 503])
+  await house.gateway.close()
+
+  const db = new Database(databaseFile(house.data), { readonly: true })
+  t.after(() => db.close())
+  const count = (sql: string) => db.prepare(sql).pluck().get() as number
+  assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'answered'`), house.received())
+  assert.equal(count(`SELECT count(*) FROM call_logs WHERE state = 'completed'`), house.received())
+  assert.equal(count('SELECT usd FROM key_spending'), 2 * house.received())
+  checkReferences(db)
+  checkRollUps(db)
+})
+
+test('an end that is written twice is charged once (LOG-07)', async (t) => {
+  const directory = temporaryDirectory(t)
+  const store = await openStore({
+    directory,
+    durability: 'process',
+    retention: { rows: 100, days: 30, bytes: 2 ** 30 },
+    artifacts: { keep: 0, bytes: 0 },
+    now: Date.now,
+  })
+  t.after(() => store.close())
+  const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
+  const at = Date.now()
+  const call = {
+    ...{ id: idOf(at), createdAt: at, endpoint: '/v1/chat/completions', requestedModel: 'auto' },
+    ...{ sessionId: null, agentId: null, keyName: 'ann', stream: false, cache: 'BYPASS' as const },
+  }
+  const decision = { cause: 'priority', skipped: [] }
+  await store.write({
+    kind: 'open',
+    call,
+    route: { name: 'auto', strategy: 'priority', candidates: [target], decision },
+  })
+  for (let n = 0; n < 2; n++)
+    await store.write({
+      ...{ kind: 'close', id: call.id, at, sent: 1, target, cost: { usd: 2, price: null } },
+      ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens: null },
+      outcome: {
+        ...{ state: 'completed', status: 200, errorCode: null, responseModel: 'm' },
+        ...{ latencyMs: 1, ttftMs: 1, tokens: null },
+      },
+    })
+  assert.equal(store.spending.spent('ann', at), 2)
+})
