@@ -15,8 +15,8 @@ import { answerCached } from './answer-cached.ts'
 import { type Answered, answerClient } from './answer-client.ts'
 import type { CallHouse } from './house.ts'
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge. */
-const schema = z.looseObject({
+/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+const schema = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(z.unknown()),
   stream: z.boolean().nullish(),

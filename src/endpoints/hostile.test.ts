@@ -78,6 +78,32 @@ test('what an attacker sends is refused in the one shape, reaches no provider, a
   await stillServes(house)
 })
 
+const MANY = 2 ** 20
+/** Bodies within the limit of bytes that would hold up every other call for seconds while they are parsed. */
+const INTRICATE: readonly (readonly [string, string])[] = [
+  ['nested lists', `${'['.repeat(9 * MANY)}${']'.repeat(9 * MANY)}`],
+  ['nested objects', `${'{"a":'.repeat(3 * MANY)}1${'}'.repeat(3 * MANY)}`],
+  ['empty objects', `[${'{},'.repeat(6 * MANY)}{}]`],
+  ['names', `{${Array.from({ length: MANY }, (_, n) => `"${n.toString(36)}":1`).join()}}`],
+]
+
+test('a body of a million values is 413 before it is parsed, and one of long texts is none (PURE-07, FAIL-06)', async (t) => {
+  const house = await underTest(t)
+  const holding = (value: string) =>
+    `{"model":"auto","messages":[{"role":"user","content":"x"}],"x":${value}}`
+  for (const [name, value] of INTRICATE) {
+    const { status, json } = await house.chat(holding(value))
+    assert.deepEqual([status, json.error.code], [413, 'body_too_large'], name)
+    assert.match(json.error.message, /^The body holds more than 250000 JSON values; /)
+  }
+  assert.equal(house.received(), 0)
+  assert.deepEqual((await house.get('/api/usage/request-logs')).json.data, [])
+  const texts = [`[{"\\,`.repeat(2 * MANY), `data:image/png;base64,${'QUJD'.repeat(MANY)}`, '\\']
+  const values = [...texts, ...Array(200_000).fill('')]
+  assert.equal((await house.chat(holding(JSON.stringify(values)))).status, 200)
+  assert.deepEqual(house.upstream.alpha!.ledger[0]!.json.x, values)
+})
+
 const SLOW: readonly (readonly [string, string, string])[] = [
   ['who says nothing', '', ''],
   ['whose headers dribble', `${POST}host: localhost\r\n`, 'x: y\r\n'],

@@ -11,7 +11,16 @@ export interface JsonBody {
 /** How much of a body that is too large is taken before the connection is cut, bytes. */
 const DISCARD = 64 * 2 ** 20
 
-/** Throws `unsupported_media_type`, `body_too_large` (before the body is read whole), `invalid_json`, `client_closed`. */
+/**
+ * Values that a body may hold, and names of members with them. Every other call waits while they are parsed, and 20 MiB
+ * of brackets or of names take seconds; a conversation of a million tokens has some ten thousands of them.
+ */
+const MOST_VALUES = 250_000
+
+/**
+ * Throws `unsupported_media_type`, `body_too_large` (before the body is read whole, or before it is parsed, where it
+ * holds too many values), `invalid_json`, `client_closed`.
+ */
 export async function readJson(request: IncomingMessage, limit: number): Promise<JsonBody> {
   const { headers } = request
   const type = headers['content-type']
@@ -29,6 +38,11 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
 
   const bytes = await collect(request, limit)
   if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not UTF-8.')
+  if (holdsMoreThan(MOST_VALUES, bytes))
+    throw new GatewayError(
+      'body_too_large',
+      `The body holds more than ${MOST_VALUES} JSON values; every other call would wait while they are read.`,
+    )
   const text = bytes.toString('utf8')
   let json: unknown
   try {
@@ -50,6 +64,21 @@ const tooLarge = (limit: number) =>
     'body_too_large',
     `The body is larger than ${limit} bytes; the operator can raise server.body_limit.`,
   )
+
+const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
+
+/** Whether a JSON text holds more values than that. Goes once over its bytes. */
+function holdsMoreThan(most: number, json: Buffer): boolean {
+  let values = 1
+  let inString = false
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at]
+    if (byte === QUOTE) inString = !inString
+    else if (inString) at += byte === BACKSLASH ? 1 : 0
+    else if ((byte === COMMA || byte === BRACKET || byte === BRACE) && ++values > most) return true
+  }
+  return false
+}
 
 function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
