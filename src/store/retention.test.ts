@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { type Call, idOf, type Route } from '../call.ts'
 import { createPricer } from '../pricing.ts'
-import { temporaryDirectory } from '../under-test.ts'
+import { ask, temporaryDirectory, underTest } from '../under-test.ts'
 import { databaseFile } from './open.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
 import { checkReferences, checkRollUps } from './under-test.ts'
@@ -139,8 +139,9 @@ test('no more rows than allowed stay, and nothing is left of the others (LIFE-03
 
 test('what is too old goes, also while nobody calls, and a price that no call has any more with it (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
-  let now = Date.now()
-  const open = () => openStore(options(data, { now: () => now }))
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let [now, elapsed] = [Date.now(), 0]
+  const open = () => openStore(options(data, { now: () => now, elapsed: () => elapsed }))
   let store = await open()
   await make(store, 200, (call) => now - 40 * DAY + call)
   await make(store, 200, (call) => now - 29 * DAY + call)
@@ -149,6 +150,8 @@ test('what is too old goes, also while nobody calls, and a price that no call ha
   await store.close()
   now += 2 * DAY
   store = await open()
+  elapsed += 3_600_000 // two days without a call may be a clock that leapt
+  t.mock.timers.tick(60_000)
   await settled(store)
   await store.close()
   const db = openAtRest(t, data)
@@ -164,6 +167,46 @@ test('what is too old goes, also while nobody calls, and a price that no call ha
   ])
     assert.equal(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get(), 0, table)
   checkReferences(db)
+})
+
+test('a clock that leaps ahead while the gateway runs deletes nothing for an hour, and then it is believed (LIFE-03)', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  let [now, elapsed] = [Date.now(), 0]
+  const clock = { now: () => now, elapsed: () => elapsed }
+  const store = await openStore(options(temporaryDirectory(t), clock))
+  t.after(() => store.close())
+  await make(store, 100, (call) => now - 1_000 + call)
+  const left = async (hours: number) => {
+    now += hours * 3_600_000
+    elapsed += hours * 3_600_000
+    t.mock.timers.tick(60_000)
+    await settled(store)
+    return (await store.calls.routing({ since: 0, until: 2 ** 45 })).total_calls
+  }
+  assert.equal(await left(29 * 24), 100)
+  const before = now
+  now += 365 * DAY
+  assert.equal(await left(0), 100)
+  await make(store, 20, (call) => now + call) // what is called meanwhile is no proof
+  assert.equal(await left(0.9), 120)
+  now = before
+  assert.equal(await left(1), 120, 'it was put right')
+  assert.equal(await left(24), 20, 'and counts as ever')
+  now += 400 * DAY
+  assert.equal(await left(0), 20)
+  assert.equal(await left(1), 0, 'it stays there')
+})
+
+test('a gateway that starts with a clock a year ahead keeps its log (LIFE-03)', async (t) => {
+  let time = Date.now()
+  const first = await underTest(t, { options: { now: () => time } })
+  for (let call = 0; call < 3; call++) await first.chat(ask('auto'))
+  await first.gateway.close()
+  time += 365 * DAY
+  const { get, chat } = await underTest(t, { data: first.data, options: { now: () => time } })
+  assert.equal((await chat(ask('auto'))).status, 200)
+  await sleep(300) // several steps of deleting
+  assert.equal((await get('/api/usage/request-logs')).json.data.length, 4)
 })
 
 test('database, write-ahead log and artifacts together stay under their cap (LIFE-03)', async (t) => {

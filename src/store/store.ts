@@ -2,8 +2,10 @@
 // Writes go to a thread of their own, and so do reads, but for one that a call waits for.
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { ArtifactLimits } from './artifacts.ts'
+import { doubtLeaps } from './doubted-clock.ts'
 import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
 import { WriteQueue } from './queue.ts'
 import { type Reads, startReader } from './reads.ts'
@@ -41,6 +43,8 @@ export interface StoreOptions {
   readonly artifacts: ArtifactLimits
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** Milliseconds that have really passed since some moment; by default those of the process. */
+  readonly elapsed?: () => number
   /** Hears of it when the record cannot be written any more. */
   readonly onFailure?: (message: string) => void
   /** Hears why a thread of the store died. It is started again. */
@@ -55,7 +59,15 @@ const MOST_ARTIFACTS = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { directory, durability, retention, now, onFailure = () => {}, onDeath = () => {} } = options
+  const {
+    directory,
+    durability,
+    retention,
+    now,
+    elapsed = () => performance.now(),
+    onFailure = () => {},
+    onDeath = () => {},
+  } = options
   // Artifacts that could fill the database would drive out the calls.
   const artifacts = {
     ...options.artifacts,
@@ -85,12 +97,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     }
   }
   const reader = startReader({ file }, noteDamage, onDeath)
-  const expire = () => ask({ expire: now() - retention.days * DAY })
+  let clock = now
+  const expire = () => ask({ expire: clock() - retention.days * DAY })
   try {
     await ask('[]') // answered when the thread is up and has written something
     await ask({ artifacts: [] }) // there may be more than are to be kept from now on
+    const [newest] = (await reader.reads.list({}, { limit: 1 })).data
+    clock = doubtLeaps({ now, elapsed }, newest ? timeOfId(newest.id) : null)
     await expire()
-    await reader.reads.list({}, { limit: 1 })
   } catch (cause) {
     await reader.thread.stop()
     await writer.stop()
