@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { startStandIn } from '../../mocks/stand-in.ts'
 import { parseConfig } from '../config.ts'
@@ -165,6 +166,59 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
   }
   mkdirSync(join(data, 'artifacts'), { mode: 0o700 })
   assert.equal((await doctor(file)).code, 0, 'and well again')
+})
+
+test('what is on record is held against its caps, with what to do where one is near or reached', async (t) => {
+  const { data, file, start } = await house(t)
+  await (await start(0)).close(100)
+  const empty = await doctor(file)
+  assert.match(empty.said, /^ok {3}on record: 1 of 100000 calls, 0 of 30 days, 0\.\d of 878\.4 MiB in use$/m)
+  assert.doesNotMatch(empty.said, /retention\./)
+
+  const db = new Database(join(data, 'waybill.db'))
+  db.exec('UPDATE call_logs SET created_at = created_at - 31 * 86400000')
+  db.close()
+  const limits = (more: string) => writeFileSync(file, `${text}retention: { ${more} }\n`)
+  const text = readFileSync(file, 'utf8')
+  limits('rows: 1, days: 34')
+  const full = await doctor(file)
+  assert.equal(full.code, 0, full.said)
+  assert.match(
+    full.said,
+    /^note 1 of 1 calls: the next start deletes the oldest calls; raise retention\.rows before it to keep them$/m,
+  )
+  assert.match(
+    full.said,
+    /^note 31 of 34 days: soon the oldest calls are deleted; raise retention\.days to keep more$/m,
+  )
+  assert.doesNotMatch(full.said, /retention\.bytes/)
+
+  await start(0)
+  limits('days: 30')
+  const running = await doctor(file)
+  assert.match(
+    running.said,
+    /^note 31 of 30 days: the oldest calls are being deleted; raise retention\.days to keep more, or restart if it was lowered$/m,
+  )
+})
+
+test('a gateway that cannot read its record is BAD, although it takes calls', async (t) => {
+  const { data, file, start } = await house(t)
+  const threads: Worker[] = []
+  const note = (worker: Worker) => void threads.push(worker)
+  process.on('worker', note)
+  t.after(() => process.off('worker', note))
+  await start(0)
+  const db = join(data, 'waybill.db')
+  renameSync(db, `${db}.away`)
+  await threads.find(({ threadName }) => threadName === 'reader')!.terminate()
+  const { code, said } = await doctor(file)
+  renameSync(`${db}.away`, db)
+  assert.equal(code, 1)
+  assert.match(
+    said,
+    /^BAD {2}the gateway at http\S+ takes calls, but cannot read what is on record; its log says why$/m,
+  )
 })
 
 function pragma(file: string, what: string): void {

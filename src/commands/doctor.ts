@@ -27,7 +27,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const { config, findings: about } = configFindings(options)
   tell(about)
   if (config) {
-    const data = examineData(config.data)
+    const data = examineData(config.data, config.retention, Date.now())
     tell(data.findings)
     tell([await gatewayFinding(config, data.running, options)])
   }

@@ -3,6 +3,7 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { type Caps, capFindings } from './examine-caps.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, lockFile } from './open.ts'
 
@@ -16,8 +17,15 @@ export interface Finding {
 /** A gateway that cannot write refuses every call, so a disk is called full before it is, bytes. */
 const LEAST_FREE = 64 * 2 ** 20
 
-/** All that was looked at, in order, and whether a running gateway holds the directory. */
-export function examineData(directory: string): { findings: Finding[]; running: boolean } {
+/**
+ * All that was looked at, in order, and whether a running gateway holds the directory. `caps` are those of the
+ * configuration, `now` is in milliseconds since the epoch.
+ */
+export function examineData(
+  directory: string,
+  caps: Caps,
+  now: number,
+): { findings: Finding[]; running: boolean } {
   let stats: Stats
   try {
     stats = statSync(directory)
@@ -40,7 +48,7 @@ export function examineData(directory: string): { findings: Finding[]; running: 
     findings: [
       ...accessFindings(directory, stats),
       ok(running ? `a running gateway holds ${directory}` : `no gateway runs on ${directory}`),
-      ...databaseFindings(databaseFile(directory)),
+      ...databaseFindings(databaseFile(directory), (db) => capFindings(db, caps, running, now)),
       freeFinding(directory),
     ],
   }
@@ -89,7 +97,8 @@ function isLocked(file: string): boolean {
   }
 }
 
-function databaseFindings(file: string): Finding[] {
+/** `more` looks further into a database that is whole and has the newest schema. */
+function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): Finding[] {
   if (!exists(file)) return [note(`${file} does not exist yet; the first start makes it`)]
   try {
     const db = openUnchanged(file)
@@ -117,6 +126,7 @@ function databaseFindings(file: string): Finding[] {
         ok(
           `${file} is whole: schema ${version}${older}, ${mib(sizeOf(file))}, write-ahead log ${mib(sizeOf(`${file}-wal`))}`,
         ),
+        ...(version === SCHEMA_VERSION ? more(db) : []),
       ]
     } finally {
       db.close()

@@ -31,16 +31,25 @@ export interface Retention {
   step(): boolean
 }
 
+/** The part of the bytes that belongs to the write-ahead log. */
+const walShare = (bytes: number): number => Math.min(bytes / 8, 16 * 2 ** 20)
+/** The rest belongs to the database, bytes. */
+const databaseShare = (bytes: number): number => bytes - 3 * walShare(bytes)
+/** How full it becomes before the oldest calls go. */
+const FULL = 0.9
+
+/** What of the database may be in use before calls are deleted for their size, when it is allowed this many bytes. */
+export const deletesFrom = (bytes: number): number => databaseShare(bytes) * FULL
+
 /** Sets how large the write-ahead log may become, and returns what is done between batches. */
 export function openRetention(db: Database, limits: RetentionLimits, rollUps: RollUps): Retention {
   const pageSize = db.pragma('page_size', { simple: true }) as number
   const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
-  // A small part of the bytes belongs to the log, the rest to the database, which deletes before it is full.
-  const walBytes = Math.min(limits.bytes / 8, 16 * 2 ** 20)
+  const walBytes = walShare(limits.bytes)
   db.pragma(`wal_autocheckpoint = ${Math.floor(Math.min(walBytes / 2 / pageSize, 1_000))}`)
   db.pragma(`journal_size_limit = ${Math.floor(walBytes)}`)
-  const mostPages = Math.floor((limits.bytes - 3 * walBytes) / pageSize)
-  const mostUsed = Math.floor(mostPages * 0.9)
+  const mostPages = Math.floor(databaseShare(limits.bytes) / pageSize)
+  const mostUsed = Math.floor(deletesFrom(limits.bytes) / pageSize)
 
   const openCalls = db
     .prepare<[], number>('SELECT count(*) FROM call_logs WHERE completed_at IS NULL')
