@@ -69,6 +69,7 @@ const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
 
 /** Whether a JSON text holds more values than that. Goes once over its bytes. */
 function holdsMoreThan(most: number, json: Buffer): boolean {
+  if (json.length <= most) return false // a value takes a byte at least
   let values = 1
   let inString = false
   for (let at = 0; at < json.length; at++) {
