@@ -175,11 +175,15 @@ async function explain(witness: Witness, url: string): Promise<void> {
   terminal.close()
 }
 
-/** A line that says which check runs, where there is a terminal. */
+/** A line that says which checks run, where there is a terminal. */
 function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
   if (!process.stderr.isTTY) return () => {}
+  const running = new Set<string>()
   return ({ id, slug }, evidence) => {
-    process.stderr.write(evidence === null ? `\r\u001b[K${id} ${slug} …` : '\r\u001b[K')
+    if (evidence === null) running.add(`${id} ${slug}`)
+    else running.delete(`${id} ${slug}`)
+    const line = running.size > 0 ? `${[...running].join(', ')} …` : ''
+    process.stderr.write(`\r\u001b[K${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
   }
 }
 
