@@ -108,6 +108,7 @@ function complain(thrown: unknown): number {
     thrown instanceof EvidenceError ||
     thrown instanceof UsageError
   const known = usage || thrown instanceof StartError
+  clearLine()
   for (const line of (known ? message : `the suite failed: ${stack}`).split('\n'))
     process.stderr.write(`waybill: ${line}\n`)
   return usage ? USAGE : TROUBLE
@@ -117,6 +118,7 @@ function complain(thrown: unknown): number {
 function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
+      clearLine()
       process.stderr.write(`waybill: ${signal}: the run was broken off, and what it had started was ended\n`)
       process.exit(TROUBLE)
     })
@@ -175,6 +177,11 @@ async function explain(witness: Witness, url: string): Promise<void> {
   terminal.close()
 }
 
+/** Takes away the line that says which checks run. */
+function clearLine(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
+}
+
 /** A line that says which checks run, where there is a terminal. */
 function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
   if (!process.stderr.isTTY) return () => {}
@@ -183,7 +190,8 @@ function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
     if (evidence === null) running.add(`${id} ${slug}`)
     else running.delete(`${id} ${slug}`)
     const line = running.size > 0 ? `${[...running].join(', ')} …` : ''
-    process.stderr.write(`\r\u001b[K${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
+    clearLine()
+    process.stderr.write(`${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
   }
 }
 
