@@ -41,9 +41,7 @@ export interface Lane {
  */
 export async function openLane({ template, preflight, onWitness }: LaneOptions): Promise<Lane> {
   const witness = await createWitness({ port: template.witness_port }).catch((cause: Error) => {
-    throw new StartError(`the witness cannot listen on port ${template.witness_port}: ${cause.message}`, {
-      cause,
-    })
+    throw new StartError(`the witness cannot start: ${cause.message}`, { cause })
   })
   const control = controlOf(witness)
   const values = valuesOf(witness)

@@ -125,7 +125,10 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
     const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
-    assert.match(err, new RegExp(`the witness cannot listen on port ${port}`))
+    assert.match(
+      err,
+      new RegExp(`the witness cannot start: .+ port ${port}: something listens there already`),
+    )
     assertSentence(err)
     assert.equal(code, 3)
   })
