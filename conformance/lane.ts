@@ -17,19 +17,19 @@ export interface LaneOptions {
   readonly preflight: string
   /** Called when the witness listens, before the target is started or asked. */
   readonly onWitness: (witness: Witness) => void | Promise<void>
+  /** Hears of all evidence, that of the first call included. */
+  readonly keep: (evidence: Evidence) => void
 }
 
 export interface Lane {
   /** The target file with the values of this lane's instance filled in. */
   readonly target: Target
-  /** Evidence of the first call, which the witness saw. */
-  readonly preflight: Evidence
   /** Carries out a check that has a probe. Rejects with StartError when the target refuses to be reset. */
   run(check: Check): Promise<Evidence>
   /** Why the target does not answer any more; null when it does. */
   gone(): Promise<string | null>
   /** Inferences that the witness saw so far. */
-  inferences(): number
+  inferences(): Promise<number>
   redact(text: string): string
   /** Ends the target, and then the witness. */
   close(): Promise<void>
@@ -39,7 +39,7 @@ export interface Lane {
  * Starts both and makes the first call. Rejects with StartError when the target cannot be started or reached, or when
  * its calls do not arrive at the witness: then one call was made, and no more.
  */
-export async function openLane({ template, preflight, onWitness }: LaneOptions): Promise<Lane> {
+export async function openLane({ template, preflight, onWitness, keep }: LaneOptions): Promise<Lane> {
   const witness = await createWitness({ port: template.witness_port }).catch((cause: Error) => {
     throw new StartError(`the witness cannot start: ${cause.message}`, { cause })
   })
@@ -71,17 +71,18 @@ export async function openLane({ template, preflight, onWitness }: LaneOptions):
         another: async (variant) => (await launch(variant)).running,
       })
     const first = session(preflight)
+    keep(await reachWitness(first))
     return {
       target,
-      preflight: await reachWitness(first),
       async run(check) {
         await reset()
         const evidence = await carryOut(check, session(check.id))
+        keep(evidence)
         for (const extra of started.splice(1)) await extra.dispose()
         return evidence
       },
       gone: () => gone(target, running),
-      inferences: () => witness.entries(0).filter(({ kind }) => kind === 'inference').length,
+      inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
       redact: (text) => first.redact(text),
       close,
     }

@@ -78,9 +78,9 @@ export async function conform({
         template,
         preflight: first ? 'preflight' : `preflight-${lanes.length + 1}`,
         onWitness: first ? onWitness : () => {},
+        keep,
       })
       lanes.push(lane)
-      keep(lane.preflight)
     } while (lanes.length < Math.min(template.instances, probes.size))
 
     // Each lane takes the next check until none is left. When one breaks off, the others end with what they are at.
@@ -91,7 +91,6 @@ export async function conform({
         const [check, requirement] = next
         onCheck(requirement, null)
         const found = await lane.run(check)
-        keep(found)
         onCheck(requirement, found)
         const why = await lane.gone()
         if (why === null) continue
@@ -105,6 +104,7 @@ export async function conform({
     const ends = await Promise.allSettled(lanes.map((lane) => work(lane).finally(nothingMore)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
 
+    const counts = await Promise.all(lanes.map((lane) => lane.inferences()))
     const [first] = lanes
     const run: RunFile = {
       format: 1,
@@ -115,7 +115,7 @@ export async function conform({
       ended_at: clock(),
       only: only ? [...only] : null,
       disabled: { ...disabled },
-      inferences: lanes.reduce((sum, lane) => sum + lane.inferences(), 0),
+      inferences: counts.reduce((sum, count) => sum + count, 0),
       stopped,
       environment: { node: process.version, platform: `${process.platform} ${process.arch}` },
       reproduce,
