@@ -17,6 +17,7 @@ export async function conformByUrl({ target, ...options }: ConformOptions): Prom
       target: {
         ...target,
         start: { url: `http://127.0.0.1:${port}` },
+        instances: 1,
         key_env: KEY,
         env: {},
         files: {},

@@ -13,13 +13,14 @@ import { createWitness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { checks } from './checks.ts'
 import type { Evidence } from './evidence.ts'
+import { carryOut } from './lane.ts'
 import { loadMutant, targetOf } from './mutant-run.ts'
 import { EvidenceError, rejudge } from './rejudge.ts'
 import { writeReports } from './report/write.ts'
-import { type Conformed, carryOut, conform } from './run.ts'
+import { type Conformed, conform } from './run.ts'
 import { type Running, StartError } from './running.ts'
 import { Session } from './session.ts'
-import { bareTarget, readTarget } from './target.ts'
+import { bareTarget, readTarget, targetSchema } from './target.ts'
 import { controlOf } from './witness-control.ts'
 
 const ONLY = [
@@ -83,6 +84,45 @@ test('every inference at the witness is accounted to a check, or to the first ca
   const [first, ...more] = passed.evidence.get('preflight')!.ledger
   assert.equal(first?.kind, 'inference')
   assert.deepEqual(more, [])
+})
+
+test('checks that ran at the same time saw nothing of each other (SUITE-01)', () => {
+  const all = [...passed.evidence.values()]
+  const beside = (one: Evidence) =>
+    all.filter((other) => other.started_at < one.ended_at && other.ended_at > one.started_at)
+  assert.ok(
+    all.some((each) => beside(each).length > 1),
+    'the reference is held to the contract by two instances',
+  )
+  for (const { check, exchanges, ledger } of all) {
+    const own = JSON.stringify(exchanges)
+    assert.deepEqual(
+      ledger.filter(({ nonce }) => nonce !== null && !own.includes(nonce)),
+      [],
+      check,
+    )
+  }
+})
+
+test('what goes wrong in the suite beside another check ends the run, and nothing is left open', async () => {
+  const origins: string[] = []
+  const target = { ...reference, reset: [{ method: 'POST', path: '/no-such-endpoint', headers: {} }] }
+  const onWitness = ({ url }: { url: string }) => void origins.push(url)
+  await assert.rejects(
+    conform({ target, only: ['FLOW-03', 'FLOW-04', 'FLOW-07'], onWitness }),
+    (thrown) =>
+      thrown instanceof StartError && /reset of waybill: POST \/no-such-endpoint: 401/.test(thrown.message),
+  )
+  await assert.rejects(fetch(origins[0]!))
+})
+
+test('a gateway that cannot be there twice is not (SUITE-01)', () => {
+  const { start: _, ...rest } = reference
+  for (const more of [
+    { start: { url: 'http://127.0.0.1:1' } },
+    { start: reference.start, witness_port: 9410 },
+  ])
+    assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /is one instance/)
 })
 
 test('judge says the same as the run, to the byte (SUITE-03)', () => {

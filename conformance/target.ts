@@ -49,7 +49,7 @@ const step = z.strictObject({
 
 const served = z.strictObject({ id: z.string(), provider: z.string(), model: z.string() })
 
-export const targetSchema = z.strictObject({
+const fields = z.strictObject({
   name: z.string(),
   homepage: z.string().optional(),
   version: z.string().optional(),
@@ -74,6 +74,11 @@ export const targetSchema = z.strictObject({
   /** Its environment, beside PATH, HOME and LANG; `{{env.NAME}}` is the suite's own. */
   env: z.record(z.string(), z.string()).default({}),
   files: z.record(z.string(), z.string()).default({}).describe('Written into {{dir}} before the start.'),
+  instances: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe('How many of it are held to the contract at the same time, each with a witness of its own.'),
   /** Where the witness listens, for gateways that were pointed at it before; any free port where nothing is said. */
   witness_port: z.int().min(0).max(65_535).default(0),
   /** Sent with every call, for gateways that are told the provider by the client. */
@@ -161,6 +166,15 @@ export const targetSchema = z.strictObject({
   /** For requirements of this project's own interface: further configurations to start it with, file by file. */
   variants: z.record(z.string(), z.strictObject({ files: z.record(z.string(), z.string()) })).default({}),
 })
+
+export const targetSchema = fields.refine(
+  ({ instances, start, witness_port, setup }) =>
+    instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
+  {
+    path: ['instances'],
+    error: 'a gateway that runs already, knows one witness only or is set up by requests is one instance',
+  },
+)
 
 export type Target = z.output<typeof targetSchema>
 

@@ -84,9 +84,16 @@ export async function createWitness({
   }
 }
 
+/** Rejects with what is in the way and what to do about it; the system's own error is the cause. */
 async function listen(server: Server, port: number, host: string): Promise<void> {
   server.listen(port, host)
-  await once(server, 'listening')
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    const reason =
+      cause.code === 'EADDRINUSE'
+        ? 'something listens there already; stop it, or choose another port'
+        : `${cause.message}; choose another address or port of this machine`
+    throw new Error(`cannot listen on ${host}, port ${port}: ${reason}`, { cause })
+  })
 }
 
 function stop(server: Server): Promise<void> {

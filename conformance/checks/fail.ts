@@ -91,6 +91,9 @@ export const malformedIs4xx = {
     }),
 } satisfies Check
 
+/** What the scenario 429-retry-after asks for, ms. */
+const RETRY_AFTER = 1_000
+
 export const finalErrorsKeepMeaning = {
   id: 'FAIL-04',
   timeout: 180_000,
@@ -109,8 +112,8 @@ export const finalErrorsKeepMeaning = {
         await session.wait(session.target.has.cooldown_ms)
       }
       // A gateway that waits as long as the provider asked it to, and tries again, takes its time.
-      await session.chat('429', { stream, script: [{ scenario: '429' }], timeout: 60_000 })
-      await session.wait(Math.max(session.target.has.cooldown_ms, 2_500))
+      await session.chat('429', { stream, script: [{ scenario: '429-retry-after' }], timeout: 60_000 })
+      await session.wait(Math.max(session.target.has.cooldown_ms, RETRY_AFTER + 500))
     }
   },
   judge: ({ evidence }) =>

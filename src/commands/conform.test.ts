@@ -125,7 +125,10 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
     const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
-    assert.match(err, new RegExp(`the witness cannot listen on port ${port}`))
+    assert.match(
+      err,
+      new RegExp(`the witness cannot start: .+ port ${port}: something listens there already`),
+    )
     assertSentence(err)
     assert.equal(code, 3)
   })
@@ -133,7 +136,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
   test('it dies in the middle: the run says since when, and leaves a report', async () => {
     const report = join(root, 'died')
     const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
-      .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
+      .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}\ninstances: 1`)
       .replace('src/cli.ts', 'conformance/mutant-command.ts')
       .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
     const args = ['--only', 'ROUTE-01', 'CAT-01', 'FAIL-06', 'CAT-03', '--report', report]

@@ -108,6 +108,7 @@ function complain(thrown: unknown): number {
     thrown instanceof EvidenceError ||
     thrown instanceof UsageError
   const known = usage || thrown instanceof StartError
+  clearLine()
   for (const line of (known ? message : `the suite failed: ${stack}`).split('\n'))
     process.stderr.write(`waybill: ${line}\n`)
   return usage ? USAGE : TROUBLE
@@ -117,6 +118,7 @@ function complain(thrown: unknown): number {
 function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
+      clearLine()
       process.stderr.write(`waybill: ${signal}: the run was broken off, and what it had started was ended\n`)
       process.exit(TROUBLE)
     })
@@ -175,11 +177,21 @@ async function explain(witness: Witness, url: string): Promise<void> {
   terminal.close()
 }
 
-/** A line that says which check runs, where there is a terminal. */
+/** Takes away the line that says which checks run. */
+function clearLine(): void {
+  if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
+}
+
+/** A line that says which checks run, where there is a terminal. */
 function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
   if (!process.stderr.isTTY) return () => {}
+  const running = new Set<string>()
   return ({ id, slug }, evidence) => {
-    process.stderr.write(evidence === null ? `\r\u001b[K${id} ${slug} …` : '\r\u001b[K')
+    if (evidence === null) running.add(`${id} ${slug}`)
+    else running.delete(`${id} ${slug}`)
+    const line = running.size > 0 ? `${[...running].join(', ')} …` : ''
+    clearLine()
+    process.stderr.write(`${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
   }
 }
 

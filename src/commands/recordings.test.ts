@@ -146,6 +146,10 @@ test('verify is quiet about what is in order, names each problem, and warns of w
   )
   assert.equal(bad.stderr, `waybill: ${dir}: 1 problems\n`)
   assert.equal(waybill('recordings', 'verify', dir, '--older-than', 'ages').status, 2)
+
+  const empty = waybill('recordings', 'verify', temporaryDirectory(t))
+  assert.deepEqual([empty.status, empty.stdout], [1, ''])
+  assert.match(empty.stderr, /^waybill: \/[^\n]+ holds no recordings; name the folder they are in\n$/)
 })
 
 test('import says what became of every file and why something was refused', (t) => {

@@ -1,6 +1,6 @@
 // `waybill recordings`: lists, verifies and imports recordings. Reads and writes files; reaches nobody.
 import { type Imported, importRecordings } from '../../mocks/import/import.ts'
-import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording.ts'
+import { ownRecordings, type Recording, readRecordings, scanRecordings } from '../../mocks/recording.ts'
 import { agedRecordings, verifyRecordings } from '../../mocks/verify.ts'
 import { GatewayError } from '../errors.ts'
 import { table } from './table.ts'
@@ -43,7 +43,7 @@ const rowOf = ({ name, provider, endpoint, request, response, bytes, origin, dat
   date,
 })
 
-/** Prints a line for each problem and throws when there is one; what is old is a warning only. */
+/** Prints a line for each problem and throws when there is one, or nothing to verify; what is old is a warning only. */
 export function verify({ dir = ownRecordings, olderThan }: { dir?: string; olderThan?: string }): void {
   const months = olderThan === undefined ? null : Number(olderThan)
   if (months !== null && !(Number.isInteger(months) && months > 0))
@@ -52,6 +52,9 @@ export function verify({ dir = ownRecordings, olderThan }: { dir?: string; older
       `--older-than takes a number of months, such as 12, not "${olderThan}"`,
     )
   const problems = verifyRecordings(dir)
+  const { recordings } = scanRecordings(dir)
+  if (recordings.length + problems.length === 0)
+    throw new Error(`${dir} holds no recordings; name the folder they are in`)
   const aged = months === null ? [] : agedRecordings(dir, months, new Date())
   for (const problem of problems) print(`problem  ${problem}`)
   for (const line of aged) print(`warning  ${line}`)

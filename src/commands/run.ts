@@ -230,17 +230,10 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const lines = error instanceof ConfigError ? error.problems : [reasonOf(error as NodeJS.ErrnoException)]
+    const lines = error instanceof ConfigError ? error.problems : [(error as Error).message]
     for (const line of lines) process.stderr.write(`waybill: ${line}\n`)
     return error instanceof ConfigError || error instanceof GatewayError ? 2 : 1
   }
-}
-
-/** What cannot be listened on is said with its remedy, whichever command listens. */
-function reasonOf({ syscall, code, message }: NodeJS.ErrnoException): string {
-  if (code === 'EADDRINUSE') return `${message}; end what listens there, or choose another port`
-  const isAddress = syscall === 'listen' || syscall === 'getaddrinfo'
-  return isAddress ? `${message}; choose another address or port of this machine` : message
 }
 
 function keyName(text: string): string {

@@ -1,0 +1,131 @@
+// A lane: a witness, and an instance of the target that knows no other. It carries out one check after the other. What
+// happens in another lane reaches neither of the two, so a zero in this one is a zero, whatever runs beside it.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createWitness, type Witness } from '../mocks/witness.ts'
+import type { Check } from './check.ts'
+import { send } from './client.ts'
+import type { Evidence } from './evidence.ts'
+import { type Running, StartError } from './running.ts'
+import { Session } from './session.ts'
+import { type Started, start } from './start.ts'
+import type { Target } from './target.ts'
+import { controlOf, valuesOf } from './witness-control.ts'
+
+export interface LaneOptions {
+  readonly template: Target
+  /** What the evidence of its first call is kept under. */
+  readonly preflight: string
+  /** Called when the witness listens, before the target is started or asked. */
+  readonly onWitness: (witness: Witness) => void | Promise<void>
+  /** Hears of all evidence, that of the first call included. */
+  readonly keep: (evidence: Evidence) => void
+}
+
+export interface Lane {
+  /** The target file with the values of this lane's instance filled in. */
+  readonly target: Target
+  /** Carries out a check that has a probe. Rejects with StartError when the target refuses to be reset. */
+  run(check: Check): Promise<Evidence>
+  /** Why the target does not answer any more; null when it does. */
+  gone(): Promise<string | null>
+  /** Inferences that the witness saw so far. */
+  inferences(): Promise<number>
+  redact(text: string): string
+  /** Ends the target, and then the witness. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts both and makes the first call. Rejects with StartError when the target cannot be started or reached, or when
+ * its calls do not arrive at the witness: then one call was made, and no more.
+ */
+export async function openLane({ template, preflight, onWitness, keep }: LaneOptions): Promise<Lane> {
+  const witness = await createWitness({ port: template.witness_port }).catch((cause: Error) => {
+    throw new StartError(`the witness cannot start: ${cause.message}`, { cause })
+  })
+  const control = controlOf(witness)
+  const values = valuesOf(witness)
+  const started: Started[] = []
+  const launch = async (variant: string | null) => {
+    const instance = await start(template, { values, variant })
+    started.push(instance)
+    return instance
+  }
+  const close = async () => {
+    for (const instance of started.splice(0)) await instance.dispose()
+    await witness.close()
+  }
+  try {
+    await onWitness(witness)
+    const { target, running, secrets, reset } = await launch(null)
+    const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
+    // A gateway key that turns up at a provider is found by name.
+    for (const [name, secret] of secrets) await control.plant(name, secret)
+    const session = (check: string) =>
+      new Session({
+        check,
+        target,
+        running,
+        witness: control,
+        secrets: known,
+        another: async (variant) => (await launch(variant)).running,
+      })
+    const first = session(preflight)
+    keep(await reachWitness(first))
+    return {
+      target,
+      async run(check) {
+        await reset()
+        const evidence = await carryOut(check, session(check.id))
+        keep(evidence)
+        for (const extra of started.splice(1)) await extra.dispose()
+        return evidence
+      },
+      gone: () => gone(target, running),
+      inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
+      redact: (text) => first.redact(text),
+      close,
+    }
+  } catch (thrown) {
+    await close()
+    throw thrown
+  }
+}
+
+/** SUITE-01: one call, and no second one until the witness has seen the first. */
+async function reachWitness(session: Session): Promise<Evidence> {
+  const entry = await session.plant('the first call')
+  const evidence = await session.evidence(null)
+  if (entry) return evidence
+  const { status, error, body } = evidence.exchanges[0]!
+  throw new StartError(
+    `${session.target.name} was asked for "${session.model}" and the witness saw nothing of it, so no second call was made. ` +
+      `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the witness.`,
+  )
+}
+
+/** Runs a probe and closes its notebook; a target that takes too long is a finding, not a fault of the suite. */
+export async function carryOut(check: Check, session: Session): Promise<Evidence> {
+  const limit = check.timeout ?? 30_000
+  let failure: unknown = null
+  try {
+    await Promise.race([
+      check.probe!(session),
+      // On the reference every probe is done long before: what takes longer waits for the target.
+      sleep(limit, undefined, { ref: false }).then(() =>
+        session.untestable(`the target did not come through what the check asks within ${limit} ms`),
+      ),
+    ])
+  } catch (thrown) {
+    failure = thrown
+  }
+  return session.evidence(failure)
+}
+
+async function gone(target: Target, running: Running): Promise<string | null> {
+  if (!running.alive())
+    return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+  const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
+  const { status, error } = await send(running.baseUrl, request, 5_000).done
+  return status === null ? `it does not answer ${target.ready.path}: ${error}` : null
+}
