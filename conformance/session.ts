@@ -153,6 +153,12 @@ export class Session {
     this.#marks[name] = clock()
   }
 
+  /** What the judge would see at this moment, for a probe whose next step depends on it. */
+  async soFar(): Promise<Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>> {
+    const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
+    return { exchanges: this.#exchanges, ledger, marks: this.#marks }
+  }
+
   /** Writes down something for the judge. */
   note(name: string, value: unknown): void {
     this.#facts[name] = value
@@ -217,7 +223,7 @@ export class Session {
   async evidence(failure: unknown): Promise<Evidence> {
     this.#closed = true
     await Promise.all(this.#pending)
-    const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
+    const { ledger } = await this.soFar()
     // A variant that the target file promises and that does not start is the target's failure, not the suite's.
     const theirs = failure instanceof Untestable || failure instanceof StartError
     const untestable = theirs ? failure.message : null
