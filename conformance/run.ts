@@ -94,11 +94,12 @@ export async function conform({
       keep(source.id, found)
       onCheck(requirement, found)
       for (const extra of started.splice(1)) await extra.dispose()
-      stopped = await gone(target, running)
-      if (stopped !== null) {
-        stopped = `${target.name} is gone since ${requirement.id}: ${stopped}`
-        break
-      }
+      const why = await gone(target, running)
+      if (why === null) continue
+      const again = source.hostile && running.directory !== null ? await startAgain(source.id) : why
+      if (again === null) continue
+      stopped = `${target.name} is gone since ${requirement.id}: ${again}`
+      break
     }
 
     const run: RunFile = {
@@ -119,6 +120,20 @@ export async function conform({
     const results = judge(clean, evidence, requirements)
     if (directory !== undefined) write(directory, 'run.json', clean)
     return { results, run: clean, evidence }
+
+    /** Starts the target again that did not survive a check; why that was in vain, or null. */
+    async function startAgain(check: string): Promise<string | null> {
+      const name = `again-after-${check}`
+      try {
+        await running.stop('killed')
+        await running.start()
+        keep(name, await reachWitness(session(name)))
+        return null
+      } catch (thrown) {
+        if (thrown instanceof StartError) return thrown.message
+        throw thrown
+      }
+    }
 
     function keep(check: string, found: Evidence): void {
       evidence.set(check, found)
@@ -141,7 +156,7 @@ export async function conform({
   }
 }
 
-/** SUITE-01: one call, and no second one until the witness has seen the first. */
+/** SUITE-01: one call, and no second one until the witness has seen the first; so after every start. */
 async function reachWitness(session: Session): Promise<Evidence> {
   const entry = await session.plant('the first call')
   const evidence = await session.evidence(null)
@@ -168,6 +183,8 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
   } catch (thrown) {
     failure = thrown
   }
+  if (check.hostile && !session.running.alive())
+    session.note('ended', session.running.output().trim().slice(-300))
   return session.evidence(failure)
 }
 

@@ -292,6 +292,7 @@ export const otherMethods = {
 
 export const refusedCallsSpendNothing = {
   id: 'PURE-07',
+  hostile: true,
   timeout: 180_000,
   async probe(session) {
     const { has } = session.target

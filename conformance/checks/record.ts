@@ -21,7 +21,7 @@ export const fromRoutingTime = {
     await readAll(session, 'while silent', `${LOG}?session_id=${tag}`)
     await session.witness.release(silent)
     await call.until((body) => body.includes('one'), 5_000)
-    for (let tries = 0; tries < 20; tries++) {
+    for (let tries = 0; tries < 60; tries++) {
       const page = await readAll(session, 'while streaming', `${LOG}?session_id=${tag}`)
       if (rowsIn(page)[0]?.state === 'streaming') break
       await session.wait(50)
