@@ -1,4 +1,4 @@
-// FAIL: what goes wrong is said in a shape that clients can read, and the gateway goes on.
+// FAIL: what goes wrong is said in a shape that clients can read, and the gateway goes on. One family, one file.
 import { type Check, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { labelled, ref, refs, requestsOf, servedBy } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// LOG: every call leaves a record, and the record is true.
+// LOG: every call leaves a record, and the record is true. One family, one file.
 import { type Check, type Finding, finding, type Judging } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import {

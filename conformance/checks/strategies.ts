@@ -1,5 +1,5 @@
 // ROUTE, this interface only: what each strategy does, what resolve foretells, what cools down, what fits.
-// The routes of the variant `strategies` are named after their strategy.
+// The routes of the variant `strategies` are named after their strategy. One family, one file.
 import { isPlausible } from '../chance.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
@@ -185,6 +185,9 @@ export const resolveEqualsPick = {
   },
 } satisfies Check
 
+/** So long the provider asks to be left alone, s: time for a few calls meanwhile, also on a busy machine. */
+const RETRY_AFTER = 3
+
 export const coolingIsHonoured = {
   id: 'ROUTE-09',
   needs: ['variant:strategies'],
@@ -192,7 +195,7 @@ export const coolingIsHonoured = {
     await session.another('strategies')
     const busy = {
       ...failure(429),
-      headers: { 'retry-after': '2' },
+      headers: { 'retry-after': String(RETRY_AFTER) },
     }
     await session.chat('cools', {
       model: 'priority',
@@ -201,7 +204,7 @@ export const coolingIsHonoured = {
     await resolveOf(session, 'priority', 'resolve')
     await repeat(session, 3, 'priority')
     session.mark('waiting_from')
-    await session.wait(2_200)
+    await session.wait(RETRY_AFTER * 1_000 + 200)
     session.mark('waiting_to')
     await session.chat('again', { model: 'priority' })
   },
@@ -211,7 +214,9 @@ export const coolingIsHonoured = {
     const probes = evidence.ledger.filter(({ at: time }) => time > from && time < to)
     const state = at(jsonOf(labelled(evidence, 'resolve')[0]!.body), '/candidates/0/state')
     // What a slow machine asked too late proves nothing: it may be well again.
-    const meanwhile = labelled(evidence, 'priority').filter(({ end_at }) => end_at < cools.at + 2_000)
+    const meanwhile = labelled(evidence, 'priority').filter(
+      ({ end_at }) => end_at < cools.at + RETRY_AFTER * 1_000,
+    )
     const went = meanwhile.map((exchange) => requestsOf(evidence, exchange).map(where).join(', '))
     return [
       finding(
@@ -232,7 +237,7 @@ export const coolingIsHonoured = {
       finding(probes.length === 0, `${probes.length} requests while nothing was asked`),
       finding(
         requestsOf(evidence, again).map(where).join() === A,
-        `after its Retry-After of 2 s the next call went to ${requestsOf(evidence, again).map(where).join(', ')}`,
+        `after its Retry-After of ${RETRY_AFTER} s the next call went to ${requestsOf(evidence, again).map(where).join(', ')}`,
         refs(again),
       ),
     ]
