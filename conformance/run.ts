@@ -183,8 +183,8 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
   } catch (thrown) {
     failure = thrown
   }
-  if (check.hostile && !session.running.alive())
-    session.note('ended', session.running.output().trim().slice(-300))
+  const why = check.hostile ? await gone(session.target, session.running) : null
+  if (why !== null) session.note('gone', why)
   return session.evidence(failure)
 }
 

@@ -73,11 +73,10 @@ export const errorShape = {
 /** What a proper call says about the hostile ones before it. */
 function isStillThere(evidence: Evidence, exchange: Exchange) {
   const { status, error, end } = exchange
-  const { ended } = evidence.facts
-  const said = ended === '' ? ', and said nothing' : `, and said: ${ended}`
+  const { gone } = evidence.facts
   return finding(
-    status === 200 && end === 'complete',
-    `a proper call afterwards: ${status ?? error}${ended === undefined ? '' : `; its process had ended${said}`}`,
+    status === 200 && end === 'complete' && gone === undefined,
+    `a proper call afterwards: ${status ?? error}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
     refs(exchange, servedBy(evidence, exchange)),
   )
 }
