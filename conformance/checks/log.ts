@@ -171,7 +171,7 @@ export const finalInTime = {
   async probe(session) {
     for (const stream of [false, true]) {
       const exchange = await session.chat('call', { stream })
-      await session.record(`record of #${exchange.n}`, exchange)
+      await session.record(`record of #${exchange.n}`, exchange, session.target.tells.log!.lag_ms)
     }
   },
   judge: ({ evidence, target }) =>
