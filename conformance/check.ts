@@ -29,6 +29,11 @@ export interface Check {
   readonly shares?: string
   /** How long the probe may take, ms; 30 s where nothing is said. */
   readonly timeout?: number
+  /**
+   * It sends on purpose what may bring a gateway down. One that is gone after it has not passed (`gone` among the facts
+   * says why), is started again where the suite started it, and the run goes on; after any other check the run ends.
+   */
+  readonly hostile?: boolean
   /** Throws only when the suite itself is at fault; whatever the target does is evidence. */
   probe?(session: Session): Promise<void>
   /** At least one finding; none at all counts as a fault of the suite, never as a pass. */

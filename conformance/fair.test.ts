@@ -1,7 +1,7 @@
 // The suite binds everybody only to what is written, not to how the reference happens to do it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { targetOf } from './mutant-run.ts'
+import { loadMutant, targetOf } from './mutant-run.ts'
 import { conform } from './run.ts'
 import { PROVIDER } from './targets/other-ways.ts'
 
@@ -23,5 +23,48 @@ test('a gateway that does it rightly in another way passes what binds everybody'
   assert.deepEqual(
     bad.map(({ id, outcome, reason }) => `${id} ${outcome}: ${reason}`),
     [],
+  )
+})
+
+for (const strategy of ['random', 'round-robin'])
+  test(`the order of targets is the gateway's own business: ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
+    const { files, ...target } = targetOf(strategy, { what: '', kills: [], start: () => Promise.reject() })
+    const config = files['waybill.yaml']!
+    const { results } = await conform({
+      target: {
+        ...target,
+        start: { inproc: 'targets/waybill' },
+        files: { 'waybill.yaml': config.replace('\n  auto:\n', `$&    strategy: ${strategy}\n`) },
+      },
+      profile: 'observable',
+      only: [
+        'PURE-04',
+        'ROUTE-01',
+        'ROUTE-04',
+        'ROUTE-07',
+        'ROUTE-08',
+        'TELL-01',
+        'TELL-02',
+        'LOG-02',
+        'LOG-07',
+      ],
+    })
+    assert.ok(config.includes('\n  auto:\n'), 'the strategy was written in')
+    const bad = results.verdicts.filter(({ outcome }) => outcome !== 'pass' && outcome !== 'disabled')
+    assert.deepEqual(
+      bad.map(({ id, outcome, reason }) => `${id} ${outcome}: ${reason}`),
+      [],
+    )
+  })
+
+test('a gateway that probes with calls is not accused of spending on reads (PURE-01)', async () => {
+  const name = 'probes-its-providers'
+  const target = targetOf(name, await loadMutant(name))
+  const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })
+  const { outcome, reason } = results.verdicts.find(({ id }) => id === 'PURE-01')!
+  assert.equal(outcome, 'untestable', reason)
+  assert.match(
+    reason,
+    /^\d+ inferences came while reading, and \d+ in [\d.]+ s in which nothing was asked: nobody/,
   )
 })

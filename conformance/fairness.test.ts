@@ -98,3 +98,59 @@ test('a gateway that tries again has the time for it, and no more (FAIL-05)', ()
   assert.ok(holds('FAIL-05', took(8_900), slow))
   assert.ok(!holds('FAIL-05', took(9_100), slow))
 })
+
+test('a router that draws by chance may resolve to another target each time, one that takes turns may not (PURE-04)', () => {
+  const resolving = target({
+    models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'a' }] }] },
+    has: { resolve: { path: '/resolve', provider: '/p', model: '/m' }, probe_interval_ms: 0 },
+  })
+  const told = (letters: string) => ({
+    marks: { quiet_from: 0, quiet_to: 1, from: 2, to: 3 },
+    exchanges: [
+      exchange({ label: 'read' }),
+      ...[...letters].map((m) =>
+        exchange({ label: 'resolve auto', body: JSON.stringify({ p: 'openai', m }) }),
+      ),
+    ],
+  })
+  const drawn = 'abbabaaabbbabaabababbbaaabababbbabaa'
+  assert.ok(holds('PURE-04', told(drawn), resolving))
+  assert.ok(holds('PURE-04', told('a'.repeat(36)), resolving))
+  assert.ok(!holds('PURE-04', told('ab'.repeat(18)), resolving))
+  assert.ok(!holds('PURE-04', told('aab'.repeat(12)), resolving))
+  assert.ok(!holds('PURE-04', told(drawn.slice(1)), resolving), 'a row that was broken off proves nothing')
+})
+
+test('a record is held to what can be known from outside, and no field that is not mapped is missed (LOG-02)', () => {
+  const mapped = {
+    id: '/id',
+    model: '/model',
+    cost: '/cost',
+    strategy: '/by',
+    input_tokens: '/in',
+    session: '/s',
+  }
+  const log = { path: '/log', list: '', one: '/log/{id}', fields: mapped }
+  const logging = target({ tells: { headers: { request_id: 'x-id' }, log } })
+  const usage = { prompt_tokens: 7, completion_tokens: 2 }
+  const recorded = (record: object, of = logging, wb = false) => {
+    const request = { method: 'POST', path: '/', headers: {}, body: '{"model":"m"}' }
+    const exchanges = [
+      exchange({ nonce: 'a', request, headers: { 'x-id': '1' } }),
+      exchange({
+        n: 2,
+        label: 'record of #1',
+        body: JSON.stringify({ id: '1', model: 'm', in: 7, ...record }),
+      }),
+    ]
+    const ledger = [entry({ answer: { body: JSON.stringify({ usage }) } })]
+    return holds('LOG-02', { exchanges, ledger }, of, wb)
+  }
+  // A direct id has no strategy, nobody knows the price, and no session could be sent.
+  assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
+  assert.ok(recorded({ cost: 0 }))
+  assert.ok(!recorded({}), 'a cost that is mapped and is not there')
+  assert.ok(!recorded({ cost: -1 }))
+  assert.ok(!recorded({ cost: 0, in: 8 }))
+  assert.ok(!recorded({ cost: 1 }, logging, true), 'this interface has all fields')
+})

@@ -273,6 +273,12 @@ test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
   assert.equal(failed.results.conclusion, 'not conformant')
 })
 
+test('what did not survive a check has not passed it, whatever the check is about (SUITE-02)', (t) => {
+  const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
+  const { outcome, reason } = tampered(t, 'KEEP-01', gone)
+  assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
+})
+
 test('a run that carries nothing out is an error (SUITE-02)', async () => {
   const { cache: _, ...has } = reference.has
   const { results } = await conform({ target: { ...reference, has }, profile: 'waybill', only: ['USE-08'] })

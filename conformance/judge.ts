@@ -160,6 +160,9 @@ function verdictOf(
   }
   if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
   const bad = findings.filter(({ ok }) => !ok)
+  // What was asked after its end proves nothing: not what the check is about, and no pass either.
+  if (bad.length === 0 && typeof evidence.facts.gone === 'string')
+    return said('untestable', `it did not survive the check: ${evidence.facts.gone}`)
   if (bad.length === 0)
     return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
   return said(level === 'MUST' ? 'fail' : 'warn', bad[0]!.what, findings)

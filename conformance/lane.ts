@@ -26,8 +26,8 @@ export interface Lane {
   readonly target: Target
   /** Carries out a check that has a probe. Rejects with StartError when the target refuses to be reset. */
   run(check: Check): Promise<Evidence>
-  /** Why the target does not answer any more; null when it does. */
-  gone(): Promise<string | null>
+  /** Why the target does not answer any more after a check; null when it does, or does again. */
+  gone(after: Check): Promise<string | null>
   /** Inferences that the witness saw so far. */
   inferences(): Promise<number>
   redact(text: string): string
@@ -72,6 +72,18 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
       })
     const first = session(preflight)
     keep(await reachWitness(first))
+    /** Starts the target again that did not survive a check; why that was in vain, or null. */
+    const startAgain = async (check: string): Promise<string | null> => {
+      try {
+        await running.stop('killed')
+        await running.start()
+        keep(await reachWitness(session(`again-after-${check}`)))
+        return null
+      } catch (thrown) {
+        if (thrown instanceof StartError) return thrown.message
+        throw thrown
+      }
+    }
     return {
       target,
       async run(check) {
@@ -81,7 +93,10 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
         for (const extra of started.splice(1)) await extra.dispose()
         return evidence
       },
-      gone: () => gone(target, running),
+      async gone({ id, hostile }) {
+        const why = await gone(target, running)
+        return why !== null && hostile && running.directory !== null ? startAgain(id) : why
+      },
       inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
       redact: (text) => first.redact(text),
       close,
@@ -92,7 +107,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
   }
 }
 
-/** SUITE-01: one call, and no second one until the witness has seen the first. */
+/** SUITE-01: one call, and no second one until the witness has seen the first; so after every start. */
 async function reachWitness(session: Session): Promise<Evidence> {
   const entry = await session.plant('the first call')
   const evidence = await session.evidence(null)
@@ -119,6 +134,8 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
   } catch (thrown) {
     failure = thrown
   }
+  const why = check.hostile ? await gone(session.target, session.running) : null
+  if (why !== null) session.note('gone', why)
   return session.evidence(failure)
 }
 

@@ -92,7 +92,7 @@ export async function conform({
         onCheck(requirement, null)
         const found = await lane.run(check)
         onCheck(requirement, found)
-        const why = await lane.gone()
+        const why = await lane.gone(check)
         if (why === null) continue
         stopped ??= `${lane.target.name} is gone since ${requirement.id}: ${why}`
         return

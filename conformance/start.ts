@@ -26,6 +26,9 @@ export interface StartOptions {
 /** Characters. Keys are looked for in answers, and a short word would be found in many that hold no key. */
 const SHORTEST_KEY = 8
 
+/** How long a second process may take to see that it may not run, ms; on a busy machine its start takes seconds. */
+const SECOND = 15_000
+
 /** This program: what runs it, and where its package lies. */
 const HERE: Values = {
   node: process.execPath,
@@ -122,7 +125,7 @@ export async function start(template: Target, { values, variant }: StartOptions)
     async second(env) {
       try {
         const twin = await run({ ...target, env: { ...target.env, ...env } }, directory)
-        for (let waited = 0; twin.alive() && waited < 5_000; waited += 50) await sleep(50)
+        for (let waited = 0; twin.alive() && waited < SECOND; waited += 50) await sleep(50)
         if (!twin.alive()) return twin.output()
         await twin.stop('killed')
         return null

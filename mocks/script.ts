@@ -39,6 +39,8 @@ export const answerSchema = z.strictObject({
   events: z.array(step).optional(),
   /** How many requests it answers before the next takes over; the last one answers for ever. */
   times: z.int().positive().default(1),
+  /** Keeps to the provider and model of the request that it answered first: it answers every further one of these, and none of others. */
+  same_target: z.boolean().default(false),
 })
 
 /** Answers for the requests of one call, in their order: the first attempt gets the first, and so on. */
@@ -56,24 +58,36 @@ export interface Scripts {
   clear(): void
 }
 
+/** An answer, and what became of it so far. */
+interface Turn {
+  readonly answer: ParsedAnswer
+  used: number
+  /** Provider and model that it keeps to; null while it is open to all. */
+  target: string | null
+}
+
 export function createScripts(): Scripts {
-  const scripts = new Map<string, { readonly answer: ParsedAnswer; used: number }[]>()
+  const scripts = new Map<string, Turn[]>()
   return {
     put(nonce, script) {
       scripts.set(
         nonce,
-        scriptSchema.parse(script).map((answer) => ({ answer, used: 0 })),
+        scriptSchema.parse(script).map((answer) => ({ answer, used: 0, target: null })),
       )
     },
     next(nonce, provider, model) {
+      const asked = JSON.stringify([provider, model])
       const fitting = (scripts.get(nonce) ?? []).filter(
-        ({ answer }) =>
+        ({ answer, target }) =>
           (answer.provider === undefined || answer.provider === provider) &&
-          (answer.model === undefined || answer.model === model),
+          (answer.model === undefined || answer.model === model) &&
+          (target === null || target === asked),
       )
-      const turn = fitting.find(({ answer, used }) => used < answer.times) ?? fitting.at(-1)
+      const turn =
+        fitting.find(({ answer, used, target }) => target !== null || used < answer.times) ?? fitting.at(-1)
       if (!turn) return null
       turn.used++
+      if (turn.answer.same_target) turn.target = asked
       return turn.answer
     },
     clear: () => scripts.clear(),

@@ -179,6 +179,20 @@ test('a script answers the attempts of a call in their order, by provider and mo
   assert.equal((await ask(witness, chatBody('m-1'))).status, 200)
 })
 
+test('an answer that keeps to one target goes to the one that asked first, whichever it is', async (t) => {
+  const witness = await witnessFor(t)
+  for (const [first, second] of [
+    ['openai', 'groq'],
+    ['groq', 'openai'],
+  ] as const) {
+    witness.script(NONCE, [{ status: 500, body: {}, same_target: true }, { scenario: 'plain' }])
+    const statuses = []
+    for (const provider of [first, second, first, second])
+      statuses.push((await ask(witness, chatBody('m', {}, prompt), { provider })).status)
+    assert.deepEqual(statuses, [500, 200, 500, 200], `${first} was asked first`)
+  }
+})
+
 test('a script spells a stream out, and a gate holds it until it is released (FLOW-03)', async (t) => {
   const witness = await witnessFor(t)
   witness.script(NONCE, [

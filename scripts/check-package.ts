@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -60,6 +60,13 @@ function pack(): string {
   )
   const unwanted = files.filter(({ path }) => /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\//.test(path))
   assert.deepEqual(unwanted, [], 'no sources, tests or maps in the package')
+  // Only a clone of the repository has what these start.
+  const lone = files.filter(({ path }) => /targets\/waybill\.\w+\.yaml$/.test(path))
+  assert.deepEqual(lone, [], 'no target file that needs the repository')
+  const naming = files.filter(({ path }) =>
+    /waybill\.(inproc|source)\b/.test(readFileSync(join(root, path), 'utf8')),
+  )
+  assert.deepEqual(naming, [], 'nothing that names such a target file')
   return join(place, packed.filename)
 }
 

@@ -1,5 +1,6 @@
-// FAIL: what goes wrong is said in a shape that clients can read, and the gateway goes on.
+// FAIL: what goes wrong is said in a shape that clients can read, and the gateway goes on. One family, one file.
 import { type Check, finding } from '../check.ts'
+import type { Evidence, Exchange } from '../evidence.ts'
 import { labelled, ref, refs, requestsOf, servedBy } from '../lookup.ts'
 import { at, isOpenAiError, jsonOf } from '../reading.ts'
 import type { Session } from '../session.ts'
@@ -26,6 +27,7 @@ const post = (session: Session, label: string, body: string) =>
 
 export const errorShape = {
   id: 'FAIL-01',
+  hostile: true,
   async probe(session) {
     await post(session, 'no JSON', MALFORMED['no JSON']!)
     await post(session, 'no messages', MALFORMED['no messages']!)
@@ -68,8 +70,20 @@ export const errorShape = {
       }),
 } satisfies Check
 
+/** What a proper call says about the hostile ones before it. */
+function isStillThere(evidence: Evidence, exchange: Exchange) {
+  const { status, error, end } = exchange
+  const { gone } = evidence.facts
+  return finding(
+    status === 200 && end === 'complete' && gone === undefined,
+    `a proper call afterwards: ${status ?? error}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
+    refs(exchange, servedBy(evidence, exchange)),
+  )
+}
+
 export const malformedIs4xx = {
   id: 'FAIL-02',
+  hostile: true,
   async probe(session) {
     for (const [label, body] of Object.entries(MALFORMED)) await post(session, label, body)
     await session.chat('afterwards')
@@ -77,12 +91,7 @@ export const malformedIs4xx = {
   judge: ({ evidence }) =>
     evidence.exchanges.map((exchange) => {
       const { label, status } = exchange
-      if (label === 'afterwards')
-        return finding(
-          status === 200,
-          `a proper call afterwards: ${status}`,
-          refs(exchange, servedBy(evidence, exchange)),
-        )
+      if (label === 'afterwards') return isStillThere(evidence, exchange)
       return finding(
         status !== null && status >= 400 && status < 500,
         `a body that is ${label}: ${status ?? exchange.error}, expected a 4xx`,
@@ -148,6 +157,7 @@ const GRACE = 5_000
 
 export const brokenProvider = {
   id: 'FAIL-05',
+  hostile: true,
   needs: ['time_outs'],
   timeout: 180_000,
   async probe(session) {
@@ -201,6 +211,7 @@ export const brokenProvider = {
 
 export const hostileSequence = {
   id: 'FAIL-06',
+  hostile: true,
   timeout: 120_000,
   async probe(session) {
     for (const body of Object.values(MALFORMED)) await post(session, 'hostile', body)
@@ -234,13 +245,7 @@ export const hostileSequence = {
       labelled(evidence, 'hostile').length > 20,
       `${labelled(evidence, 'hostile').length} hostile requests were made`,
     ),
-    ...labelled(evidence, 'afterwards').map((exchange) =>
-      finding(
-        exchange.status === 200 && exchange.end === 'complete',
-        `a proper call afterwards: ${exchange.status ?? exchange.error}`,
-        refs(exchange, servedBy(evidence, exchange)),
-      ),
-    ),
+    ...labelled(evidence, 'afterwards').map((exchange) => isStillThere(evidence, exchange)),
   ],
 } satisfies Check
 

@@ -5,6 +5,7 @@ import { secretsGivenAway, secretsIn } from '../secrets.ts'
 
 export const secretsStayInside = {
   id: 'KEEP-01',
+  hostile: true,
   timeout: 60_000,
   async probe(session) {
     const { keys } = session.running

@@ -1,5 +1,5 @@
-// LOG: every call leaves a record, and the record is true.
-import { type Check, type Finding, finding } from '../check.ts'
+// LOG: every call leaves a record, and the record is true. One family, one file.
+import { type Check, type Finding, finding, type Judging } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import {
   itemsOf,
@@ -14,7 +14,7 @@ import {
   servedBy,
   where,
 } from '../lookup.ts'
-import { at } from '../reading.ts'
+import { at, jsonOf, readChat } from '../reading.ts'
 import { readAll } from '../request-log.ts'
 import { answer, DONE, delta, failure } from '../scripted.ts'
 import type { ChatOptions, Session } from '../session.ts'
@@ -69,32 +69,68 @@ export const oneRecordPerCall = {
   },
 } satisfies Check
 
-/** What a record says about a call, held against the ledger. */
+/**
+ * What a record says about a call, held against what is known from outside: what was asked for, where it went, and
+ * what the provider reported. What nobody outside can know, the price of a model and the name of a strategy, must only
+ * be there and make sense. A field that the target file does not map is none, but for this interface, which has all.
+ */
 function compare(
   record: unknown,
   exchange: Exchange,
   entry: ReturnType<typeof servedBy>,
-  target: Target,
+  { target, wb }: Pick<Judging, 'target' | 'wb'>,
 ): Finding[] {
   const { fields } = target.tells.log!
+  const asked = jsonOf(exchange.request.body ?? '') as { model: string }
+  const direct = target.models.direct.some(({ id }) => id === asked.model)
+  const header = target.has.session?.header.toLowerCase()
+  const session = header === undefined ? undefined : exchange.request.headers[header]
+  const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
   const said = (name: keyof typeof fields) => at(record, fields[name])
-  const asked = (JSON.parse(exchange.request.body ?? '{}') as { model?: string }).model
   const findings: Finding[] = []
-  const add = (name: keyof typeof fields, ok: boolean, expected: unknown) => {
-    if (fields[name] === undefined) return
-    const told = JSON.stringify(said(name)) ?? 'nothing'
+  const hold = (name: keyof typeof fields, ok: (value: unknown) => boolean, expected: string) => {
+    if (fields[name] === undefined && !wb) return
+    const value = said(name)
     findings.push(
       finding(
-        ok,
-        `${exchange.label}: ${name} on record is ${told}, expected ${JSON.stringify(expected)}`,
+        ok(value),
+        `${exchange.label}: ${name} on record is ${JSON.stringify(value) ?? 'nothing'}, expected ${expected}`,
         refs(exchange, entry),
       ),
     )
   }
-  add('requested_model', said('requested_model') === asked, asked)
-  add('provider', entry !== null && namesProvider(target, entry.provider, said('provider')), entry?.provider)
-  add('model', entry !== null && namesModel(target, entry.provider, entry.model, said('model')), entry?.model)
-  add('latency', typeof said('latency') === 'number' && (said('latency') as number) >= 0, 'a duration')
+  const isAmount = (value: unknown) => typeof value === 'number' && value >= 0
+  const isName = (value: unknown) => typeof value === 'string' && value !== ''
+
+  hold('requested_model', (value) => value === asked.model, JSON.stringify(asked.model))
+  hold(
+    'provider',
+    (value) => entry !== null && namesProvider(target, entry.provider, value),
+    JSON.stringify(entry?.provider),
+  )
+  hold(
+    'model',
+    (value) => entry !== null && namesModel(target, entry.provider, entry.model, value),
+    JSON.stringify(entry?.model),
+  )
+  hold('latency', isAmount, 'a duration')
+  // A direct id has no strategy, unless an interface has a word for that; this one does.
+  if (direct && wb) hold('strategy', (value) => value === 'direct', '"direct"')
+  else if (!direct) hold('strategy', isName, 'a name')
+  if (session !== undefined) hold('session', (value) => value === session, JSON.stringify(session))
+  else if (wb) hold('session', (value) => value === null, 'null, because none was sent')
+  // A provider that was not asked for usage reports none; what a gateway counts then is its own.
+  for (const [name, reported] of [
+    ['input_tokens', at(usage, '/prompt_tokens')],
+    ['output_tokens', at(usage, '/completion_tokens')],
+  ] as const)
+    if (typeof reported === 'number') hold(name, (value) => value === reported, String(reported))
+  // Elsewhere a model may be free or without a known price. The models of this target have one.
+  hold(
+    'cost',
+    (value) => (wb ? isAmount(value) && value !== 0 : value === null || isAmount(value)),
+    wb ? 'an amount above 0' : 'an amount, or null',
+  )
   return findings
 }
 
@@ -104,13 +140,17 @@ export const recordNamesTheRoad = {
   timeout: 60_000,
   async probe(session) {
     const { logical, direct } = session.target.models
+    const { session: declared } = session.target.has
     for (const { id } of [...logical, ...direct])
       for (const stream of [false, true]) {
-        const exchange = await session.chat(`${id}${stream ? ', streamed' : ''}`, { model: id, stream })
+        // Streamed calls belong to a session, the others to none.
+        const headers = declared && stream ? { [declared.header]: `session-${session.nonce()}` } : {}
+        const label = `${id}${stream ? ', streamed' : ''}`
+        const exchange = await session.chat(label, { model: id, stream, headers })
         await session.record(`record of #${exchange.n}`, exchange)
       }
   },
-  judge: ({ evidence, target }) =>
+  judge: ({ evidence, target, wb }) =>
     evidence.exchanges
       .filter(({ nonce }) => nonce !== null)
       .flatMap((exchange) => {
@@ -120,7 +160,7 @@ export const recordNamesTheRoad = {
           return [finding(false, `${exchange.label}: there is no record`, refs(exchange, reading))]
         return [
           finding(true, `${exchange.label}: there is a record`, refs(exchange, reading)),
-          ...compare(record, exchange, servedBy(evidence, exchange), target),
+          ...compare(record, exchange, servedBy(evidence, exchange), { target, wb }),
         ]
       }),
 } satisfies Check
@@ -131,7 +171,7 @@ export const finalInTime = {
   async probe(session) {
     for (const stream of [false, true]) {
       const exchange = await session.chat('call', { stream })
-      await session.record(`record of #${exchange.n}`, exchange)
+      await session.record(`record of #${exchange.n}`, exchange, session.target.tells.log!.lag_ms)
     }
   },
   judge: ({ evidence, target }) =>

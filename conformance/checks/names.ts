@@ -55,6 +55,7 @@ const COLOUR = new RegExp(`${ESC}\\[[\\d;]*m`, 'g')
 
 export const hostileNames = {
   id: 'TELL-06',
+  hostile: true,
   async probe(session) {
     for (const name of HOSTILE) {
       const exchange = await session.chat('model', {

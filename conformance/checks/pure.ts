@@ -1,13 +1,21 @@
-// PURE: reading never spends. Every zero here is bound to life: it lies between two plants that the witness saw.
+// PURE: reading never spends. Every zero here lies in a measured window. One family, one file.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
+import { isToldApart } from '../chance.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence } from '../evidence.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import type { Session } from '../session.ts'
-
-/** How long a window without reads lasts, ms. */
-const QUIET = 2_000
+import {
+  arrived,
+  background,
+  inferencesIn,
+  measuredWindow,
+  names,
+  QUIET,
+  quietTime,
+  tellApart,
+} from '../window.ts'
 
 /** Calls the read paths with every method, with a query of their own and with a foreign one, twice. */
 async function readEverything(session: Session): Promise<void> {
@@ -20,49 +28,10 @@ async function readEverything(session: Session): Promise<void> {
     }
 }
 
-/** A call that must be seen at the witness, or a zero there would prove nothing. */
-async function plant(session: Session, name: string): Promise<void> {
-  if (!(await session.plant(name)))
-    session.untestable(`the plant "${name}" did not reach the witness, so a zero there would prove nothing`)
-}
-
-/** A window between two plants in which nothing happens: what comes then, comes by itself. */
-async function quietWindow(session: Session): Promise<void> {
-  await plant(session, 'before the quiet')
-  await session.drain()
-  session.mark('quiet_from')
-  await session.wait(QUIET)
-  session.mark('quiet_to')
-}
-
-/** A window between two plants in which nothing but `during` happens. */
-async function zeroWindow(session: Session, during: () => Promise<void>): Promise<void> {
-  await plant(session, 'before')
-  await session.drain()
-  session.mark('from')
-  await during()
-  await session.drain()
-  session.mark('to')
-  await plant(session, 'after')
-}
-
-/** What the witness saw between two marks, plants excluded. */
-function arrived({ ledger, marks, exchanges }: Evidence, from: string, to: string) {
-  const plants = new Set(exchanges.map(({ nonce }) => nonce).filter((nonce) => nonce !== null))
-  return ledger.filter(
-    (entry) =>
-      entry.at >= marks[from]! &&
-      entry.at <= marks[to]! &&
-      !(entry.nonce !== null && plants.has(entry.nonce)),
-  )
-}
-
-const names = (entries: Evidence['ledger']): string[] => entries.map(({ n }) => `@${n}`)
-
-/** The zero of a window: background traffic in the equal window before makes it say nothing. */
+/** The zero of a window. Where it is none, what came could be told from what comes by itself. */
 function zero(evidence: Evidence, what: string): Finding[] {
-  const background = arrived(evidence, 'quiet_from', 'quiet_to').filter(({ kind }) => kind === 'inference')
-  const spent = arrived(evidence, 'from', 'to').filter(({ kind }) => kind === 'inference')
+  const alone = inferencesIn(background(evidence))
+  const spent = inferencesIn(arrived(evidence, 'from', 'to'))
   const reads = evidence.exchanges.filter(({ label }) => label === 'read')
   const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]
   const silent = paths.filter(
@@ -79,14 +48,9 @@ function zero(evidence: Evidence, what: string): Finding[] {
       reads.filter(({ request }) => silent.includes(request.path.split('?')[0]!)).map(ref),
     ),
     finding(
-      background.length === 0,
-      `${background.length} inferences came in a window without any request`,
-      names(background),
-    ),
-    finding(
-      spent.length === 0,
-      `${what}: ${spent.length} inferences at the witness, ${reads.length} requests`,
-      names(spent),
+      evidence.marks.to !== undefined && spent.length === 0,
+      `${what}: ${spent.length} inferences at the witness, ${reads.length} requests; ${alone.length} inferences in ${quietTime(evidence)} in which nothing was asked`,
+      names([...spent, ...alone]),
     ),
   ]
 }
@@ -94,10 +58,10 @@ function zero(evidence: Evidence, what: string): Finding[] {
 export const readsNeverSpend = {
   id: 'PURE-01',
   needs: ['read_paths'],
-  timeout: 120_000,
+  timeout: 180_000,
   async probe(session) {
-    await quietWindow(session)
-    await zeroWindow(session, () => readEverything(session))
+    await measuredWindow(session, () => readEverything(session))
+    await tellApart(session, 'reading')
   },
   judge: ({ evidence }) => zero(evidence, 'reading'),
 } satisfies Check
@@ -123,8 +87,7 @@ export const startAndIdle = {
       session.untestable('no plant reached the witness after the idle time')
   },
   judge({ evidence }) {
-    const inferences = (from: string, to: string) =>
-      arrived(evidence, from, to).filter(({ kind }) => kind === 'inference')
+    const inferences = (from: string, to: string) => inferencesIn(arrived(evidence, from, to))
     const idle = inferences('idle_from', 'idle_to')
     const seconds = Math.round((evidence.marks.idle_to! - evidence.marks.idle_from!) / 100) / 10
     const findings = [
@@ -148,54 +111,68 @@ export const readsAskNobody = {
   id: 'PURE-03',
   needs: ['read_paths'],
   shares: 'PURE-01',
-  judge({ evidence, target }) {
+  judge({ evidence }) {
     const requests = arrived(evidence, 'from', 'to')
-    const background = arrived(evidence, 'quiet_from', 'quiet_to')
-    // The gateway's own probes may fall into one window and not into the other.
-    const window = evidence.marks.to! - evidence.marks.from!
-    const { probe_interval_ms: interval } = target.has
-    const probes = interval > 0 ? Math.ceil(window / interval) * Object.keys(target.providers).length : 0
+    const alone = background(evidence)
     return [
       finding(
-        requests.length <= background.length + probes,
-        `${requests.length} requests of any kind at the witness while reading, ${background.length} while nothing was asked; ${probes} may be probes`,
+        evidence.marks.to !== undefined && !isToldApart(requests.length, alone.length),
+        `${requests.length} requests of any kind at the witness while reading, ${alone.length} in ${quietTime(evidence)} in which nothing was asked`,
         names(requests),
       ),
     ]
   },
 } satisfies Check
 
+/** So often a route is resolved in a row, without a call in between. */
+const IN_A_ROW = 36
+/** The longest turn that is looked for; a table of two targets with weights may have more steps than targets. */
+const LONGEST_TURN = 5
+
+/**
+ * Whether answers come in turns, each a step further than the one before. Answers that are drawn by chance look like
+ * that in fewer than one of a million rows of this length, whatever their weights; always the same one is no turn.
+ */
+function areTurns(answers: readonly string[]): boolean {
+  if (answers.length < IN_A_ROW || new Set(answers).size === 1) return false
+  const lengths = Array.from({ length: LONGEST_TURN - 1 }, (_, index) => index + 2)
+  return lengths.some((length) =>
+    answers.every((answer, index) => index < length || answer === answers[index - length]),
+  )
+}
+
 export const resolvingMovesNothing = {
   id: 'PURE-04',
   needs: ['resolve', 'logical'],
+  timeout: 180_000,
   async probe(session) {
     const { resolve } = session.target.has
-    await quietWindow(session)
-    await zeroWindow(session, async () => {
+    const pathOf = (id: string) => resolve!.path.replace('{model}', encodeURIComponent(id))
+    await measuredWindow(session, async () => {
       for (const { id } of session.target.models.logical)
-        for (let times = 0; times < 3; times++)
-          await session.ask('read', resolve!.path.replace('{model}', encodeURIComponent(id)))
+        for (let times = 0; times < 3; times++) await session.ask('read', pathOf(id))
     })
-    // Moves nothing: asked many times, the answer stays as it was.
-    for (const { id } of session.target.models.logical) {
-      const path = resolve!.path.replace('{model}', encodeURIComponent(id))
-      for (let times = 0; times < 5; times++) await session.ask(`resolve ${id}`, path)
-    }
+    await tellApart(session, 'resolving')
+    for (const { id } of session.target.models.logical)
+      for (let times = 0; times < IN_A_ROW; times++) await session.ask(`resolve ${id}`, pathOf(id))
   },
   judge({ evidence, target }) {
     const findings = zero(evidence, 'resolving')
     for (const { id } of target.models.logical) {
       const answers = evidence.exchanges.filter(({ label }) => label === `resolve ${id}`)
       const { provider, model } = target.has.resolve!
-      const told = new Set(
-        answers.map(({ body }) => JSON.stringify([at(jsonOf(body), provider), at(jsonOf(body), model)])),
-      )
-      const named = typeof at(jsonOf(answers[0]?.body ?? ''), model) === 'string'
+      const told = answers.map(({ body }) => {
+        const json = jsonOf(body)
+        return JSON.stringify([at(json, provider), at(json, model)])
+      })
+      const named = answers.every(({ body }) => typeof at(jsonOf(body), model) === 'string')
+      const ok = named && told.length === IN_A_ROW && !areTurns(told)
+      const kinds = [...new Set(told)].join(' and ')
       findings.push(
         finding(
-          named && told.size === 1,
-          `"${id}" resolved ${answers.length} times in a row to ${[...told].join(' and ')}`,
-          answers.map(ref),
+          ok,
+          `"${id}" resolved ${answers.length} times in a row to ${kinds}${areTurns(told) ? ', in turns: asking moves it on' : ''}`,
+          answers.slice(0, LONGEST_TURN + 1).map(ref),
         ),
       )
     }
@@ -250,7 +227,8 @@ export const otherMethods = {
 
 export const refusedCallsSpendNothing = {
   id: 'PURE-07',
-  timeout: 60_000,
+  hostile: true,
+  timeout: 180_000,
   async probe(session) {
     const { has } = session.target
     const refuse = (label: string, body: string, key?: string | null) =>
@@ -262,8 +240,7 @@ export const refusedCallsSpendNothing = {
       })
     const call = (model: string) =>
       JSON.stringify({ model, messages: [{ role: 'user', content: writeNonce(session.nonce()) }] })
-    await quietWindow(session)
-    await zeroWindow(session, async () => {
+    await measuredWindow(session, async () => {
       await refuse('cut body', call(session.model).slice(0, -2))
       await refuse('no object', `[${call(session.model)}]`)
       await refuse('no model', call(session.model).replace('"model"', '"mode"'))
@@ -276,14 +253,11 @@ export const refusedCallsSpendNothing = {
   },
   judge({ evidence }) {
     const asked = evidence.exchanges.filter(({ nonce }) => nonce === null)
-    const nonces = asked.map(({ request }) => nonceIn(request.body ?? ''))
-    const inferences = (from: string, to: string) =>
-      arrived(evidence, from, to).filter(({ kind, nonce }) => kind === 'inference' && !nonces.includes(nonce))
-    const background = inferences('quiet_from', 'quiet_to')
-    const strange = inferences('from', 'to')
+    const strange = inferencesIn(arrived(evidence, 'from', 'to'))
+    const alone = inferencesIn(background(evidence))
     const others = finding(
-      strange.length <= background.length,
-      `${strange.length} further inferences that nobody asked for, ${background.length} while nothing was asked`,
+      evidence.marks.to !== undefined && !isToldApart(strange.length, alone.length),
+      `${strange.length} further inferences that nobody asked for, ${alone.length} in ${quietTime(evidence)} in which nothing was asked`,
       names(strange),
     )
     const each = asked.map((each) => {

@@ -21,7 +21,7 @@ export const fromRoutingTime = {
     await readAll(session, 'while silent', `${LOG}?session_id=${tag}`)
     await session.witness.release(silent)
     await call.until((body) => body.includes('one'), 5_000)
-    for (let tries = 0; tries < 20; tries++) {
+    for (let tries = 0; tries < 60; tries++) {
       const page = await readAll(session, 'while streaming', `${LOG}?session_id=${tag}`)
       if (rowsIn(page)[0]?.state === 'streaming') break
       await session.wait(50)
@@ -187,7 +187,11 @@ export const sumsAddUp = {
     for (let n = 0; n < 6; n++) await session.chat('call', { stream: n % 2 === 0, headers })
     await session.chat('call', { script: [failure(400)], headers })
     await session.chat('call', { script: [failure(500), { scenario: 'plain' }] })
-    await session.wait(1_200)
+    for (let tries = 0; tries < 50; tries++) {
+      const page = await readAll(session, 'settling', `${LOG}?limit=200`)
+      if (rowsIn(page).every(({ completed_at }) => completed_at !== null)) break
+      await session.wait(100)
+    }
     for (const [label, path] of Object.entries({
       log: `${LOG}?limit=200`,
       usage: '/api/usage/logs?limit=200',

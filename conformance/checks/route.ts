@@ -235,31 +235,23 @@ export const unknownFields = {
 /** Statuses that no gateway may take for a reason to move on, unless it says so. */
 const FINAL = [400, 413, 422]
 
+/** Whichever target is tried first fails for as long as it is asked; any other answers. */
 async function tryFallback(session: Session, status: number): Promise<void> {
   const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-  const [first] = route.targets
-  // The first target fails for as long as it is asked; any other answers.
-  const script = [{ ...first!, ...failure(status), times: 1_000 }, { scenario: 'plain' }]
-  for (let tries = 0; tries < 8; tries++) {
-    const call = await session.openChat(`status ${status}`, { model: route.id, script })
-    await call.done
-    await session.wait(session.target.has.cooldown_ms)
-    const entry = await session.witness.seen(call.nonce, 1_000)
-    if (entry?.provider === first!.provider && entry.model === first!.model) return
-  }
-  session.untestable(`"${route.id}" never tried ${first!.provider}/${first!.model} first`)
+  const script = [{ ...failure(status), same_target: true }, { scenario: 'plain' }]
+  await session.chat(`status ${status}`, { model: route.id, script })
+  await session.wait(session.target.has.cooldown_ms)
 }
 
-/** The call of a label whose first request went to the first target. */
-function tried(evidence: Evidence, target: Target, status: number) {
-  const [first] = target.models.logical.find(({ targets }) => targets.length > 1)!.targets
-  const exchange = labelled(evidence, `status ${status}`).at(-1)!
+/** A call with its requests, and those among them that did not go where the first one went. */
+function tried(evidence: Evidence, status: number) {
+  const exchange = labelled(evidence, `status ${status}`)[0]!
   const entries = requestsOf(evidence, exchange)
-  const others = entries.filter(
-    ({ provider, model }) => provider !== first!.provider || model !== first!.model,
-  )
+  const others = entries.filter((entry) => where(entry) !== where(entries[0]!))
   return { exchange, entries, others }
 }
+
+const roadOf = (entries: Evidence['ledger']): string => entries.map(where).join(', ') || 'nobody'
 
 export const fallbackConditions = {
   id: 'ROUTE-07',
@@ -274,19 +266,19 @@ export const fallbackConditions = {
   judge({ evidence, target }) {
     const { fallback_statuses } = target.has
     const moving = fallback_statuses.map((status) => {
-      const { exchange, entries, others } = tried(evidence, target, status)
+      const { exchange, entries, others } = tried(evidence, status)
       const ok = others.length > 0 && exchange.status === 200
       return finding(
         ok,
-        `after ${status} the call went on to ${others.map(where).join(', ') || 'nobody'}; the client got ${exchange.status}`,
+        `after ${status} of ${roadOf(entries.slice(0, 1))} the call went on to ${roadOf(others)}; the client got ${exchange.status}`,
         refs(exchange, ...entries),
       )
     })
     const final = FINAL.filter((each) => !fallback_statuses.includes(each)).map((status) => {
-      const { exchange, entries, others } = tried(evidence, target, status)
+      const { exchange, entries, others } = tried(evidence, status)
       return finding(
-        others.length === 0,
-        `${status} is not declared; after it the call went on to ${others.map(where).join(', ') || 'nobody'}`,
+        entries.length > 0 && others.length === 0,
+        `${status} is not declared; after it the call went on to ${roadOf(others)}`,
         refs(exchange, ...entries),
       )
     })

@@ -3,7 +3,7 @@ import { bent, changeJson, type Mutant } from '../mutant.ts'
 
 export const mutant = {
   what: 'The record holds twice the tokens that were reported.',
-  kills: ['USE-02'],
+  kills: ['USE-02', 'LOG-02'],
   start: bent({
     body: (body, { path }) =>
       path.startsWith('/api/usage/request-logs/')

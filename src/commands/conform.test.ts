@@ -56,6 +56,24 @@ const program = (onCall: string) => ({
   ],
 })
 
+/** One that hands calls on to the witness; `first` is its code for any request. */
+const relay = (first: string) => ({
+  command: [
+    '{{node}}',
+    '-e',
+    `const { request } = require('http')
+    require('http').createServer((q, r) => {
+      ${first}
+      if (q.method !== 'POST') return r.end('{}')
+      const headers = { ...q.headers, authorization: 'Bearer {{witness.openai.key}}' }
+      q.pipe(request('{{witness.openai.root}}' + q.url, { method: 'POST', headers }, (answer) => {
+        r.writeHead(answer.statusCode, answer.headers)
+        answer.pipe(r)
+      }))
+    }).listen({{port}}, '127.0.0.1')`,
+  ],
+})
+
 /** A server of this process; its address. */
 async function serve(t: TestContext, onConnection: (socket: Socket) => void): Promise<{ url: string }> {
   const sockets: Socket[] = []
@@ -133,20 +151,18 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('it dies in the middle: the run says since when, and leaves a report', async () => {
+  test('it dies in the middle, of nothing hostile: the run says since when, and leaves a report', async () => {
     const report = join(root, 'died')
-    const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
-      .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}\ninstances: 1`)
-      .replace('src/cli.ts', 'conformance/mutant-command.ts')
-      .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
-    const args = ['--only', 'ROUTE-01', 'CAT-01', 'FAIL-06', 'CAT-03', '--report', report]
-    const { code, out, err } = await waybill('conform', write(text), ...args)
+    const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
+      has: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
+    })
+    const args = ['--only', 'FAIL-02', 'PURE-01', 'TELL-05', '--report', report]
+    const { code, out, err } = await waybill('conform', file, ...args)
     assert.equal(err, '')
-    assert.match(out, /error: waybill is gone since FAIL-06/)
-    assert.match(out, /✓ ROUTE-01/)
+    assert.match(out, /error: a-gateway is gone since PURE-01: it ended/)
     assert.equal(code, 3)
     assert.ok(existsSync(join(report, 'index.html')))
-    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="waybill is gone/)
+    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway is gone/)
   })
 
   test('when the run is broken off, the target ends too', async () => {
@@ -171,6 +187,23 @@ function isAlive(pid: number): boolean {
     return false
   }
 }
+
+test('a crash of a hostile request is a failure, and the run goes on with the target started again (FAIL-06, SUITE-01)', async () => {
+  const report = join(root, 'crashed')
+  const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
+    .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
+    .replace('src/cli.ts', 'conformance/mutant-command.ts')
+    .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
+  const args = ['--only', 'ROUTE-01', 'FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
+  const { code, out, err } = await waybill('conform', write(text), ...args)
+  assert.equal(err, '')
+  assert.match(out, /not conformant: 1 failed: FAIL-06/)
+  assert.match(out, /✗ FAIL-06[^✓]+a proper call afterwards: ECONNREFUSED[^✓]+gone:\s+it\s+ended/)
+  for (const id of ['ROUTE-01', 'CAT-01', 'CAT-03']) assert.match(out, new RegExp(`✓ ${id}`))
+  assert.equal(code, 1)
+  const { inferences } = JSON.parse(readFileSync(join(report, 'results.json'), 'utf8'))
+  assert.equal(inferences.accounted, inferences.total)
+})
 
 describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () => {
   const url = { url: 'http://127.0.0.1:1' }
