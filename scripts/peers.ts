@@ -43,7 +43,7 @@ const peers: Readonly<Record<string, Peer>> = {
   },
   'claude-code-router': {
     install: [
-      'npm pack --silent @musistudio/claude-code-router@2.0.0 && tar -xzf musistudio-claude-code-router-2.0.0.tgz',
+      'npm pack --silent @musistudio/claude-code-router@1.0.73 && tar -xzf musistudio-claude-code-router-1.0.73.tgz',
       'mkdir bin && ln -s ../package/dist/cli.js bin/ccr',
     ],
     bin: 'bin',
@@ -96,7 +96,7 @@ for (const name of positionals) {
     encoding: 'utf8',
   })
   process.stderr.write(stderr)
-  keepOutcome(name, { report, trouble: stderr.replaceAll(values.dir, '…') })
+  keepOutcome(name, { report, trouble: stderr, scratch: values.dir })
 }
 if (!values.keep) rmSync(values.dir, { recursive: true, force: true })
 
