@@ -192,9 +192,10 @@ async function manage(
   { method, path, headers, body }: Target['reset'][number],
   baseUrl: string,
 ): Promise<string> {
-  const outgoing = { method, path, headers: { 'content-type': 'application/json', ...headers } }
+  const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
   const text = body === undefined ? null : JSON.stringify(body)
-  const seen = await send(baseUrl, { ...outgoing, body: text }, 15_000).done
+  const base = path.startsWith('/') ? baseUrl : new URL(path).origin
+  const seen = await send(base, { ...outgoing, path: path.replace(base, ''), body: text }, 15_000).done
   if (seen.status !== null && seen.status < 300) return seen.body
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }

@@ -48,6 +48,10 @@ const peers: Readonly<Record<string, Peer>> = {
     ],
     bin: 'bin',
   },
+  mlflow: {
+    install: ['python3 -m venv .', 'bin/pip install --quiet "mlflow[gateway]==3.17.2"'],
+    bin: 'bin',
+  },
   'one-api': {
     // It counts tokens by tables that it fetches at its start; LiteLLM's package holds the same two.
     install: [
