@@ -103,7 +103,12 @@ export async function start(template: Target, { values, variant }: StartOptions)
     await ready(target, baseUrl, running, target.keys.client ?? client)
   }
   await begin()
-  if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+  try {
+    if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+  } catch (refused) {
+    await running!.stop('killed')
+    throw refused
+  }
   await sleep(target.ready.settle_ms)
   for (const [role, key] of Object.entries(target.keys)) if (key) secrets.set(`key.${role}`, key)
 
