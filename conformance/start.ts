@@ -106,7 +106,12 @@ export async function start(template: Target, { values, variant }: StartOptions)
     await ready(target, baseUrl, running, target.keys.client ?? client)
   }
   await begin()
-  if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+  try {
+    if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+  } catch (refused) {
+    await running!.stop('killed')
+    throw refused
+  }
   await sleep(target.ready.settle_ms)
   for (const [role, key] of Object.entries(target.keys)) if (key) secrets.set(`key.${role}`, key)
 
@@ -195,9 +200,10 @@ async function manage(
   { method, path, headers, body }: Target['reset'][number],
   baseUrl: string,
 ): Promise<string> {
-  const outgoing = { method, path, headers: { 'content-type': 'application/json', ...headers } }
+  const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
   const text = body === undefined ? null : JSON.stringify(body)
-  const seen = await send(baseUrl, { ...outgoing, body: text }, 15_000).done
+  const base = path.startsWith('/') ? baseUrl : new URL(path).origin
+  const seen = await send(base, { ...outgoing, path: path.replace(base, ''), body: text }, 15_000).done
   if (seen.status !== null && seen.status < 300) return seen.body
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }

@@ -42,7 +42,7 @@ const log = z.strictObject({
 /** A request to the gateway's own management interface. */
 const step = z.strictObject({
   method: z.string().default('POST'),
-  path: z.string(),
+  path: z.string().describe('Below base_url; a whole address where the management interface lies elsewhere.'),
   headers: z.record(z.string(), z.string()).default({}),
   body: z.unknown().optional(),
 })

@@ -4,7 +4,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { keepOutcome } from './scoreboard.ts'
@@ -43,9 +43,13 @@ const peers: Readonly<Record<string, Peer>> = {
   },
   'claude-code-router': {
     install: [
-      'npm pack --silent @musistudio/claude-code-router@2.0.0 && tar -xzf musistudio-claude-code-router-2.0.0.tgz',
+      'npm pack --silent @musistudio/claude-code-router@1.0.73 && tar -xzf musistudio-claude-code-router-1.0.73.tgz',
       'mkdir bin && ln -s ../package/dist/cli.js bin/ccr',
     ],
+    bin: 'bin',
+  },
+  mlflow: {
+    install: ['python3 -m venv .', 'bin/pip install --quiet "mlflow[gateway]==3.17.2"'],
     bin: 'bin',
   },
   'one-api': {
@@ -67,6 +71,7 @@ const { values, positionals } = parseArgs({
   options: { keep: { type: 'boolean' }, dir: { type: 'string', default: join(tmpdir(), 'waybill-peers') } },
 })
 const root = fileURLToPath(new URL('..', import.meta.url))
+const scratch = resolve(values.dir)
 const unknown = positionals.filter((name) => !peers[name])
 if (positionals.length === 0 || unknown.length > 0) {
   process.stderr.write(
@@ -77,12 +82,12 @@ if (positionals.length === 0 || unknown.length > 0) {
 
 for (const name of positionals) {
   const peer = peers[name]!
-  const directory = join(values.dir, name)
+  const directory = join(scratch, name)
   if (!install(name, peer, directory)) {
     process.exitCode = 3
     continue
   }
-  const report = join(values.dir, 'reports', name)
+  const report = join(scratch, 'reports', name)
   rmSync(report, { recursive: true, force: true })
   const command = ['src/cli.ts', 'conform', name, '--profile', 'observable', '--report', report]
   const { stderr } = spawnSync(process.execPath, ['--import', 'tsx', ...command], {
@@ -96,9 +101,9 @@ for (const name of positionals) {
     encoding: 'utf8',
   })
   process.stderr.write(stderr)
-  keepOutcome(name, { report, trouble: stderr.replaceAll(values.dir, '…') })
+  keepOutcome(name, { report, trouble: stderr, scratch })
 }
-if (!values.keep) rmSync(values.dir, { recursive: true, force: true })
+if (!values.keep) rmSync(scratch, { recursive: true, force: true })
 
 /** Runs the install lines where they have not been run; false when one fails. */
 function install(name: string, { install: lines }: Peer, directory: string): boolean {

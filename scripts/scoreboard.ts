@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { evidenceSchema } from '../conformance/evidence.ts'
+import { type Evidence, evidenceSchema } from '../conformance/evidence.ts'
 import type { Results, Verdict } from '../conformance/judge.ts'
 import { runSchema } from '../conformance/judge.ts'
 import { CAPABILITIES, declares, readTarget } from '../conformance/target.ts'
@@ -45,8 +45,19 @@ export const readOutcomes = (): Outcome[] =>
     .map((file) => JSON.parse(readFileSync(join(board, file), 'utf8')) as Outcome)
     .sort((a, b) => a.title.localeCompare(b.title, 'en'))
 
-/** Keeps what a run left behind; `trouble` is what it said where it left nothing. */
-export function keepOutcome(name: string, { report, trouble }: { report: string; trouble: string }): void {
+/** What a run left behind, and where. */
+interface Run {
+  readonly report: string
+  /** What it said, for a run that left nothing. */
+  readonly trouble: string
+  /** Where the gateway is installed: some put that into their answers, and it is nobody's business. */
+  readonly scratch: string
+}
+
+/** Keeps what a run left behind. */
+export function keepOutcome(name: string, { report, trouble, scratch }: Run): void {
+  const placeless = (text: string): string => text.replaceAll(scratch, '…')
+  const read = (file: string): unknown => JSON.parse(placeless(readFileSync(join(report, file), 'utf8')))
   const { name: title, version = '', homepage = '' } = readTarget(targetFile(name))
   const known = { name, title, version, homepage }
   const evidence = join(board, 'evidence', name)
@@ -59,13 +70,13 @@ export function keepOutcome(name: string, { report, trouble }: { report: string;
       suite: '',
       declared: [],
       results: null,
-      trouble: firstLine(trouble),
+      trouble: firstLine(placeless(trouble)),
       verdicts: [],
     })
     return
   }
-  const results: Results = JSON.parse(readFileSync(join(report, 'results.json'), 'utf8'))
-  const { target, suite } = runSchema.parse(JSON.parse(readFileSync(join(report, 'run.json'), 'utf8')))
+  const results = read('results.json') as Results
+  const { target, suite } = runSchema.parse(read('run.json'))
   const { conclusion, counts, inferences, duration, environment, verdicts } = results
   write({
     ...known,
@@ -77,8 +88,13 @@ export function keepOutcome(name: string, { report, trouble }: { report: string;
     verdicts: verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
   })
   mkdirSync(evidence, { recursive: true })
-  for (const verdict of verdicts.filter(({ outcome }) => NOTED.includes(outcome)))
-    writeFileSync(join(evidence, `${verdict.id}.json`), json(trimmed(report, verdict)))
+  for (const verdict of verdicts.filter(({ outcome }) => NOTED.includes(outcome))) {
+    const file = [verdict.id, ...SHARED]
+      .map((check) => join('evidence', `${check}.json`))
+      .find((relative) => existsSync(join(report, relative)))
+    const seen = file === undefined ? null : evidenceSchema.parse(read(file))
+    writeFileSync(join(evidence, `${verdict.id}.json`), json(trimmed(seen, verdict)))
+  }
 }
 
 const targetFile = (name: string): string =>
@@ -88,10 +104,9 @@ const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 280)
 
 /** Of a verdict: what was found wrong, and the exchanges and ledger entries that show it, long texts cut. */
-function trimmed(report: string, { id, outcome, findings }: Verdict) {
-  const file = [id, ...SHARED].map((check) => join(report, 'evidence', `${check}.json`)).find(existsSync)
-  if (!file) return { id, outcome, findings }
-  const { exchanges, ledger } = evidenceSchema.parse(JSON.parse(readFileSync(file, 'utf8')))
+function trimmed(evidence: Evidence | null, { id, outcome, findings }: Verdict) {
+  if (!evidence) return { id, outcome, findings }
+  const { exchanges, ledger } = evidence
   const wrong = findings.filter(({ ok }) => !ok).slice(0, 4)
   const seen = new Set(wrong.flatMap(({ see = [] }) => see))
   const found = {

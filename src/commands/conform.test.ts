@@ -130,6 +130,20 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       assert.doesNotMatch(out, /conformant/)
     })
 
+  test('a setup request is refused; its path is below base_url, or a whole address', async () => {
+    for (const [path, arrives] of [
+      ['/setup', '/below/setup'],
+      ['http://127.0.0.1:{{port}}/setup?now', '/setup?now'],
+    ]) {
+      const more = { base_url: 'http://127.0.0.1:{{port}}/below', setup: [{ path }] }
+      const file = targetFile(program('r.statusCode = 418; r.end(q.url)'), more)
+      const { code, err } = await waybill('conform', file)
+      assert.ok(err.endsWith(`: 418: ${arrives}\n`), err)
+      assertSentence(err)
+      assert.equal(code, 3)
+    }
+  })
+
   test('its key is so short that other words would be taken for it (KEEP-01)', async () => {
     // The only variable that is set here beside PATH; it holds one digit.
     const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
