@@ -99,6 +99,19 @@ test('a gateway that tries again has the time for it, and no more (FAIL-05)', ()
   assert.ok(!holds('FAIL-05', took(9_100), slow))
 })
 
+test('a stream whose head is out before its provider is silent may end with an error event (FAIL-05)', () => {
+  const slow = target({ has: { time_outs: { first_event_ms: 1_000 } } })
+  const streamed = (body: string) => ({
+    exchanges: [exchange({ label: 'silent, streamed', nonce: 'a', body })],
+    ledger: [entry({})],
+  })
+  const error = '{"error":{"message":"the provider is silent"}}'
+  assert.ok(holds('FAIL-05', streamed(`data: ${error}\n\n`), slow))
+  assert.ok(!holds('FAIL-05', streamed(error), slow), 'a whole answer with 200 is no event')
+  assert.ok(!holds('FAIL-05', streamed('data: [DONE]\n\n'), slow))
+  assert.ok(!holds('FAIL-05', streamed(`data: ${error}\n\n`), slow, true))
+})
+
 test('a router that draws by chance may resolve to another target each time, one that takes turns may not (PURE-04)', () => {
   const resolving = target({
     models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'a' }] }] },

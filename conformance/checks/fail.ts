@@ -2,7 +2,7 @@
 import { type Check, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { labelled, ref, refs, requestsOf, servedBy } from '../lookup.ts'
-import { at, isOpenAiError, jsonOf } from '../reading.ts'
+import { at, isOpenAiError, jsonOf, readChat } from '../reading.ts'
 import type { Session } from '../session.ts'
 
 const PATH = '/v1/chat/completions'
@@ -195,14 +195,17 @@ export const brokenProvider = {
         Math.max(answer_ms, first_event_ms)
       const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
       const within = exchange.end_at - exchange.at <= allowed
-      const { status } = exchange
+      const { status, label, body } = exchange
+      // Some send the head of a stream before they know what comes.
+      const streamed = label.endsWith('streamed') && jsonOf(body) === undefined
+      const inStream = streamed && readChat(body).errors.length > 0
       const worded = wb
         ? status === 502 || status === 504
-        : status !== null && (status >= 500 || status === 408)
+        : status !== null && (status >= 500 || status === 408 || inStream)
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
         worded && within && exchange.body.length > 0,
-        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${wb ? '502 or 504' : 'a 5xx or 408'} with a body; ${entries.length} requests of at most ${limit} ms`,
+        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${wb ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
         refs(exchange, ...entries),
       )
     }),
