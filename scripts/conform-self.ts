@@ -17,6 +17,7 @@ const WAYS: Readonly<Record<string, Way>> = {
   inproc: (options) => conform({ ...options, target: target('waybill.inproc') }),
   source: (options) => conform({ ...options, target: target('waybill.source') }),
   command: (options) => conform({ ...options, target: target('waybill') }),
+  image: (options) => conform({ ...options, target: target('waybill.image') }),
   unbent: (options) =>
     conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'targets/unbent' } } }),
   url: (options) => conformByUrl({ ...options, target: target('waybill.inproc') }),
