@@ -20,7 +20,7 @@ export const DIRECTORY = '/waybill-conform'
 /** How long a container may take to end after SIGTERM, s. */
 const GRACE = 10
 
-type Engine = Awaited<ReturnType<typeof connect>>
+type Engine = Awaited<ReturnType<typeof findEngine>>
 type Handle = Awaited<ReturnType<Engine['container']['create']>>
 
 export interface Wanted {
@@ -45,8 +45,8 @@ export interface Containers {
  * their own addresses, which takes an engine that runs on it. Elsewhere ports are published on loopback.
  * Rejects with StartError when there is no engine.
  */
-export async function openContainers(internal: boolean, engineOf = connect): Promise<Containers> {
-  const engine = await engineOf()
+export async function openContainers(internal: boolean, find = findEngine): Promise<Containers> {
+  const engine = await find().catch(noEngine)
   const name = `waybill-conform-${randomBytes(4).toString('hex')}`
   const labels = { 'waybill.conform': name }
   const broom = sweepWhenWeAreGone(`waybill.conform=${name}`)
@@ -54,7 +54,7 @@ export async function openContainers(internal: boolean, engineOf = connect): Pro
     .create({ Name: name, Internal: internal, Labels: labels })
     .catch((cause: Error) => {
       broom.kill()
-      throw new StartError(`the container engine made no network: ${cause.message}`, { cause })
+      throw new StartError(`the container engine made no network: ${reasonOf(cause)}`, { cause })
     })
   const { host } = engine.info.containerRuntime
   const reach: Reach = internal
@@ -80,7 +80,9 @@ export async function openContainers(internal: boolean, engineOf = connect): Pro
         },
         NetworkingConfig: { EndpointsConfig: { [name]: { Aliases: alias === undefined ? [] : [alias] } } },
       })
-      return new Container(engine, handle, (settings) => (port === undefined ? '' : reach(settings, port)))
+      return new Container(engine, handle, image, (settings) =>
+        port === undefined ? '' : reach(settings, port),
+      )
     },
     async close() {
       try {
@@ -94,22 +96,20 @@ export async function openContainers(internal: boolean, engineOf = connect): Pro
 }
 
 /** Where this machine reaches a port of a container. */
-type Reach = (settings: Awaited<ReturnType<Handle['inspect']>>['NetworkSettings'], port: number) => string
+type Reach = (settings: Settings, port: number) => string
+type Settings = Awaited<ReturnType<Handle['inspect']>>['NetworkSettings']
 
-/** The engine of this machine. Rejects with StartError. */
-async function connect() {
-  const library = await import('testcontainers').catch((cause: Error) => {
-    throw new StartError(
-      'a target that is an image needs the package testcontainers: npm install --save-dev testcontainers',
-      { cause },
-    )
-  })
-  return library.getContainerRuntimeClient().catch((cause: Error) => {
-    throw new StartError(
-      'no container engine answers, and the target is an image; start one (`docker info` says whether it runs), or name it in DOCKER_HOST',
-      { cause },
-    )
-  })
+/** The engine that this machine has. */
+async function findEngine() {
+  return (await import('testcontainers')).getContainerRuntimeClient()
+}
+
+function noEngine(cause: Error & { code?: string }): never {
+  const told =
+    cause.code === 'ERR_MODULE_NOT_FOUND'
+      ? 'a target that is an image needs the package testcontainers: npm install --save-dev testcontainers'
+      : 'the target is an image, and no container engine answers; start one (`docker info` tells), or name it in DOCKER_HOST'
+  throw new StartError(told, { cause })
 }
 
 async function pulled(
@@ -122,25 +122,30 @@ async function pulled(
     await engine.image.pull(ImageName.fromString(image))
     return await engine.container.create(options)
   } catch (cause) {
-    const own =
-      image === ownImage() ? '; `npm run image` in the project makes it, WAYBILL_IMAGE names another' : ''
-    throw new StartError(`no container can be made of ${image}: ${reasonOf(cause)}${own}`, { cause })
+    const remedy =
+      image === ownImage()
+        ? '`npm run image` in the project makes it, WAYBILL_IMAGE names another'
+        : 'build it or pull it first'
+    throw new StartError(`no container can be made of ${image}: ${reasonOf(cause)}; ${remedy}`, { cause })
   }
 }
 
+/** What the engine said, without the words of its client. */
 const reasonOf = (cause: unknown): string =>
-  (cause as { json?: { message?: string } }).json?.message ?? (cause as Error).message
+  (cause as Error).message.replace(/^\(HTTP code \d+\) [^-]* - /, '').trim()
 
 /** A container that can be started, ended and started again; its files outlive that. */
 export class Container {
   readonly #engine: Engine
   readonly #handle: Handle
-  readonly #origin: (settings: Parameters<Reach>[0]) => string
+  readonly #image: string
+  readonly #origin: (settings: Settings) => string
   #gone: Promise<unknown> = Promise.resolve()
 
-  constructor(engine: Engine, handle: Handle, origin: (settings: Parameters<Reach>[0]) => string) {
+  constructor(engine: Engine, handle: Handle, image: string, origin: (settings: Settings) => string) {
     this.#engine = engine
     this.#handle = handle
+    this.#image = image
     this.#origin = origin
   }
 
@@ -150,10 +155,10 @@ export class Container {
     printed.on('data', (piece: Buffer) => print(String(piece)))
     const silent = once(printed, 'close')
     await this.#handle.start().catch((cause) => {
-      throw new StartError(`the container engine did not start it: ${reasonOf(cause)}`, { cause })
+      throw new StartError(`no container of ${this.#image} starts: ${reasonOf(cause)}`, { cause })
     })
     let alive = true
-    this.#gone = Promise.all([this.#handle.wait(), silent]).then(() => {
+    this.#gone = Promise.allSettled([this.#handle.wait(), silent]).then(() => {
       alive = false
     })
     const { State, NetworkSettings } = await this.#handle.inspect()

@@ -219,14 +219,14 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   const headers = { ...target.headers, ...(key !== null && { authorization: `Bearer ${key}` }) }
   const deadline = Date.now() + timeout_ms
   let last = 'it does not listen'
-  while (Date.now() < deadline) {
-    if (!running.alive())
-      throw new StartError(`${target.name} ended before it was ready.${tail(running.output())}`)
+  while (running.alive() && Date.now() < deadline) {
     const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000).done
     if (seen.status === status) return
     last = seen.status === null ? (seen.error ?? 'no answer') : `it answers with status ${seen.status}`
     await sleep(25)
   }
+  if (!running.alive())
+    throw new StartError(`${target.name} ended before it was ready.${tail(running.output())}`)
   await running.stop('killed')
   throw new StartError(
     `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
