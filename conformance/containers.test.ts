@@ -6,7 +6,11 @@ import { StartError } from './running.ts'
 
 const CASES: readonly [what: string, code: string | undefined, says: RegExp][] = [
   ['no engine', undefined, /^the target is an image, and no container engine answers; start one [^\n]+$/],
-  ['no testcontainers', 'ERR_MODULE_NOT_FOUND', /^a target that is an image needs [^\n]+: npm install [^\n]+$/],
+  [
+    'no testcontainers',
+    'ERR_MODULE_NOT_FOUND',
+    /^a target that is an image needs [^\n]+: npm install [^\n]+$/,
+  ],
 ]
 for (const [what, code, says] of CASES)
   test(`${what}: one sentence that says what to do`, async () => {
