@@ -87,7 +87,7 @@ export async function start(template: Target, options: StartOptions): Promise<St
   try {
     return await startIn(home, template, options)
   } catch (cause) {
-    await home.remove()
+    await home.remove().catch(() => {}) // what is told is why it did not start
     throw cause
   }
 }
