@@ -20,10 +20,11 @@ const networks = async (): Promise<string[]> =>
     .split('\n')
     .filter(Boolean)
 
-/** What still has the label of a run. */
-const leftOf = async (run: string): Promise<string> =>
-  (await docker('ps', '--all', '--quiet', '--filter', `label=waybill.conform=${run}`)) +
-  (await docker('network', 'ls', '--quiet', '--filter', `label=waybill.conform=${run}`))
+/** The containers on such networks. */
+const containersOf = async (runs: readonly string[]): Promise<string[]> => {
+  const ids = runs.map((run) => docker('ps', '--all', '--quiet', '--filter', `label=waybill.conform=${run}`))
+  return (await Promise.all(ids)).flatMap((lines) => lines.split('\n')).filter(Boolean)
+}
 
 test(
   'an image is held to the contract as a command is: killed, started again, reconfigured, its files looked at (SUITE-02)',
@@ -105,13 +106,16 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const)
     const before = await networks()
     const child = run(t, 'conform', 'waybill.image')
     const began = await eventually(async () => {
-      const network = (await networks()).find((name) => !before.includes(name))
-      if (!network || (await leftOf(network)).split('\n').length < 3) throw new Error('not under way')
-      return network
+      const ours = (await networks()).filter((name) => !before.includes(name))
+      assert.ok((await containersOf(ours)).length >= 2, 'a witness and a target')
+      return ours
     })
     child.kill(signal)
     await once(child, 'exit')
-    await eventually(async () => assert.equal(await leftOf(began), ''))
+    await eventually(async () => {
+      assert.deepEqual(await containersOf(began), [])
+      assert.deepEqual(await networks(), before)
+    })
   })
 
 function run(t: TestContext, ...args: string[]) {
