@@ -1,21 +1,21 @@
 // A lane: a witness, and an instance of the target that knows no other. It carries out one check after the other. What
 // happens in another lane reaches neither of the two, so a zero in this one is a zero, whatever runs beside it.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createWitness, type Witness } from '../mocks/witness.ts'
+import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { send } from './client.ts'
 import type { Evidence } from './evidence.ts'
 import { type Running, StartError } from './running.ts'
 import { Session } from './session.ts'
 import { type Started, start } from './start.ts'
+import { startWitness } from './start-witness.ts'
 import type { Target } from './target.ts'
-import { controlOf, valuesOf } from './witness-control.ts'
 
 export interface LaneOptions {
   readonly template: Target
   /** What the evidence of its first call is kept under. */
   readonly preflight: string
-  /** Called when the witness listens, before the target is started or asked. */
+  /** Called when the witness listens in this process, before the target is started or asked. */
   readonly onWitness: (witness: Witness) => void | Promise<void>
   /** Hears of all evidence, that of the first call included. */
   readonly keep: (evidence: Evidence) => void
@@ -40,14 +40,11 @@ export interface Lane {
  * its calls do not arrive at the witness: then one call was made, and no more.
  */
 export async function openLane({ template, preflight, onWitness, keep }: LaneOptions): Promise<Lane> {
-  const witness = await createWitness({ port: template.witness_port }).catch((cause: Error) => {
-    throw new StartError(`the witness cannot start: ${cause.message}`, { cause })
-  })
-  const control = controlOf(witness)
-  const values = valuesOf(witness)
+  const witness = await startWitness(template)
+  const { control, values, containers } = witness
   const started: Started[] = []
   const launch = async (variant: string | null) => {
-    const instance = await start(template, { values, variant })
+    const instance = await start(template, { values, variant, containers })
     started.push(instance)
     return instance
   }
@@ -56,7 +53,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
     await witness.close()
   }
   try {
-    await onWitness(witness)
+    if (witness.here) await onWitness(witness.here)
     const { target, running, secrets, reset } = await launch(null)
     const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
     // A gateway key that turns up at a provider is found by name.
@@ -95,7 +92,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
       },
       async gone({ id, hostile }) {
         const why = await gone(target, running)
-        return why !== null && hostile && running.directory !== null ? startAgain(id) : why
+        return why !== null && hostile && running.files !== null ? startAgain(id) : why
       },
       inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
       redact: (text) => first.redact(text),

@@ -11,8 +11,8 @@ export interface Running {
     /** Shown when the log is read. */
     readonly reader: string | null
   }
-  /** A directory of its own, with the files of the target file in it; null for one that runs elsewhere. */
-  readonly directory: string | null
+  /** What lies in its directory, the files of the target file among it; null for one that runs elsewhere. */
+  readonly files: Files | null
   /** Whether it has not ended by itself. */
   alive(): boolean
   /** What it printed so far. */
@@ -26,6 +26,21 @@ export interface Running {
   second(env: Readonly<Record<string, string>>): Promise<string | null>
   /** Starts it again on the same files. Rejects with StartError. */
   start(): Promise<void>
+}
+
+/** The files of an instance, named by their paths below its directory. */
+export interface Files {
+  list(): Promise<ReadonlyMap<string, FileFacts>>
+  /** Null where there is no such file. */
+  read(name: string): Promise<string | null>
+  /** Writes texts, in the place of what was there. */
+  write(files: Readonly<Record<string, string>>): Promise<void>
+}
+
+export interface FileFacts {
+  readonly bytes: number
+  /** Ms since the epoch. */
+  readonly changedAt: number
 }
 
 /** The target could not be started or reached; one sentence for a person. */

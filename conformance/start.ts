@@ -1,17 +1,21 @@
 // Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
 // ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/.
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { atExit } from './at-exit.ts'
 import { send } from './client.ts'
 import { runCommand } from './connectors/command.ts'
+import { containerHome } from './connectors/image.ts'
 import { runInProcess } from './connectors/inproc.ts'
+import { type Containers, ownImage } from './containers.ts'
+import { filesIn } from './directory.ts'
 import { at, jsonOf } from './reading.ts'
-import { type Running, StartError } from './running.ts'
+import { type Files, type Running, StartError } from './running.ts'
 import type { Target } from './target.ts'
 import { fill, type Values } from './template.ts'
 
@@ -21,6 +25,8 @@ export interface StartOptions {
   readonly values: Values
   /** A configuration variant of the target file; null for the usual one. */
   readonly variant: string | null
+  /** Where the witness is in a container, the place beside it. */
+  readonly containers?: Containers | null
 }
 
 /** Characters. Keys are looked for in answers, and a short word would be found in many that hold no key. */
@@ -33,10 +39,28 @@ const SECOND = 15_000
 const HERE: Values = {
   node: process.execPath,
   project: fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, ''),
+  image: ownImage(),
+}
+
+/** Where an instance lives: what it finds there, and how it is brought to run. */
+export interface Home {
+  /** As the target sees them: `{{dir}}` and `{{port}}`. */
+  readonly dir: string
+  readonly port: number
+  readonly files: Files
+  /** Comes first: puts the files there. Rejects with StartError. */
+  furnish(target: Target, files: Readonly<Record<string, string>>): Promise<void>
+  /** Starts it, and starts it again on the same files after it has ended. Rejects with StartError. */
+  run(target: Target): Promise<Process>
+  /** Starts a second process on the same files while the first one runs. Rejects with StartError. */
+  runBeside(target: Target): Promise<Process>
+  remove(): Promise<void>
 }
 
 /** What a way of running must be able to do. */
 export interface Process {
+  /** Where it is reached, if it is not where `base_url` says. */
+  readonly origin?: string | null
   alive(): boolean
   output(): string
   stop(how: 'politely' | 'killed'): Promise<void>
@@ -55,10 +79,21 @@ export interface Started {
 }
 
 /** Starts an instance. Rejects with StartError: one sentence that says what happened and what to do. */
-export async function start(template: Target, { values, variant }: StartOptions): Promise<Started> {
-  const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
-  const remove = () => rmSync(directory, { recursive: true, force: true })
-  process.once('exit', remove)
+export async function start(template: Target, options: StartOptions): Promise<Started> {
+  const { containers } = options
+  const home =
+    containers && 'image' in template.start
+      ? containerHome(containers, template.start.port)
+      : await homeHere()
+  try {
+    return await startIn(home, template, options)
+  } catch (cause) {
+    await home.remove().catch(() => {}) // what is told is why it did not start
+    throw cause
+  }
+}
+
+async function startIn(home: Home, template: Target, { values, variant }: StartOptions): Promise<Started> {
   const made = makeKeys()
   const environment = Object.entries(process.env).map(([name, value]) => [`env.${name}`, value ?? ''])
   const all: Values = {
@@ -66,8 +101,8 @@ export async function start(template: Target, { values, variant }: StartOptions)
     ...values,
     ...made.values,
     ...HERE,
-    port: String(await freePort()),
-    dir: directory,
+    port: String(home.port),
+    dir: home.dir,
   }
   // What the setup will bring stands for itself until then.
   const later = template.setup.flatMap(({ keep }) => Object.keys(keep).map((name) => [name, `{{${name}}}`]))
@@ -76,11 +111,6 @@ export async function start(template: Target, { values, variant }: StartOptions)
     target = fill({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
   } catch (cause) {
     throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
-  }
-  const files = { ...target.files, ...(variant !== null && target.variants[variant]?.files) }
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true, mode: 0o700 })
-    writeFileSync(join(directory, name), text, { mode: 0o600 })
   }
 
   const given = target.key_env === undefined ? null : (process.env[target.key_env] ?? null)
@@ -98,11 +128,13 @@ export async function start(template: Target, { values, variant }: StartOptions)
   const reader = uses('key.admin') || uses('digest.admin') ? made.values['key.admin']! : client
   const secrets = new Map(Object.entries(made.values).filter(([name]) => name.startsWith('key.')))
   if (given !== null) secrets.set('key.client', given)
-  const baseUrl = 'url' in target.start ? target.start.url : target.base_url
 
+  await home.furnish(target, { ...target.files, ...(variant !== null && target.variants[variant]?.files) })
   let running: Process | null = null
+  let baseUrl = ''
   const begin = async () => {
-    running = await run(target, directory)
+    running = await home.run(target)
+    baseUrl = baseUrlOf(target, running)
     await ready(target, baseUrl, running, target.keys.client ?? client)
   }
   await begin()
@@ -116,20 +148,22 @@ export async function start(template: Target, { values, variant }: StartOptions)
   for (const [role, key] of Object.entries(target.keys)) if (key) secrets.set(`key.${role}`, key)
 
   const instance: Running = {
-    baseUrl,
+    get baseUrl() {
+      return baseUrl
+    },
     keys: {
       client: target.keys.client ?? client,
       other: target.keys.other ?? other,
       reader: target.keys.reader ?? target.keys.client ?? reader,
     },
-    directory: 'url' in target.start ? null : directory,
+    files: 'url' in target.start ? null : home.files,
     alive: () => running!.alive(),
     output: () => running!.output(),
     stop: (how = 'politely') => running!.stop(how),
     start: begin,
     async second(env) {
       try {
-        const twin = await run({ ...target, env: { ...target.env, ...env } }, directory)
+        const twin = await home.runBeside({ ...target, env: { ...target.env, ...env } })
         for (let waited = 0; twin.alive() && waited < SECOND; waited += 50) await sleep(50)
         if (!twin.alive()) return twin.output()
         await twin.stop('killed')
@@ -148,18 +182,41 @@ export async function start(template: Target, { values, variant }: StartOptions)
     },
     async dispose() {
       await running!.stop('politely')
-      remove()
-      process.off('exit', remove)
+      await home.remove()
     },
   }
 }
 
-function run(target: Target, directory: string): Promise<Process> {
-  const { start: how } = target
-  if ('url' in how) return Promise.resolve({ alive: () => true, output: () => '', stop: async () => {} })
-  if ('image' in how) throw new StartError('targets that are images need the container connector')
-  if ('command' in how) return runCommand(how.command, { cwd: directory, env: target.env })
-  return runInProcess(how.inproc, directory, target.env)
+/** A directory and a port of this machine. */
+async function homeHere(): Promise<Home> {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  const forget = atExit(remove)
+  const files = filesIn(directory)
+  const run = async ({ start: how, env }: Target): Promise<Process> => {
+    if ('url' in how) return { alive: () => true, output: () => '', stop: async () => {} }
+    if ('image' in how) throw new StartError(`${how.image} is an image, and the witness is in no container`)
+    if ('command' in how) return runCommand(how.command, { cwd: directory, env })
+    return runInProcess(how.inproc, directory, env)
+  }
+  return {
+    dir: directory,
+    port: await freePort(),
+    files,
+    furnish: (_, given) => files.write(given),
+    run,
+    runBeside: run,
+    async remove() {
+      remove()
+      forget()
+    },
+  }
+}
+
+/** What requests begin with: a container has an address of its own, and keeps the path of `base_url`. */
+function baseUrlOf({ start: how, base_url }: Target, { origin }: Process): string {
+  if ('url' in how) return how.url
+  return origin ? origin + new URL(base_url).pathname.replace(/\/$/, '') : base_url
 }
 
 /** Waits until the target answers its ready path. */
@@ -168,14 +225,14 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   const headers = { ...target.headers, ...(key !== null && { authorization: `Bearer ${key}` }) }
   const deadline = Date.now() + timeout_ms
   let last = 'it does not listen'
-  while (Date.now() < deadline) {
-    if (!running.alive())
-      throw new StartError(`${target.name} ended before it was ready.${tail(running.output())}`)
+  while (running.alive() && Date.now() < deadline) {
     const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000).done
     if (seen.status === status) return
     last = seen.status === null ? (seen.error ?? 'no answer') : `it answers with status ${seen.status}`
     await sleep(25)
   }
+  if (!running.alive())
+    throw new StartError(`${target.name} ended before it was ready.${tail(running.output())}`)
   await running.stop('killed')
   throw new StartError(
     `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,

@@ -59,7 +59,9 @@ const fields = z.strictObject({
     .union([
       z.strictObject({ url: z.string() }).describe('It runs already.'),
       z.strictObject({ command: z.array(z.string()).min(1) }).describe('Run here, stopped with SIGTERM.'),
-      z.strictObject({ image: z.string(), port: z.int(), command: z.array(z.string()).optional() }),
+      z
+        .strictObject({ image: z.string(), port: z.int(), command: z.array(z.string()).optional() })
+        .describe('Run in a container, where it listens on this port; `{{dir}}` lies in there.'),
       z.strictObject({ inproc: z.string() }).describe('A module beside the target files.'),
     ])
     .describe('How it comes to run.'),
@@ -161,7 +163,7 @@ const fields = z.strictObject({
       retry_delay_ms: z.number().nonnegative().default(1_000),
     })
     .prefault({}),
-  /** Its network reaches nothing but the witness: a zero at the witness is a zero everywhere. */
+  /** Its network reaches nothing but the witness: a zero at the witness is a zero everywhere. Made so for an image. */
   sealed: z.boolean().default(false),
   /** For requirements of this project's own interface: further configurations to start it with, file by file. */
   variants: z.record(z.string(), z.strictObject({ files: z.record(z.string(), z.string()) })).default({}),

@@ -12,7 +12,7 @@ export const controlOf = (witness: Witness): WitnessControl => ({
 })
 
 /** `witness.openai.base_url`, `.root` (the same without /v1) and `.key`, for every provider, and `witness.url`. */
-export function valuesOf(witness: Witness): Values {
+export function valuesOf(witness: Pick<Witness, 'url' | 'providers' | 'baseUrl' | 'key'>): Values {
   const values: Record<string, string> = { 'witness.url': witness.url }
   for (const provider of witness.providers) {
     values[`witness.${provider}.base_url`] = witness.baseUrl(provider)

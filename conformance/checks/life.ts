@@ -1,6 +1,4 @@
 // LIFE and what else needs a gateway of its own: killed, ended, capped, reconfigured. This interface only.
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
@@ -11,17 +9,10 @@ import { DONE, delta } from '../scripted.ts'
 import type { Session } from '../session.ts'
 
 /** Size and time of every file that a gateway keeps; SQLite's shared memory is no content. */
-function filesIn(directory: string): Record<string, string> {
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) =>
-    entry.isFile(),
-  )
+async function factsOf(session: Session): Promise<Record<string, string>> {
+  const files = [...(await session.running.files!.list())].filter(([name]) => !name.endsWith('-shm'))
   return Object.fromEntries(
-    files
-      .filter(({ name }) => !name.endsWith('-shm'))
-      .map(({ parentPath, name }) => {
-        const { size, mtimeMs } = statSync(join(parentPath, name))
-        return [join(parentPath, name).slice(directory.length + 1), `${size} bytes, ${mtimeMs}`]
-      }),
+    files.map(([name, { bytes, changedAt }]) => [name, `${bytes} bytes, ${changedAt}`]),
   )
 }
 
@@ -31,11 +22,11 @@ const ARTIFACTS_WAIT = 6_000
 /** The files once what earlier calls left has been written, and a second has passed in which none of them changed. */
 async function settledFiles(session: Session): Promise<Record<string, string>> {
   await session.wait(ARTIFACTS_WAIT - 1_000)
-  let files = filesIn(session.running.directory!)
+  let files = await factsOf(session)
   for (let tries = 0; tries < 10; tries++) {
     await session.wait(1_000)
     const before = files
-    files = filesIn(session.running.directory!)
+    files = await factsOf(session)
     if (isDeepStrictEqual(files, before)) break
   }
   return files
@@ -51,7 +42,7 @@ export const readsWriteNothing = {
     for (let times = 0; times < 3; times++)
       for (const path of session.target.has.read_paths) await readAll(session, 'read', path)
     await session.wait(500)
-    session.note('after', filesIn(session.running.directory!))
+    session.note('after', await factsOf(session))
   },
   judge({ evidence }) {
     const { before, after } = evidence.facts as Record<string, Record<string, string>>
@@ -237,11 +228,11 @@ export const capsHold = {
       await readAll(session, 'artifact', `${LOG}/${id}/artifact`)
     }
     await readAll(session, 'sessions', '/api/usage/history?window=24h')
-    const data = join(running.directory!, 'data')
-    const bytes = readdirSync(data, { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .reduce((sum, { parentPath, name }) => sum + statSync(join(parentPath, name)).size, 0)
-    session.note('bytes', bytes)
+    const kept = [...(await running.files!.list())].filter(([name]) => name.startsWith('data/'))
+    session.note(
+      'bytes',
+      kept.reduce((sum, [, { bytes }]) => sum + bytes, 0),
+    )
   },
   judge({ evidence }) {
     const [log] = labelled(evidence, 'log')
@@ -308,16 +299,16 @@ export const reload = {
   timeout: 60_000,
   async probe(session) {
     const running = await session.another(null)
-    const file = join(running.directory!, 'waybill.yaml')
-    if (!existsSync(file)) return session.untestable('the target has no waybill.yaml')
-    const original = readFileSync(file, 'utf8')
+    const { read, write } = running.files!
+    const original = await read('waybill.yaml')
+    if (original === null) return session.untestable('the target has no waybill.yaml')
     const gate = session.nonce()
     const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
     const call = await session.openChat('open', { stream: true, script })
     await call.until((body) => body.includes('one'), 5_000)
 
     const settle = async (label: string, text: string, until: (exchange: Exchange) => boolean) => {
-      writeFileSync(file, text)
+      await write({ 'waybill.yaml': text })
       for (let tries = 0; tries < 30; tries++) {
         await session.wait(200)
         if (until(await readAll(session, label, '/v1/models'))) return
@@ -332,7 +323,7 @@ export const reload = {
       ({ body }) => body.includes('auto/other'),
     )
     await session.chat('new route', { model: 'auto/other' })
-    writeFileSync(file, 'routes: { broken: [')
+    await write({ 'waybill.yaml': 'routes: { broken: [' })
     for (let tries = 0; tries < 30; tries++) {
       await session.wait(200)
       if (/"rejected"/.test((await readAll(session, 'readyz', '/readyz')).body)) break

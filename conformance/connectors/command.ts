@@ -1,5 +1,6 @@
 // A target that is a command: run in its directory, in a process group of its own, with a clean environment.
 import { spawn } from 'node:child_process'
+import { atExit } from '../at-exit.ts'
 import { StartError } from '../running.ts'
 import type { Process } from '../start.ts'
 
@@ -29,10 +30,9 @@ export async function runCommand(
       output = (output + piece.toString('utf8')).slice(-1_000_000)
     })
   // When the suite itself ends in the middle, what it started ends with it.
-  const endWithUs = () => signal('SIGKILL')
-  process.once('exit', endWithUs)
+  const forget = atExit(() => signal('SIGKILL'))
   const gone = new Promise<void>((done) => child.once('exit', () => done()))
-  gone.then(() => process.off('exit', endWithUs))
+  gone.then(forget)
   await new Promise<void>((done, fail) => {
     child.once('spawn', done)
     child.once('error', (cause) => fail(new StartError(`cannot run ${file}: ${cause.message}`)))

@@ -1,5 +1,5 @@
 // Writes what a run comes to, for every reader: programs, CI servers, people, badges.
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Kept } from '../rejudge.ts'
 import { badge } from './badge.ts'
@@ -7,13 +7,22 @@ import { html } from './html.ts'
 import { junit } from './junit.ts'
 import { markdown } from './markdown.ts'
 
+const FILES: Readonly<Record<string, (kept: Kept) => string>> = {
+  'results.json': ({ results }) => `${JSON.stringify(results, null, 2)}\n`,
+  'junit.xml': ({ results }) => junit(results),
+  'index.html': html,
+  'summary.md': ({ results }) => markdown(results),
+  'badge.json': ({ results }) => `${JSON.stringify(badge(results))}\n`,
+}
+
 /** Writes `results.json`, `junit.xml`, `index.html`, `summary.md` and `badge.json` into a directory. */
 export function writeReports(directory: string, kept: Kept): void {
   mkdirSync(directory, { recursive: true })
-  const write = (name: string, text: string) => writeFileSync(join(directory, name), text)
-  write('results.json', `${JSON.stringify(kept.results, null, 2)}\n`)
-  write('junit.xml', junit(kept.results))
-  write('index.html', html(kept))
-  write('summary.md', markdown(kept.results))
-  write('badge.json', `${JSON.stringify(badge(kept.results))}\n`)
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(directory, name), text(kept))
+}
+
+/** Makes the directory and takes the verdict of an earlier run out of it, so that nobody reads it as that of the next. */
+export function clearReports(directory: string): void {
+  mkdirSync(directory, { recursive: true })
+  for (const name of [...Object.keys(FILES), 'run.json']) rmSync(join(directory, name), { force: true })
 }

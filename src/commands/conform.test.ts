@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -177,6 +177,14 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
     assert.ok(existsSync(join(report, 'index.html')))
     assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway is gone/)
+  })
+
+  test('what an earlier run left in the report is not read as the verdict of one that did not begin', async () => {
+    const report = mkdtempSync(join(root, 'earlier-'))
+    for (const name of ['results.json', 'run.json', 'mine.txt']) writeFileSync(join(report, name), '{}')
+    const { code } = await waybill('conform', targetFile({ url: 'http://127.0.0.1:1' }), '--report', report)
+    assert.equal(code, 3)
+    assert.deepEqual(readdirSync(report), ['mine.txt'])
   })
 
   test('when the run is broken off, the target ends too', async () => {

@@ -1,5 +1,5 @@
 // `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal.
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import {
@@ -11,7 +11,7 @@ import {
 import type { Results } from '../../conformance/judge.ts'
 import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
 import { table } from '../../conformance/report/terminal.ts'
-import { writeReports } from '../../conformance/report/write.ts'
+import { clearReports, writeReports } from '../../conformance/report/write.ts'
 import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements.ts'
 import { conform as run } from '../../conformance/run.ts'
 import { StartError } from '../../conformance/running.ts'
@@ -43,7 +43,7 @@ export async function conform(options: ConformCommand): Promise<number> {
     const target = targetOf(options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
     checkIds(options.only ?? [])
-    if (options.report !== undefined) makeDirectory(options.report)
+    if (options.report !== undefined) prepare(options.report)
     endOnSignal()
     const {
       results,
@@ -140,9 +140,9 @@ function checkIds(ids: readonly string[]): void {
   if (unknown.length > 0) throw new UsageError(`--only: no such requirement: ${unknown.join(', ')}`)
 }
 
-function makeDirectory(directory: string): void {
+function prepare(directory: string): void {
   try {
-    mkdirSync(directory, { recursive: true })
+    clearReports(directory)
   } catch (cause) {
     throw new UsageError(`--report: ${(cause as Error).message}`)
   }
