@@ -204,6 +204,13 @@ test('an empty file is the defaults, units are taken, and the environment goes b
   )
 })
 
+test('a fraction of a millisecond or of a byte is rounded, because timers and buffers take none', () => {
+  const text = 'server: { headers_timeout: 5.0001s, body_limit: 1.3333KiB }'
+  const { server } = parseConfig(text, 'w.yaml', { env: {} }).config
+  assert.equal(server.headers_timeout, 5_000)
+  assert.equal(server.body_limit, 1_365)
+})
+
 test('a rule may name a tier that a target has from its model', () => {
   const { config } = parseConfig(ruled('when: { effort: low }', 'use: { tier: cheap }'), 'w.yaml', { env })
   assert.deepEqual(config.routes.auto!.rules, [{ when: { effort: 'low' }, use: { tier: 'cheap' } }])

@@ -18,7 +18,7 @@ const UNITS: Record<string, number> = {
   GiB: 2 ** 30,
 }
 
-/** A number with a unit, such as `5s` or `20MiB`, as the base unit (ms, bytes). */
+/** A number with a unit, such as `5s` or `20MiB`, as whole base units (ms, bytes). */
 const quantity = (units: string[], example: string) =>
   z
     .string()
@@ -26,7 +26,7 @@ const quantity = (units: string[], example: string) =>
       new RegExp(`^\\d+(\\.\\d+)?(${units.join('|')})$`),
       `expected a number and a unit, such as ${example}`,
     )
-    .transform((text) => Number.parseFloat(text) * UNITS[text.replace(/^[\d.]+/, '')]!)
+    .transform((text) => Math.round(Number.parseFloat(text) * UNITS[text.replace(/^[\d.]+/, '')]!))
 
 const duration = quantity(['ms', 's', 'm', 'h'], '5s')
 /** A duration that a timer counts. It counts ms in 31 bits, and beyond them would fire at once. */

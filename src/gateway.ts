@@ -105,6 +105,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     writable: () => store.failure === null,
     readable: () => store.readFailure === null,
   })
+  const server = createHttpServer({
+    reads: READS,
+    calls: CALLS,
+    rooms: () => rooms,
+    headersTimeout: bind.headers_timeout,
+    requestTimeout: bind.request_timeout,
+    now,
+    onRefused: ({ code }) => meters.refused(code),
+    onInternalError,
+  })
   const store = await openStore({
     directory,
     durability,
@@ -164,16 +174,6 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     meters.failed()
     log.error({ request_id: requestId, ...errorFields(error, rooms.callHouse.mask) }, 'internal error')
   }
-  const server = createHttpServer({
-    reads: READS,
-    calls: CALLS,
-    rooms: () => rooms,
-    headersTimeout: bind.headers_timeout,
-    requestTimeout: bind.request_timeout,
-    now,
-    onRefused: ({ code }) => meters.refused(code),
-    onInternalError,
-  })
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))
   } catch (cause) {

@@ -180,16 +180,16 @@ test('what is on record is held against its caps, with what to do where one is n
   db.close()
   const limits = (more: string) => writeFileSync(file, `${text}retention: { ${more} }\n`)
   const text = readFileSync(file, 'utf8')
-  limits('rows: 1, days: 34')
+  limits('rows: 1, days: 30')
   const full = await doctor(file)
   assert.equal(full.code, 0, full.said)
   assert.match(
     full.said,
-    /^note 1 of 1 calls: the next start deletes the oldest calls; raise retention\.rows before it to keep them$/m,
+    /^note 1 of 1 calls: soon the oldest calls are deleted; raise retention\.rows to keep more$/m,
   )
   assert.match(
     full.said,
-    /^note 31 of 34 days: soon the oldest calls are deleted; raise retention\.days to keep more$/m,
+    /^note 31 of 30 days: the next start deletes the oldest calls; raise retention\.days before it to keep them$/m,
   )
   assert.doesNotMatch(full.said, /retention\.bytes/)
 

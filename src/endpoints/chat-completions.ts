@@ -26,7 +26,7 @@ const schema = z.object({
 export const chatCompletions = {
   path: '/v1/chat/completions',
   summary: 'live routing, streamed or not; the one endpoint that spends',
-  request: schema,
+  request: schema.loose(),
   async handle({ request, caller, requestId }, response, house): Promise<void> {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100

@@ -35,7 +35,7 @@ export interface CallHouse {
   readonly config: Config
   readonly router: Router
   readonly store: Pick<Store, 'write' | 'keep'>
-  /** The prices that were in force when the call arrived: whatever is changed meanwhile, it costs what it was to cost. */
+  /** By the price table that was in force when the call arrived: a reload meanwhile changes nothing about its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache
   /** Throws when a key has made its calls for now, or spent its money for the month. */

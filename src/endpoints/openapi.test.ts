@@ -35,6 +35,8 @@ test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every paramet
   assert.deepEqual(live.requestBody.content['application/json'].schema, {
     $ref: '#/components/schemas/v1_chat_completions_request',
   })
+  const { additionalProperties } = json.components.schemas.v1_chat_completions_request
+  assert.notEqual(additionalProperties, false, 'what the gateway does not know is passed on (ROUTE-06)')
   assert.ok('X-Gateway-Request-Id' in live.responses[200].headers)
   for (const [, ref] of JSON.stringify(json).matchAll(/"\$ref":"#\/([^"]+)"/g))
     assert.ok(

@@ -12,8 +12,8 @@ export interface JsonBody {
 const DISCARD = 64 * 2 ** 20
 
 /**
- * Values that a body may hold, and names of members with them. Every other call waits while they are parsed, and 20 MiB
- * of brackets or of names take seconds; a conversation of a million tokens has some ten thousands of them.
+ * Values that a body may hold; an empty list or object counts twice. Every other call waits while they are parsed, and
+ * 20 MiB of brackets or of names take seconds; a conversation of a million tokens has some ten thousands of them.
  */
 const MOST_VALUES = 250_000
 
@@ -41,7 +41,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
   if (holdsMoreThan(MOST_VALUES, bytes))
     throw new GatewayError(
       'body_too_large',
-      `The body holds more than ${MOST_VALUES} JSON values; every other call would wait while they are read.`,
+      `The body holds more than ${MOST_VALUES} JSON values (an empty list or object counts twice); every other call would wait while they are read.`,
     )
   const text = bytes.toString('utf8')
   let json: unknown
@@ -67,7 +67,7 @@ const tooLarge = (limit: number) =>
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
 
-/** Whether a JSON text holds more values than that. Goes once over its bytes. */
+/** Whether a JSON text holds more values than that: commas and openings. Goes once over its bytes. */
 function holdsMoreThan(most: number, json: Buffer): boolean {
   if (json.length <= most) return false // a value takes a byte at least
   let values = 1

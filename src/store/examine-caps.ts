@@ -36,7 +36,7 @@ export function capFindings(db: DatabaseSync, caps: Caps, running: boolean, now:
     { verdict: 'ok', text: `on record: ${fills.map(({ text }) => text).join(', ')}` },
     ...full.map(({ name, have, cap, text }): Finding => {
       const setting = `retention.${name}`
-      if (have < cap)
+      if (have <= cap)
         return {
           verdict: 'note',
           text: `${text}: soon the oldest calls are deleted; raise ${setting} to keep more`,

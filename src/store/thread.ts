@@ -28,8 +28,8 @@ export interface Thread {
 }
 
 /**
- * What lies between two collections of a thread's short-lived objects, MB. Left to itself it grows with the hours, to
- * several times of what is in use, and the process with it.
+ * The most that a thread's heap of short-lived objects may take, MB. Left to itself it grows with the hours, to several
+ * times of what is in use, and the process with it.
  */
 const YOUNG_MB = 12
 
