@@ -106,6 +106,7 @@ export const chatCompletions = {
         id: call.id,
         at,
         sent: sent?.sent ?? 0,
+        fallbacks: sent?.fallbacks ?? 0,
         target,
         ended: hit ? null : masked({ ...last, n: sent?.n ?? 1, target }, mask),
         cost: price(target, last.tokens, at),

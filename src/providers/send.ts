@@ -55,6 +55,8 @@ export interface Sent {
   readonly target: Target
   /** Attempts whose request left, as far as is known. */
   readonly sent: number
+  /** Changes of target. */
+  readonly fallbacks: number
   /** An earlier attempt may have used tokens that nobody reported. */
   readonly unknownSpend: boolean
   /** The answer; or, when every target failed, the last thing that a provider answered. */
@@ -78,9 +80,10 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
   walk: for (const target of route.candidates) {
     for (let tries = 1 + options.retries; tries > 0; tries--) {
       if (last) {
-        if (target !== tried) fallbacks++
+        const changes = target === tried ? fallbacks : fallbacks + 1
         const before = { target: tried, end: endOf(last) }
-        if (!(await options.onAttempt({ n: n + 1, target, fallbacks, sent, before }))) break walk
+        if (!(await options.onAttempt({ n: n + 1, target, fallbacks: changes, sent, before }))) break walk
+        fallbacks = changes
         unknownSpend ||= mayHaveSpent(last)
       }
       n++
@@ -89,7 +92,7 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
       const { exchange, verdict } = await attempt(asked, target, options)
       const answer = judge(verdict, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') sent++
-      const done = { n, target, from: target, sent, unknownSpend, failed: null }
+      const done = { n, target, from: target, sent, fallbacks, unknownSpend, failed: null }
       if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
       if (answer.kind === 'whole') return { ...done, answer }
 
@@ -102,7 +105,7 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
     }
   }
   const told = last!.code === 'client_closed' ? { answer: last!, from: tried } : best!
-  return { n, target: tried, sent, unknownSpend, ...told, failed: endOf(last!) }
+  return { n, target: tried, sent, fallbacks, unknownSpend, ...told, failed: endOf(last!) }
 }
 
 async function attempt(asked: Asked, target: Target, options: SendOptions) {

@@ -7,10 +7,10 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { answer } from '../../mocks/stand-in.ts'
+import { answer, fail } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
 import { SILENT } from '../log.ts'
-import { ask, type Setup, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import { ask, type Setup, TWO_TARGETS, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './store.ts'
 import { checkReferences, checkRollUps } from './under-test.ts'
@@ -27,7 +27,23 @@ async function mortal(t: TestContext, setup: Setup = {}) {
     error: (fields: object, text: string) => said.push(`${text} ${JSON.stringify(fields)}`),
   }
   const house = await underTest(t, { ...setup, options: { log, ...setup.options } })
-  return { ...house, said, end: (name: string) => threads.get(name)!.terminate() }
+  return {
+    ...house,
+    said,
+    end: (name: string) => threads.get(name)!.terminate(),
+    endOver: (name: string, answer: number) => endOver(threads.get(name)!, answer),
+  }
+}
+
+/** Ends a thread over one of its next answers: it has done what it was asked, and nobody hears of it. */
+function endOver(worker: Worker, answer: number): void {
+  const emit = worker.emit
+  let left = answer
+  worker.emit = (name: string, ...said: unknown[]) => {
+    if (name !== 'message' || --left > 0) return emit.call(worker, name, ...said)
+    void worker.terminate()
+    return true
+  }
 }
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
@@ -116,9 +132,44 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'answered'`), house.received())
   assert.equal(count(`SELECT count(*) FROM call_logs WHERE state = 'completed'`), house.received())
   assert.equal(count('SELECT usd FROM key_spending'), 2 * house.received())
+  assert.equal(count('SELECT count(*) FROM call_logs WHERE completed_at IS NULL'), 0)
+  assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'open'`), 0)
   checkReferences(db)
   checkRollUps(db)
 })
+
+test('an attempt that was refused because its writer died over it is not taken for one that was made (LOG-02, LOG-05)', async (t) => {
+  const house = await mortal(t, {
+    config: TWO_TARGETS,
+    providers: { alpha: fail(500), beta: answer() },
+  })
+  house.endOver('writer', 2)
+  const { status, headers } = await house.chat(ask('auto'))
+  assert.deepEqual([status, headers.get('x-gateway-provider'), house.received()], [500, 'alpha', 1])
+  await until('ready again', async () => (await house.get('/readyz')).status === 200)
+  const record = await house.record(headers.get('x-gateway-request-id'))
+  assert.deepEqual(
+    [record.resolved_provider, record.resolved_model, record.tier, record.attempts, record.fallbacks],
+    ['alpha', 'model-a', 'balanced', 1, 0],
+  )
+  assert.deepEqual(told(record), [
+    ['alpha', 'failed', 'e500'],
+    ['beta', 'not_sent', 'log_unavailable'],
+  ])
+  await atRest(t, house)
+})
+
+/** The attempts of a record. */
+const told = ({ attempt_log }: any) =>
+  attempt_log.map((each: any) => [each.provider, each.outcome, each.error_code])
+
+async function atRest(t: TestContext, { gateway, data }: UnderTest): Promise<void> {
+  await gateway.close()
+  const db = new Database(databaseFile(data), { readonly: true })
+  t.after(() => db.close())
+  checkReferences(db)
+  checkRollUps(db)
+}
 
 test('an end that is written twice is charged once (LOG-07)', async (t) => {
   const directory = temporaryDirectory(t)
@@ -144,7 +195,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
   })
   for (let n = 0; n < 2; n++)
     await store.write({
-      ...{ kind: 'close', id: call.id, at, sent: 1, target, cost: { usd: 2, price: null } },
+      ...{ kind: 'close', id: call.id, at, sent: 1, fallbacks: 0, target, cost: { usd: 2, price: null } },
       ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens: null },
       outcome: {
         ...{ state: 'completed', status: 200, errorCode: null, responseModel: 'm' },

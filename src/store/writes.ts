@@ -41,7 +41,8 @@ export type Write =
       /** What that attempt cost; where the cache had the answer, what it would have cost. */
       readonly cost: Cost
       /** Who served, or was tried last. */
-      readonly target: Pick<Target, 'provider' | 'model'>
+      readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
+      readonly fallbacks: number
       readonly outcome: Outcome
       readonly sent: number
     }
@@ -71,6 +72,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     UPDATE call_attempts SET ended_at = ?, status = ?, outcome = ?, error_code = ?, tokens_input = ?, tokens_output = ?,
       tokens_cached_input = ?, tokens_cache_write = ?, tokens_reasoning = ?, tokens_source = ?, cost_usd = ?
     WHERE call_id = ? AND n = ? AND outcome = 'open'`)
+  const withdrawAttempt = db.prepare(`
+    UPDATE call_attempts SET ended_at = ?, outcome = 'not_sent', error_code = 'log_unavailable'
+    WHERE call_id = ? AND outcome = 'open'`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
   // It may be tried again after its call was closed.
@@ -149,8 +153,11 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         streaming.run(write.ttftMs, write.id)
         return
       case 'close': {
-        const { id, at, ended, cost, outcome, sent } = write
+        const { id, at, ended, cost, target, fallbacks, outcome, sent } = write
         if (ended) end(id, at, ended, cost.usd)
+        // The writer may have died over a `next` that it had committed: that attempt was refused, so it was not made.
+        if (outcome.state !== 'completed' && withdrawAttempt.run(at, id).changes > 0)
+          resolveAgain.run(target.provider, target.model, target.tier, sent, fallbacks, id)
         // Earlier attempts that were refused cost nothing; where one may have cost something, outcome.tokens is null.
         const summed = outcome.tokens !== null ? cost.usd : null
         const closed = closeCall.get({
