@@ -11,7 +11,7 @@ import { WriteQueue } from './queue.ts'
 import { type Reads, startReader } from './reads.ts'
 import type { RetentionLimits } from './retention.ts'
 import { openSpending, type Spending } from './spending.ts'
-import { startThread } from './thread.ts'
+import { startThread, UnansweredError } from './thread.ts'
 import { type MakeArtifact, WaitingArtifacts } from './waiting-artifacts.ts'
 import type { WriterData, WriterRequest } from './writer.ts'
 import type { Write } from './writes.ts'
@@ -127,6 +127,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         await queue.add(write)
       } catch (error) {
         open--
+        if (error instanceof UnansweredError) void queue.add(refusedEnd(write, now()))
         throw error
       }
     },
@@ -180,3 +181,24 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     },
   }
 }
+
+/** The end of a call that was refused and yet may be on record. Where it is not, this writes nothing. */
+const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at: number): Write => ({
+  kind: 'close',
+  id: call.id,
+  at,
+  sent: 0,
+  fallbacks: 0,
+  target: route.candidates[0],
+  ended: null,
+  cost: { usd: null, price: null },
+  outcome: {
+    state: 'failed',
+    status: 503,
+    errorCode: 'log_unavailable',
+    responseModel: null,
+    latencyMs: Math.max(0, at - call.createdAt),
+    ttftMs: null,
+    tokens: null,
+  },
+})

@@ -11,6 +11,9 @@ export class ThreadError extends Error {
   }
 }
 
+/** The thread died over the request, and nobody knows whether it was carried out. */
+export class UnansweredError extends ThreadError {}
+
 /** What came of a request that failed; of any other the thread sends what it returned, as it is. */
 interface Failed {
   readonly failure: { readonly message: string; readonly code: string | undefined }
@@ -19,7 +22,7 @@ const isFailed = (answer: unknown): answer is Failed =>
   typeof answer === 'object' && answer !== null && 'failure' in answer
 
 export interface Thread {
-  /** Rejects with ThreadError. A message is not null, and no answer has a member `failure` of its own. */
+  /** Rejects with ThreadError, which is an UnansweredError where the request was under way. A message is not null, and no answer has a member `failure` of its own. */
   ask(message: unknown): Promise<unknown>
   /** Why it cannot be asked just now; null when it can. */
   readonly failure: string | null
@@ -38,7 +41,7 @@ const AGAIN_MS = 1_000
 
 /**
  * Starts `reader` or `writer`, and starts it again when it died. What it was asked and did not answer is rejected, and so
- * is what it is asked before it is up again; nobody knows whether a request that was under way was carried out.
+ * is what it is asked before it is up again.
  * `onDeath` hears each time why it died.
  */
 export function startThread(
@@ -58,7 +61,7 @@ export function startThread(
   function die(error: ThreadError): void {
     worker = null
     failure = error
-    for (const { reject } of waiting) reject(error)
+    for (const { reject } of waiting) reject(new UnansweredError(error.message, error.code))
     waiting = []
     if (stopping) return
     again = setTimeout(start, AGAIN_MS)

@@ -138,6 +138,21 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   checkRollUps(db)
 })
 
+test('a call whose writer dies over its opening is refused, and what is on record of it says so (LOG-01, LOG-07)', async (t) => {
+  const house = await mortal(t)
+  house.endOver('writer', 1)
+  const { status, json } = await house.chat(ask('auto'))
+  assert.deepEqual([status, json.error.code, house.received()], [503, 'log_unavailable', 0])
+  await until('ready again', async () => (await house.get('/readyz')).status === 200)
+  const record = await house.record(json.request_id)
+  assert.deepEqual(
+    [record.state, record.status, record.error_code, record.attempts, record.cost_usd],
+    ['failed', 503, 'log_unavailable', 0, 0],
+  )
+  assert.deepEqual(told(record), [['alpha', 'not_sent', 'log_unavailable']])
+  await atRest(t, house)
+})
+
 test('an attempt that was refused because its writer died over it is not taken for one that was made (LOG-02, LOG-05)', async (t) => {
   const house = await mortal(t, {
     config: TWO_TARGETS,
