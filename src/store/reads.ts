@@ -6,7 +6,7 @@ import { type ArtifactReads, openArtifactReads } from './artifacts.ts'
 import { type CallLogReads, openCallLogs } from './call-logs.ts'
 import { openRoutingShares, type RoutingReads } from './routing-shares.ts'
 import { openSessions, type SessionReads } from './sessions.ts'
-import { startThread, type Thread, type ThreadError } from './thread.ts'
+import { startThread, type Thread, ThreadError } from './thread.ts'
 import { openUsage, type UsageReads } from './usage.ts'
 
 type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
@@ -47,8 +47,9 @@ export function startReader(
         return await thread.ask([name, args] satisfies Read)
       } catch (error) {
         onFailure(error as ThreadError)
+        const { message, code } = error as ThreadError
         throw new GatewayError('log_unavailable', 'The record cannot be read; the gateway log says why.', {
-          cause: new Error(`the record cannot be read: ${(error as Error).message}`),
+          cause: new ThreadError(`the record cannot be read: ${message}`, code),
         })
       }
     }

@@ -47,7 +47,7 @@ export interface StoreOptions {
   readonly elapsed?: () => number
   /** Hears of it when the record cannot be written any more. */
   readonly onFailure?: (message: string) => void
-  /** Hears why a thread of the store died. It is started again. */
+  /** Hears why a thread of an open store died. It is started again. */
   readonly onDeath?: (reason: string) => void
 }
 
@@ -75,10 +75,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const release = claim(directory, now())
   const file = databaseFile(directory)
+  let isOpen = false
+  const noteDeath = (reason: string) => {
+    if (isOpen) onDeath(reason) // before, it refuses the start
+  }
   const writer = startThread(
     'writer',
     { file, durability, retention, artifacts } satisfies WriterData,
-    onDeath,
+    noteDeath,
   )
   let damage: string | null = null
   const noteDamage = (error: unknown) => {
@@ -96,7 +100,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       throw error
     }
   }
-  const reader = startReader({ file }, noteDamage, onDeath)
+  const reader = startReader({ file }, noteDamage, noteDeath)
   let clock = now
   const expire = () => ask({ expire: clock() - retention.days * DAY })
   try {
@@ -109,7 +113,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     await reader.thread.stop()
     await writer.stop()
     release()
-    throw refusal(directory, cause)
+    throw refusal(directory, cause instanceof GatewayError ? cause.cause : cause)
   }
   const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
   const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
@@ -117,6 +121,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   const spent = new Database(file, { readonly: true, fileMustExist: true })
   const spending = openSpending(spent)
   let open = 0
+  isOpen = true
 
   return {
     async write(write) {

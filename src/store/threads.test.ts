@@ -12,7 +12,7 @@ import { idOf } from '../call.ts'
 import { SILENT } from '../log.ts'
 import { ask, type Setup, TWO_TARGETS, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
 import { databaseFile } from './open.ts'
-import { openStore } from './store.ts'
+import { openStore, type StoreOptions } from './store.ts'
 import { checkReferences, checkRollUps } from './under-test.ts'
 
 /** A gateway, what it says at level error, and how to end its threads. */
@@ -45,6 +45,14 @@ function endOver(worker: Worker, answer: number): void {
     return true
   }
 }
+
+const options = (directory: string): StoreOptions => ({
+  directory,
+  durability: 'process',
+  retention: { rows: 100, days: 30, bytes: 2 ** 30 },
+  artifacts: { keep: 0, bytes: 0 },
+  now: Date.now,
+})
 
 async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await holds()); tries++) {
@@ -186,15 +194,29 @@ async function atRest(t: TestContext, { gateway, data }: UnderTest): Promise<voi
   checkRollUps(db)
 }
 
+test('a thread that dies while the store is opened refuses the start, and nothing says that it is started again (LIFE-04)', async (t) => {
+  const directory = temporaryDirectory(t)
+  const deaths: string[] = []
+  for (const [name, why] of [
+    ['reader', 'the record cannot be read: the reader thread ended'],
+    ['writer', 'the writer thread ended'],
+  ]) {
+    const end = (worker: Worker) => void (worker.threadName === name && worker.terminate())
+    process.on('worker', end)
+    t.after(() => process.off('worker', end))
+    await assert.rejects(openStore({ ...options(directory), onDeath: (why) => deaths.push(why) }), {
+      name: 'StoreError',
+      message: `cannot use data directory ${directory}: ${why}`,
+    })
+    process.off('worker', end)
+  }
+  assert.deepEqual(deaths, [])
+  await (await openStore(options(directory))).close()
+})
+
 test('an end that is written twice is charged once (LOG-07)', async (t) => {
   const directory = temporaryDirectory(t)
-  const store = await openStore({
-    directory,
-    durability: 'process',
-    retention: { rows: 100, days: 30, bytes: 2 ** 30 },
-    artifacts: { keep: 0, bytes: 0 },
-    now: Date.now,
-  })
+  const store = await openStore(options(directory))
   t.after(() => store.close())
   const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
   const at = Date.now()
