@@ -45,7 +45,7 @@ export class WaitingArtifacts {
     this.#waiting.delete(callId)
   }
 
-  /** Writes what waits. One that cannot be written is given up: a call is on record without it. */
+  /** Writes what waits. What cannot be written waits on, until it falls out of the ring. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#flushing ??= this.#flush().finally(() => {
@@ -55,7 +55,7 @@ export class WaitingArtifacts {
     return this.#flushing
   }
 
-  /** Writes everything; nothing may be added afterwards. */
+  /** Writes everything that can be written; nothing may be added afterwards. */
   async drain(): Promise<void> {
     await this.#flushing
     await this.flush()
@@ -69,7 +69,11 @@ export class WaitingArtifacts {
         const json = this.find(callId)
         return json === null ? [] : [{ callId, json }]
       })
-      await this.#write(slice).catch(() => {})
+      try {
+        await this.#write(slice)
+      } catch {
+        return
+      }
       for (const { callId } of slice) this.#remove(callId)
     }
   }
