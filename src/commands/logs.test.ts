@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import type { Worker } from 'node:worker_threads'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
 import { cells } from '../statusline/width.ts'
 import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
@@ -84,6 +85,40 @@ test('--follow shows every call once, when it is over, and Ctrl-C is no failure'
   child.kill('SIGINT')
   assert.deepEqual(await closed, [0, null])
   assert.equal(said.stderr, '')
+})
+
+test('--follow asks again while the record cannot be read, and misses nothing (LOG-11)', async (t) => {
+  const readers: Worker[] = []
+  const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
+  process.on('worker', note)
+  t.after(() => process.off('worker', note))
+  const house = await underTest(t)
+  await house.chat(ask('alpha/before'))
+  const { child, said, closed } = logs('--url', house.url, '--follow', '--json')
+  t.after(() => child.kill('SIGKILL'))
+  const until = async (holds: () => boolean) => {
+    for (let tries = 0; !holds() && tries < 1_000; tries++) await sleep(10)
+  }
+  await until(() => said.stdout !== '')
+  let meanwhile = 0
+  for (; said.stderr === '' && meanwhile < 10; meanwhile++) {
+    await readers.at(-1)!.terminate()
+    await house.chat(ask('alpha/meanwhile'))
+    await sleep(1_500)
+  }
+  await house.chat(ask('alpha/after'))
+  await until(() => said.stdout.includes('alpha/after'))
+  child.kill('SIGINT')
+  assert.deepEqual(await closed, [0, null])
+  const models = said.stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).resolved_model)
+  assert.deepEqual(models, ['before', ...Array(meanwhile).fill('meanwhile'), 'after'])
+  assert.match(
+    said.stderr,
+    /^(waybill: the gateway at \S+ answered 503: The record cannot be read; the gateway log says why\. Asking again\.\n)+$/,
+  )
 })
 
 test('no gateway, a key that is missing, a reader that leaves: one line or none, no stack trace', async (t) => {

@@ -31,6 +31,9 @@ const FAR_MS = 310_000
 const FAR_EVERY = 15
 const PAGE = '200'
 
+const errorBody = z.looseObject({
+  error: z.looseObject({ message: z.string(), code: z.unknown() }),
+})
 const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
 
 /** Resolves when everything is shown, when the reader has gone, or on Ctrl-C. Rejects when the gateway does not answer. */
@@ -94,10 +97,12 @@ async function followCalls({ list, newest, print, signal }: Following): Promise<
     newest.filter((call) => !isOver(call)).map(({ id }) => [id, timeOfId(id)]),
   )
   const first = newest[0] ? timeOfId(newest[0].id) : Date.now() - NEAR_MS
+  let looked = Date.now()
   for (let look = 1; ; look++) {
     const far = look % FAR_EVERY === 0
-    const since = Math.min(Math.max(first, Date.now() - (far ? FAR_MS : NEAR_MS)), ...open.values())
-    const calls = await listAll(list, new Date(since).toISOString())
+    const since = Math.min(Math.max(first, looked - (far ? FAR_MS : NEAR_MS)), ...open.values())
+    const calls = await listWhenReadable(list, new Date(since).toISOString(), signal)
+    looked = Date.now()
     for (const { id } of calls.filter((call) => !isOver(call))) open.set(id, timeOfId(id))
     const over = calls.filter((call) => isOver(call) && !printed.has(call.id))
     print(over.sort((a, b) => (a.completed_at! < b.completed_at! ? -1 : 1)))
@@ -106,6 +111,23 @@ async function followCalls({ list, newest, print, signal }: Following): Promise<
       open.delete(id)
     }
     if (far) for (const id of printed) if (timeOfId(id) < since) printed.delete(id)
+    await sleep(POLL_MS, undefined, { signal })
+  }
+}
+
+/** All calls since then; asks again for as long as the record cannot be read, and says so once. */
+async function listWhenReadable(
+  list: Following['list'],
+  since: string,
+  signal: AbortSignal,
+): Promise<ShownCall[]> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await listAll(list, since)
+    } catch (error) {
+      if (!(error instanceof Unreadable)) throw error
+      if (tries === 1) process.stderr.write(`waybill: ${error.message} Asking again.\n`)
+    }
     await sleep(POLL_MS, undefined, { signal })
   }
 }
@@ -124,6 +146,9 @@ async function listAll(list: Following['list'], since: string): Promise<ShownCal
 
 const isOver = ({ completed_at }: ShownCall): boolean => completed_at !== null
 
+/** The gateway cannot read its record just now. */
+class Unreadable extends Error {}
+
 /** One GET. Rejects with a line that says what to do. */
 async function ask(base: URL, target: string, key: string | null, signal: AbortSignal): Promise<unknown> {
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
@@ -138,10 +163,9 @@ async function ask(base: URL, target: string, key: string | null, signal: AbortS
     throw new Error(
       `the gateway at ${base.origin} wants a key; put one into WAYBILL_KEY or a private file that --key-file names`,
     )
-  const told = z
-    .looseObject({ error: z.looseObject({ message: z.string() }) })
-    .safeParse(await response.json().catch(() => null))
-  throw new Error(
-    `the gateway at ${base.origin} answered ${response.status}${told.success ? `: ${told.data.error.message}` : ''}`,
+  const told = errorBody.safeParse(await response.json().catch(() => null))
+  const { message, code } = told.data?.error ?? {}
+  throw new (code === 'log_unavailable' ? Unreadable : Error)(
+    `the gateway at ${base.origin} answered ${response.status}${message === undefined ? '' : `: ${message}`}`,
   )
 }
