@@ -5,7 +5,7 @@ const HOUR = 3_600_000
 /** How far the clock may be ahead of what was expected, ms. */
 const LEAP_MS = 24 * HOUR
 /** How long it is doubted when it is further, ms: faults are put right by then, and a machine that slept can wait. */
-const DOUBT_MS = HOUR
+export const DOUBT_MS = HOUR
 
 export interface Clock {
   /** Milliseconds since the epoch; may leap. */

@@ -14,7 +14,8 @@ import { openStore, type Store, type StoreOptions } from './store.ts'
 import { checkReferences, checkRollUps } from './under-test.ts'
 
 const MIB = 2 ** 20
-const DAY = 86_400_000
+const HOUR = 3_600_000
+const DAY = 24 * HOUR
 
 const price = createPricer({
   baseUrls: {},
@@ -216,6 +217,26 @@ test('a gateway that starts with a clock a year ahead keeps its log (LIFE-03)', 
   assert.equal((await chat(ask('auto'))).status, 200)
   await sleep(300) // several steps of deleting
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 4)
+})
+
+test('a clock that leapt is believed once there are calls of an hour under it, however often the gateway starts (LIFE-03)', async (t) => {
+  const data = temporaryDirectory(t)
+  const begin = Date.now()
+  const start = async (now: number, expected: number) => {
+    const store = await openStore(options(data, { now: () => now }))
+    try {
+      await make(store, 20, (call) => now + call)
+      assert.equal(await leaves(store, expected), expected)
+    } finally {
+      await store.close()
+    }
+  }
+  await start(begin, 20)
+  const leapt = begin + 365 * DAY
+  for (const [index, minutes] of [0, 30, 40, 95].entries())
+    await start(leapt + minutes * 60_000, 40 + 20 * index)
+  await start(leapt + 96 * 60_000, 100)
+  await start(begin + HOUR, 120) // put right after all; nothing more is lost
 })
 
 test('database, write-ahead log and artifacts together stay under their cap (LIFE-03)', async (t) => {

@@ -5,7 +5,7 @@ import Database from 'better-sqlite3'
 import { timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { ArtifactLimits } from './artifacts.ts'
-import { doubtLeaps } from './doubted-clock.ts'
+import { DOUBT_MS, doubtLeaps } from './doubted-clock.ts'
 import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
 import { WriteQueue } from './queue.ts'
 import { type Reads, startReader } from './reads.ts'
@@ -106,8 +106,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     await ask('[]') // answered when the thread is up and has written something
     await ask({ artifacts: [] }) // there may be more than are to be kept from now on
-    const [newest] = (await reader.reads.list({}, { limit: 1 })).data
-    clock = doubtLeaps({ now, elapsed }, newest ? timeOfId(newest.id) : null)
+    clock = doubtLeaps({ now, elapsed }, await lastSure(reader.reads))
     await expire()
   } catch (cause) {
     await reader.thread.stop()
@@ -185,6 +184,19 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       release()
     },
   }
+}
+
+/**
+ * When a call was surely made, ms since the epoch; null without calls. Those of the last hour on record may all have been
+ * made under a clock that leapt, so it is the newest before them, where there is one.
+ */
+async function lastSure({ list }: Reads): Promise<number | null> {
+  const newest = async (until?: number) => {
+    const [call] = (await list({ until }, { limit: 1 })).data
+    return call ? timeOfId(call.id) : null
+  }
+  const last = await newest()
+  return last === null ? null : ((await newest(last - DOUBT_MS)) ?? last)
 }
 
 /** The end of a call that was refused and yet may be on record. Where it is not, this writes nothing. */
