@@ -22,7 +22,10 @@ const isFailed = (answer: unknown): answer is Failed =>
   typeof answer === 'object' && answer !== null && 'failure' in answer
 
 export interface Thread {
-  /** Rejects with ThreadError, which is an UnansweredError where the request was under way. A message is not null, and no answer has a member `failure` of its own. */
+  /**
+   * Rejects with ThreadError, which is an UnansweredError where the request was under way. A message is not null, and no
+   * answer has a member `failure` of its own.
+   */
   ask(message: unknown): Promise<unknown>
   /** Why it cannot be asked just now; null when it can. */
   readonly failure: string | null
@@ -41,8 +44,7 @@ const AGAIN_MS = 1_000
 
 /**
  * Starts `reader` or `writer`, and starts it again when it died. What it was asked and did not answer is rejected, and so
- * is what it is asked before it is up again.
- * `onDeath` hears each time why it died.
+ * is what it is asked before it is up again. `onDeath` hears each time why it died.
  */
 export function startThread(
   name: 'reader' | 'writer',

@@ -14,7 +14,6 @@ import { ask, type Setup, TWO_TARGETS, temporaryDirectory, type UnderTest, under
 import { databaseFile } from './open.ts'
 import { openStore, type StoreOptions } from './store.ts'
 import { checkReferences, checkRollUps } from './under-test.ts'
-import { WaitingArtifacts } from './waiting-artifacts.ts'
 
 /** A gateway, what it says at level error, and how to end its threads. */
 async function mortal(t: TestContext, setup: Setup = {}) {
@@ -213,22 +212,6 @@ test('a thread that dies while the store is opened refuses the start, and nothin
   }
   assert.deepEqual(deaths, [])
   await (await openStore(options(directory))).close()
-})
-
-test('artifacts that cannot be written wait for the next time, no more of them than are kept (LIFE-03)', async () => {
-  const written: string[] = []
-  let failing = true
-  const waiting = new WaitingArtifacts({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {
-    if (failing) throw new Error('the writer thread ended')
-    written.push(...artifacts.map(({ callId }) => callId))
-  })
-  const ids = Array.from({ length: 40 }, (_, n) => `call-${n}`)
-  for (const id of ids) waiting.add(id, 1, () => `"${id}"`)
-  await waiting.flush()
-  assert.deepEqual([waiting.find('call-9'), waiting.find('call-10')], [null, '"call-10"'])
-  failing = false
-  await waiting.drain()
-  assert.deepEqual([written, waiting.find('call-10')], [ids.slice(10), null])
 })
 
 test('an end that is written twice is charged once (LOG-07)', async (t) => {

@@ -1,0 +1,20 @@
+// LIFE-03: artifacts that wait are bounded, and those that stay are written in the end.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { WaitingArtifacts } from './waiting-artifacts.ts'
+
+test('artifacts that cannot be written wait for the next time, no more of them than are kept (LIFE-03)', async () => {
+  const written: string[] = []
+  let failing = true
+  const waiting = new WaitingArtifacts({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {
+    if (failing) throw new Error('the writer thread ended')
+    written.push(...artifacts.map(({ callId }) => callId))
+  })
+  const ids = Array.from({ length: 40 }, (_, n) => `call-${n}`)
+  for (const id of ids) waiting.add(id, 1, () => `"${id}"`)
+  await waiting.flush()
+  assert.deepEqual([waiting.find('call-9'), waiting.find('call-10')], [null, '"call-10"'])
+  failing = false
+  await waiting.drain()
+  assert.deepEqual([written, waiting.find('call-10')], [ids.slice(10), null])
+})
