@@ -187,6 +187,19 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.deepEqual(readdirSync(report), ['mine.txt'])
   })
 
+  test('the process that started it ends above it: the run comes to its end, and nothing runs on', async () => {
+    const pidFile = join(root, 'pid-below')
+    const [, ...args] = relay(
+      `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`,
+    ).command
+    const above = ['sh', '-c', '"$0" "$@" & sleep 3; exit 1', '{{node}}', ...args]
+    const file = targetFile({ command: above }, { has: { probe_interval_ms: 2_000 } })
+    const { code, out } = await waybill('conform', file, '--only', 'PURE-02')
+    assert.match(out, /error: a-gateway is gone since PURE-02: it ended/)
+    assert.equal(code, 3)
+    assert.ok(!isAlive(Number(readFileSync(pidFile, 'utf8'))))
+  })
+
   test('when the run is broken off, the target ends too', async () => {
     const pidFile = join(root, 'pid')
     const call = `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
