@@ -6,8 +6,9 @@ import type { Check } from './check.ts'
 import { send } from './client.ts'
 import type { Evidence } from './evidence.ts'
 import { type Running, StartError } from './running.ts'
+import { withoutSecrets } from './secrets.ts'
 import { Session } from './session.ts'
-import { type Started, start } from './start.ts'
+import { keysIn, type Started, start } from './start.ts'
 import { startWitness } from './start-witness.ts'
 import type { Target } from './target.ts'
 
@@ -55,7 +56,8 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
   try {
     if (witness.here) await onWitness(witness.here)
     const { target, running, secrets, reset } = await launch(null)
-    const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
+    const known = new Map([...secrets, ...keysIn(values)])
+    const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.plant(name, secret)
     const session = (check: string) =>
@@ -67,8 +69,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
         secrets: known,
         another: async (variant) => (await launch(variant)).running,
       })
-    const first = session(preflight)
-    keep(await reachWitness(first))
+    keep(await reachWitness(session(preflight)))
     /** Starts the target again that did not survive a check; why that was in vain, or null. */
     const startAgain = async (check: string): Promise<string | null> => {
       try {
@@ -91,11 +92,12 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
         return evidence
       },
       async gone({ id, hostile }) {
-        const why = await gone(target, running)
-        return why !== null && hostile && running.files !== null ? startAgain(id) : why
+        const found = await gone(target, running)
+        const why = found !== null && hostile && running.files !== null ? await startAgain(id) : found
+        return why && redact(why)
       },
       inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
-      redact: (text) => first.redact(text),
+      redact,
       close,
     }
   } catch (thrown) {

@@ -9,7 +9,7 @@ import { clock, type OpenExchange, type Outgoing, type Seen, send } from './clie
 import type { Evidence, Exchange } from './evidence.ts'
 import { at, jsonOf } from './reading.ts'
 import { type Running, StartError } from './running.ts'
-import { markOf } from './secrets.ts'
+import { withoutSecrets } from './secrets.ts'
 import type { Target } from './target.ts'
 
 /** The witness as the suite uses it; in this process or over its control port. */
@@ -244,7 +244,7 @@ export class Session {
       harness_error:
         failure === null || untestable !== null ? null : String((failure as Error).stack ?? failure),
     }
-    return JSON.parse(this.redact(JSON.stringify(evidence)))
+    return JSON.parse(withoutSecrets(JSON.stringify(evidence), this.#secrets))
   }
 
   #headers(
@@ -285,22 +285,9 @@ export class Session {
     this.#exchanges.push(exchange)
     return exchange
   }
-
-  /** Puts the names of secrets where the secrets stand. */
-  redact(text: string): string {
-    let redacted = text
-    for (const [name, secret] of this.#secrets)
-      for (const form of formsOf(secret)) redacted = redacted.replaceAll(form, markOf(name))
-    return redacted
-  }
 }
 
 export interface AskOptions {
   readonly key?: string | null
   readonly timeout?: number
 }
-
-/** A secret as it is, in a URL, and in base64. */
-const formsOf = (secret: string): string[] => [
-  ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')]),
-]
