@@ -82,3 +82,15 @@ test('what a gateway says that does not start is told without its keys (KEEP-01)
         !/wbconformclient|witness-key/.test(thrown.message),
     )
 })
+test('a gateway that dies of the look after a hostile check has not come through that check (SUITE-02)', async () => {
+  const late = `if (state.dying && q.method === 'GET') return r.end('{}', () => setTimeout(() => process.exit(9), 1))
+    if (q.method === 'POST' && !text.includes('"content":"Where')) {
+      state.dying = true
+      r.statusCode = 400
+      return r.end('{"error":{"message":"no messages","type":"x","param":null,"code":"x"}}')
+    }`
+  const { results, evidence } = await conform({ target: gateway(late), only: ['FAIL-02', 'ROUTE-02'] })
+  assert.match(String(evidence.get('FAIL-02')!.facts.gone), /^it ended|ECONN/)
+  const outcomes = new Map(results.verdicts.map(({ id, outcome }) => [id, outcome]))
+  assert.deepEqual([outcomes.get('FAIL-02'), outcomes.get('ROUTE-02')], ['fail', 'pass'])
+})

@@ -22,19 +22,26 @@ export interface LaneOptions {
   readonly keep: (evidence: Evidence) => void
 }
 
+export interface CarriedOut {
+  readonly evidence: Evidence
+  /** Why the target does not answer any more; null when it does, or does again. */
+  readonly gone: string | null
+}
+
 export interface Lane {
   /** The target file with the values of this lane's instance filled in. */
   readonly target: Target
   /** Carries out a check that has a probe. Rejects with StartError when the target refuses to be reset. */
-  run(check: Check): Promise<Evidence>
-  /** Why the target does not answer any more after a check; null when it does, or does again. */
-  gone(after: Check): Promise<string | null>
+  run(check: Check): Promise<CarriedOut>
   /** Inferences that the witness saw so far. */
   inferences(): Promise<number>
   redact(text: string): string
   /** Ends the target, and then the witness. */
   close(): Promise<void>
 }
+
+/** How long after a hostile check a gateway may take to end of it, ms. */
+const LATE = 50
 
 /**
  * Starts both and makes the first call. Rejects with StartError when the target cannot be started or reached, or when
@@ -86,15 +93,15 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
       target,
       async run(check) {
         await reset()
-        const evidence = await carryOut(check, session(check.id))
+        const notebook = session(check.id)
+        const evidence = await carryOut(check, notebook)
+        const found = await gone(target, running, check)
+        const why = found && notebook.redact(found)
+        if (why !== null && check.hostile) evidence.facts.gone = why
         keep(evidence)
         for (const extra of started.splice(1)) await extra.dispose()
-        return evidence
-      },
-      async gone({ id, hostile }) {
-        const found = await gone(target, running)
-        const why = found !== null && hostile && running.files !== null ? await startAgain(id) : found
-        return why && redact(why)
+        const again = why !== null && check.hostile && running.files !== null
+        return { evidence, gone: again ? await startAgain(check.id) : why }
       },
       inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
       redact,
@@ -133,15 +140,19 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
   } catch (thrown) {
     failure = thrown
   }
-  const why = check.hostile ? await gone(session.target, session.running) : null
-  if (why !== null) session.note('gone', why)
   return session.evidence(failure)
 }
 
-async function gone(target: Target, running: Running): Promise<string | null> {
-  if (!running.alive())
-    return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+/** Why the target does not answer any more after a check, without its keys; null when it does. */
+async function gone(target: Target, running: Running, { hostile }: Check): Promise<string | null> {
   const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
-  const { status, error } = await send(running.baseUrl, request, 5_000).done
-  return status === null ? `it does not answer ${target.ready.path}: ${error}` : null
+  // What a hostile check has done may take effect late, or at the next request.
+  for (let looks = hostile ? 2 : 1; looks > 0; looks--) {
+    const { status, error } = await send(running.baseUrl, request, 5_000).done
+    await sleep(hostile ? LATE : 0)
+    if (!running.alive())
+      return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+    if (status === null) return `it does not answer ${target.ready.path}: ${error}`
+  }
+  return null
 }

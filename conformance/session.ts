@@ -244,7 +244,7 @@ export class Session {
       harness_error:
         failure === null || untestable !== null ? null : String((failure as Error).stack ?? failure),
     }
-    return JSON.parse(withoutSecrets(JSON.stringify(evidence), this.#secrets))
+    return JSON.parse(this.redact(JSON.stringify(evidence)))
   }
 
   #headers(
@@ -284,6 +284,11 @@ export class Session {
     const exchange = { n, label, nonce: nonce || null, request: { ...request, body: text }, ...seen }
     this.#exchanges.push(exchange)
     return exchange
+  }
+
+  /** Puts the names of secrets where the secrets stand. */
+  redact(text: string): string {
+    return withoutSecrets(text, this.#secrets)
   }
 }
 
