@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
-import { send } from './client.ts'
+import { clock, send } from './client.ts'
 import type { Evidence } from './evidence.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
@@ -133,7 +133,7 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
     await Promise.race([
       check.probe!(session),
       // On the reference every probe is done long before: what takes longer waits for the target.
-      sleep(limit, undefined, { ref: false }).then(() =>
+      spent(limit, session).then(() =>
         session.untestable(`the target did not come through what the check asks within ${limit} ms`),
       ),
     ])
@@ -141,6 +141,13 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
     failure = thrown
   }
   return session.evidence(failure)
+}
+
+/** Resolves after `limit` ms, the check's own waits not counted. */
+async function spent(limit: number, session: Session): Promise<void> {
+  const began = clock()
+  for (let left = limit; left > 0; left = began + limit + session.waited - clock())
+    await sleep(left, undefined, { ref: false })
 }
 
 /** Why the target does not answer any more after a check, without its keys; null when it does. */

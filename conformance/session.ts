@@ -79,6 +79,7 @@ export class Session {
   readonly #facts: Record<string, unknown> = {}
   readonly #secrets: Map<string, string>
   readonly #started = clock()
+  #waited = 0
   #count = 0
   #closed = false
 
@@ -167,12 +168,18 @@ export class Session {
   }
 
   async wait(ms: number): Promise<void> {
+    this.#waited += ms
     await sleep(ms)
+  }
+
+  /** Ms that the check has waited of its own accord, often because the target file asks for it: no time of the target's. */
+  get waited(): number {
+    return this.#waited
   }
 
   /** Waits until late requests of what has just been done must have reached the witness. */
   async drain(): Promise<void> {
-    await sleep(Math.max(1_000, this.target.has.retry_delay_ms))
+    await this.wait(Math.max(1_000, this.target.has.retry_delay_ms))
   }
 
   /** From now on this text is a secret: it is named, never written, in the evidence, and the witness looks for it. */
@@ -201,7 +208,7 @@ export class Session {
       const left = began + limit - clock()
       if (final || left <= 0)
         return this.#keep(label, '', { method: 'GET', path, headers: {}, body: null }, reading)
-      await sleep(Math.min(50, Math.max(1, left)))
+      await this.wait(Math.min(50, Math.max(1, left)))
     }
   }
 
