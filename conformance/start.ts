@@ -139,6 +139,8 @@ async function startIn(
     throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
   }
 
+  addressIn(`target file of ${target.name}`, 'url' in target.start ? target.start.url : target.base_url)
+
   const given = target.key_env === undefined ? null : (process.env[target.key_env] ?? null)
   if (target.key_env !== undefined && given === null)
     throw new StartError(
@@ -287,10 +289,17 @@ async function manage(
 ): Promise<string> {
   const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
   const text = body === undefined ? null : JSON.stringify(body)
-  const base = path.startsWith('/') ? baseUrl : new URL(path).origin
-  const seen = await send(base, { ...outgoing, path: path.replace(base, ''), body: text }, 15_000).done
+  const whole = path.startsWith('/') ? null : addressIn(what, path)
+  const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
+  const seen = await send(base, { ...outgoing, path: below, body: text }, 15_000).done
   if (seen.status !== null && seen.status < 300) return seen.body
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
+}
+
+/** Rejects what is no address only now that its placeholders are filled in. */
+function addressIn(what: string, text: string): URL {
+  if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
+  throw new StartError(`${what}: ${text} is no address; write one such as http://127.0.0.1:8080/path`)
 }
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')
