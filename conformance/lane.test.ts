@@ -5,8 +5,11 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import type { Check } from './check.ts'
+import { openLane } from './lane.ts'
 import { conform } from './run.ts'
 import { StartError } from './running.ts'
+import { start } from './start.ts'
 import { type Target, targetSchema } from './target.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'waybill-lane-'))
@@ -93,4 +96,58 @@ test('a gateway that dies of the look after a hostile check has not come through
   assert.match(String(evidence.get('FAIL-02')!.facts.gone), /^it ended|ECONN/)
   const outcomes = new Map(results.verdicts.map(({ id, outcome }) => [id, outcome]))
   assert.deepEqual([outcomes.get('FAIL-02'), outcomes.get('ROUTE-02')], ['fail', 'pass'])
+})
+
+/** Writes down in `file` who answers; all but the first take a second to be ready. */
+const slowTwins = (file: string): Target =>
+  gateway(`if (!state.known) {
+    const { appendFileSync, existsSync } = require('fs')
+    state.twin = existsSync(${JSON.stringify(file)})
+    state.known = true
+    appendFileSync(${JSON.stringify(file)}, process.pid + '\\n')
+  }
+  if (state.twin) await new Promise((done) => setTimeout(done, 1000))`)
+
+const pidsIn = (file: string): number[] => readFileSync(file, 'utf8').trim().split('\n').map(Number)
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+test('an instance that is under way when its probe is given up is gone before the next check', async (t) => {
+  const file = join(root, 'given-up')
+  const nothing = () => {}
+  const lane = await openLane({
+    template: slowTwins(file),
+    preflight: 'preflight',
+    onWitness: nothing,
+    keep: nothing,
+  })
+  t.after(() => lane.close())
+  const check: Check = {
+    id: 'OWN-01',
+    timeout: 400,
+    probe: async (session) => void (await session.another(null)),
+    judge: () => [],
+  }
+  const { evidence, gone } = await lane.run(check)
+  assert.match(evidence.untestable!, /within 400 ms/)
+  assert.equal(gone, null)
+  assert.deepEqual(pidsIn(file).map(isAlive), [true, false])
+})
+
+test('an instance that was disposed of is not started again, nor left when it is just being started', async () => {
+  const file = join(root, 'disposed')
+  const values = { 'witness.openai.root': 'http://127.0.0.1:1', 'witness.openai.key': 'no-key-at-all' }
+  const { running, dispose } = await start(slowTwins(file), { values, variant: null })
+  await running.stop('killed')
+  const again = running.start()
+  await dispose()
+  await again
+  assert.deepEqual(pidsIn(file).map(isAlive), [false, false])
+  await assert.rejects(running.start(), StartError)
 })

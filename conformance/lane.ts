@@ -50,14 +50,19 @@ const LATE = 50
 export async function openLane({ template, preflight, onWitness, keep }: LaneOptions): Promise<Lane> {
   const witness = await startWitness(template)
   const { control, values, containers } = witness
-  const started: Started[] = []
-  const launch = async (variant: string | null) => {
-    const instance = await start(template, { values, variant, containers })
-    started.push(instance)
+  const launched: Promise<Started>[] = []
+  const launch = (variant: string | null): Promise<Started> => {
+    const instance = start(template, { values, variant, containers })
+    launched.push(instance)
     return instance
   }
+  /** Ends the instances from the nth on; one that a probe was given up over is waited for, as it may make calls. */
+  const disposeFrom = async (n: number): Promise<void> => {
+    for (const each of await Promise.allSettled(launched.splice(n)))
+      if (each.status === 'fulfilled') await each.value.dispose()
+  }
   const close = async () => {
-    for (const instance of started.splice(0)) await instance.dispose()
+    await disposeFrom(0)
     await witness.close()
   }
   try {
@@ -99,7 +104,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
         const why = found && notebook.redact(found)
         if (why !== null && check.hostile) evidence.facts.gone = why
         keep(evidence)
-        for (const extra of started.splice(1)) await extra.dispose()
+        await disposeFrom(1)
         const again = why !== null && check.hostile && running.files !== null
         return { evidence, gone: again ? await startAgain(check.id) : why }
       },

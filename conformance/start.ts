@@ -75,7 +75,7 @@ export interface Started {
   readonly secrets: ReadonlyMap<string, string>
   /** Sends the reset requests of the target file. Rejects with StartError. */
   reset(): Promise<void>
-  /** Stops it and removes its directory. */
+  /** Stops it for good, also where it is just being started again, and removes its directory. */
   dispose(): Promise<void>
 }
 
@@ -159,7 +159,10 @@ async function startIn(
   await home.furnish(target, { ...target.files, ...(variant !== null && target.variants[variant]?.files) })
   let running: Process | null = null
   let baseUrl = ''
+  let disposed = false
+  let beginning: Promise<void> = Promise.resolve()
   const begin = async () => {
+    if (disposed) throw new StartError(`${target.name} is not started again: the check is over`)
     const fresh = await home.run(target)
     // What it said is cut later on, and half a key could not be found any more.
     running = { ...fresh, output: () => redact(fresh.output()) }
@@ -189,7 +192,7 @@ async function startIn(
     alive: () => running!.alive(),
     output: () => running!.output(),
     stop: (how = 'politely') => running!.stop(how),
-    start: () => careful(begin),
+    start: () => (beginning = careful(begin)),
     async second(env) {
       try {
         const twin = await home.runBeside({ ...target, env: { ...target.env, ...env } })
@@ -211,6 +214,8 @@ async function startIn(
         for (const request of target.reset) await manage(`reset of ${target.name}`, request, baseUrl)
       }),
     async dispose() {
+      disposed = true
+      await beginning.catch(() => {}) // whoever asked for it hears of that
       await running!.stop('politely')
       await home.remove()
     },
