@@ -22,6 +22,7 @@ export interface LaneOptions {
   readonly keep: (evidence: Evidence) => void
 }
 
+/** What a check leaves behind. */
 export interface CarriedOut {
   readonly evidence: Evidence
   /** Why the target does not answer any more; null when it does, or does again. */
@@ -56,7 +57,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
     launched.push(instance)
     return instance
   }
-  /** Ends the instances from the nth on; one that a probe was given up over is waited for, as it may make calls. */
+  /** Ends the instances from the nth on. One that still starts is waited for: it could make calls during the next check. */
   const disposeFrom = async (n: number): Promise<void> => {
     for (const each of await Promise.allSettled(launched.splice(n)))
       if (each.status === 'fulfilled') await each.value.dispose()
