@@ -223,35 +223,57 @@ test('what an earlier run left in the same directory is no evidence (SUITE-03)',
   assert.equal(outcome, 'harness-error')
 })
 
-test('a target that keeps a probe waiting is untestable, and the probe asks for nothing more', async () => {
-  let asked = 0
-  const check: Check = {
-    id: 'SLOW-01',
-    timeout: 50,
-    async probe(session) {
-      await session.wait(100)
-      asked++
-      await session.ask('late', '/v1/models')
-      asked++
-    },
-    judge: () => [],
-  }
+/** Carries out a check of this test's own, on a witness that nobody calls. */
+async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'probe'>, more: object = {}) {
   const witness = await createWitness({})
+  t.after(() => witness.close())
   const keys = { client: null, other: null, reader: null }
-  const running = { baseUrl: witness.url, keys } as unknown as Running
   const session = new Session({
-    check: check.id,
-    target: reference,
-    running,
+    check: 'OWN-01',
+    target: { ...reference, ...more },
+    running: { baseUrl: witness.url, keys } as unknown as Running,
     witness: controlOf(witness),
     secrets: new Map(),
     another: () => Promise.reject(),
   })
-  const { untestable, harness_error, exchanges } = await carryOut(check, session)
+  return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
+}
+
+test('a target that keeps a probe waiting is untestable, and the probe asks for nothing more', async (t) => {
+  let asked = 0
+  const { untestable, harness_error, exchanges } = await carriedOut(t, {
+    timeout: 50,
+    async probe(session) {
+      await sleep(100)
+      asked++
+      await session.ask('late', '/v1/models')
+      asked++
+    },
+  })
   await sleep(150)
-  await witness.close()
   assert.match(untestable!, /within 50 ms/)
   assert.deepEqual([harness_error, exchanges, asked], [null, [], 1])
+})
+
+test('what the target file itself asks to wait for is no time of the target’s (SUITE-02)', async (t) => {
+  const log = { ...reference.tells.log!, lag_ms: 400 }
+  const { state: _, ...fields } = log.fields
+  const more = {
+    has: { ...reference.has, retry_delay_ms: 1_200 },
+    tells: { headers: { request_id: 'x-id' }, log: { ...log, fields } },
+  }
+  const own: Pick<Check, 'timeout' | 'probe'> = {
+    timeout: 1_000,
+    async probe(session) {
+      await session.wait(1_200)
+      await session.drain()
+      const call = await session.ask('call', '/v1/models')
+      for (let times = 0; times < 4; times++)
+        await session.record('record', { ...call, headers: { 'x-id': '1' } })
+    },
+  }
+  const { untestable, harness_error, exchanges } = await carriedOut(t, own, more)
+  assert.deepEqual([untestable, harness_error, exchanges.length], [null, null, 5])
 })
 
 test('a directory that holds no run is said in one sentence', (t) => {

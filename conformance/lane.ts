@@ -3,11 +3,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
-import { send } from './client.ts'
+import { clock, send } from './client.ts'
 import type { Evidence } from './evidence.ts'
 import { type Running, StartError } from './running.ts'
+import { withoutSecrets } from './secrets.ts'
 import { Session } from './session.ts'
-import { type Started, start } from './start.ts'
+import { keysIn, type Started, start } from './start.ts'
 import { startWitness } from './start-witness.ts'
 import type { Target } from './target.ts'
 
@@ -21,19 +22,27 @@ export interface LaneOptions {
   readonly keep: (evidence: Evidence) => void
 }
 
+/** What a check leaves behind. */
+export interface CarriedOut {
+  readonly evidence: Evidence
+  /** Why the target does not answer any more; null when it does, or does again. */
+  readonly gone: string | null
+}
+
 export interface Lane {
   /** The target file with the values of this lane's instance filled in. */
   readonly target: Target
   /** Carries out a check that has a probe. Rejects with StartError when the target refuses to be reset. */
-  run(check: Check): Promise<Evidence>
-  /** Why the target does not answer any more after a check; null when it does, or does again. */
-  gone(after: Check): Promise<string | null>
+  run(check: Check): Promise<CarriedOut>
   /** Inferences that the witness saw so far. */
   inferences(): Promise<number>
   redact(text: string): string
   /** Ends the target, and then the witness. */
   close(): Promise<void>
 }
+
+/** How long after a hostile check a gateway may take to end of it, ms. */
+const LATE = 50
 
 /**
  * Starts both and makes the first call. Rejects with StartError when the target cannot be started or reached, or when
@@ -42,20 +51,26 @@ export interface Lane {
 export async function openLane({ template, preflight, onWitness, keep }: LaneOptions): Promise<Lane> {
   const witness = await startWitness(template)
   const { control, values, containers } = witness
-  const started: Started[] = []
-  const launch = async (variant: string | null) => {
-    const instance = await start(template, { values, variant, containers })
-    started.push(instance)
+  const launched: Promise<Started>[] = []
+  const launch = (variant: string | null): Promise<Started> => {
+    const instance = start(template, { values, variant, containers })
+    launched.push(instance)
     return instance
   }
+  /** Ends the instances from the nth on. One that still starts is waited for: it could make calls during the next check. */
+  const disposeFrom = async (n: number): Promise<void> => {
+    for (const each of await Promise.allSettled(launched.splice(n)))
+      if (each.status === 'fulfilled') await each.value.dispose()
+  }
   const close = async () => {
-    for (const instance of started.splice(0)) await instance.dispose()
+    await disposeFrom(0)
     await witness.close()
   }
   try {
     if (witness.here) await onWitness(witness.here)
     const { target, running, secrets, reset } = await launch(null)
-    const known = new Map([...secrets, ...Object.entries(values).filter(([name]) => name.endsWith('.key'))])
+    const known = new Map([...secrets, ...keysIn(values)])
+    const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.plant(name, secret)
     const session = (check: string) =>
@@ -67,8 +82,7 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
         secrets: known,
         another: async (variant) => (await launch(variant)).running,
       })
-    const first = session(preflight)
-    keep(await reachWitness(first))
+    keep(await reachWitness(session(preflight)))
     /** Starts the target again that did not survive a check; why that was in vain, or null. */
     const startAgain = async (check: string): Promise<string | null> => {
       try {
@@ -85,17 +99,18 @@ export async function openLane({ template, preflight, onWitness, keep }: LaneOpt
       target,
       async run(check) {
         await reset()
-        const evidence = await carryOut(check, session(check.id))
+        const notebook = session(check.id)
+        const evidence = await carryOut(check, notebook)
+        const found = await gone(target, running, check)
+        const why = found && notebook.redact(found)
+        if (why !== null && check.hostile) evidence.facts.gone = why
         keep(evidence)
-        for (const extra of started.splice(1)) await extra.dispose()
-        return evidence
-      },
-      async gone({ id, hostile }) {
-        const why = await gone(target, running)
-        return why !== null && hostile && running.files !== null ? startAgain(id) : why
+        await disposeFrom(1)
+        const again = why !== null && check.hostile && running.files !== null
+        return { evidence, gone: again ? await startAgain(check.id) : why }
       },
       inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
-      redact: (text) => first.redact(text),
+      redact,
       close,
     }
   } catch (thrown) {
@@ -124,22 +139,33 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
     await Promise.race([
       check.probe!(session),
       // On the reference every probe is done long before: what takes longer waits for the target.
-      sleep(limit, undefined, { ref: false }).then(() =>
+      spent(limit, session).then(() =>
         session.untestable(`the target did not come through what the check asks within ${limit} ms`),
       ),
     ])
   } catch (thrown) {
     failure = thrown
   }
-  const why = check.hostile ? await gone(session.target, session.running) : null
-  if (why !== null) session.note('gone', why)
   return session.evidence(failure)
 }
 
-async function gone(target: Target, running: Running): Promise<string | null> {
-  if (!running.alive())
-    return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+/** Resolves after `limit` ms, the check's own waits not counted. */
+async function spent(limit: number, session: Session): Promise<void> {
+  const began = clock()
+  for (let left = limit; left > 0; left = began + limit + session.waited - clock())
+    await sleep(left, undefined, { ref: false })
+}
+
+/** Why the target does not answer any more after a check, without its keys; null when it does. */
+async function gone(target: Target, running: Running, { hostile }: Check): Promise<string | null> {
   const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
-  const { status, error } = await send(running.baseUrl, request, 5_000).done
-  return status === null ? `it does not answer ${target.ready.path}: ${error}` : null
+  // What a hostile check has done may take effect late, or at the next request.
+  for (let looks = hostile ? 2 : 1; looks > 0; looks--) {
+    const { status, error } = await send(running.baseUrl, request, 5_000).done
+    await sleep(hostile ? LATE : 0)
+    if (!running.alive())
+      return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+    if (status === null) return `it does not answer ${target.ready.path}: ${error}`
+  }
+  return null
 }

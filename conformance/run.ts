@@ -90,11 +90,10 @@ export async function conform({
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const [check, requirement] = next
         onCheck(requirement, null)
-        const found = await lane.run(check)
+        const { evidence: found, gone } = await lane.run(check)
         onCheck(requirement, found)
-        const why = await lane.gone(check)
-        if (why === null) continue
-        stopped ??= `${lane.target.name} is gone since ${requirement.id}: ${why}`
+        if (gone === null) continue
+        stopped ??= `${lane.target.name} is gone since ${requirement.id}: ${gone}`
         return
       }
     }

@@ -4,7 +4,20 @@ import type { Exchange } from './evidence.ts'
 
 const MARK = /\[secret:([\w.-]+)\]/g
 
-export const markOf = (name: string): string => `[secret:${name}]`
+const markOf = (name: string): string => `[secret:${name}]`
+
+/** Puts the names of secrets where the secrets stand; `secrets` is name -> value. */
+export function withoutSecrets(text: string, secrets: ReadonlyMap<string, string>): string {
+  let redacted = text
+  for (const [name, secret] of secrets)
+    for (const form of formsOf(secret)) redacted = redacted.replaceAll(form, markOf(name))
+  return redacted
+}
+
+/** A secret as it is, in a URL, and in base64. */
+const formsOf = (secret: string): string[] => [
+  ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')]),
+]
 
 /** Names of the secrets in what came back: head and body. */
 export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>): string[] {

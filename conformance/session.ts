@@ -9,7 +9,7 @@ import { clock, type OpenExchange, type Outgoing, type Seen, send } from './clie
 import type { Evidence, Exchange } from './evidence.ts'
 import { at, jsonOf } from './reading.ts'
 import { type Running, StartError } from './running.ts'
-import { markOf } from './secrets.ts'
+import { withoutSecrets } from './secrets.ts'
 import type { Target } from './target.ts'
 
 /** The witness as the suite uses it; in this process or over its control port. */
@@ -79,6 +79,7 @@ export class Session {
   readonly #facts: Record<string, unknown> = {}
   readonly #secrets: Map<string, string>
   readonly #started = clock()
+  #waited = 0
   #count = 0
   #closed = false
 
@@ -167,12 +168,18 @@ export class Session {
   }
 
   async wait(ms: number): Promise<void> {
+    this.#waited += ms
     await sleep(ms)
+  }
+
+  /** Ms that the check has waited of its own accord, often because the target file asks for it: no time of the target's. */
+  get waited(): number {
+    return this.#waited
   }
 
   /** Waits until late requests of what has just been done must have reached the witness. */
   async drain(): Promise<void> {
-    await sleep(Math.max(1_000, this.target.has.retry_delay_ms))
+    await this.wait(Math.max(1_000, this.target.has.retry_delay_ms))
   }
 
   /** From now on this text is a secret: it is named, never written, in the evidence, and the witness looks for it. */
@@ -201,7 +208,7 @@ export class Session {
       const left = began + limit - clock()
       if (final || left <= 0)
         return this.#keep(label, '', { method: 'GET', path, headers: {}, body: null }, reading)
-      await sleep(Math.min(50, Math.max(1, left)))
+      await this.wait(Math.min(50, Math.max(1, left)))
     }
   }
 
@@ -288,10 +295,7 @@ export class Session {
 
   /** Puts the names of secrets where the secrets stand. */
   redact(text: string): string {
-    let redacted = text
-    for (const [name, secret] of this.#secrets)
-      for (const form of formsOf(secret)) redacted = redacted.replaceAll(form, markOf(name))
-    return redacted
+    return withoutSecrets(text, this.#secrets)
   }
 }
 
@@ -299,8 +303,3 @@ export interface AskOptions {
   readonly key?: string | null
   readonly timeout?: number
 }
-
-/** A secret as it is, in a URL, and in base64. */
-const formsOf = (secret: string): string[] => [
-  ...new Set([secret, encodeURIComponent(secret), Buffer.from(secret).toString('base64').replace(/=+$/, '')]),
-]

@@ -16,6 +16,7 @@ import { type Containers, ownImage } from './containers.ts'
 import { filesIn } from './directory.ts'
 import { at, jsonOf } from './reading.ts'
 import { type Files, type Running, StartError } from './running.ts'
+import { withoutSecrets } from './secrets.ts'
 import type { Target } from './target.ts'
 import { fill, type Values } from './template.ts'
 
@@ -74,7 +75,7 @@ export interface Started {
   readonly secrets: ReadonlyMap<string, string>
   /** Sends the reset requests of the target file. Rejects with StartError. */
   reset(): Promise<void>
-  /** Stops it and removes its directory. */
+  /** Stops it for good, also where it is just being started again, and removes its directory. */
   dispose(): Promise<void>
 }
 
@@ -85,21 +86,46 @@ export async function start(template: Target, options: StartOptions): Promise<St
     containers && 'image' in template.start
       ? containerHome(containers, template.start.port)
       : await homeHere()
+  const made = makeKeys()
+  const secrets = keysIn(made)
+  const redact = (text: string) => withoutSecrets(text, new Map([...secrets, ...keysIn(options.values)]))
+  /** Does it so that no key is in what it rejects with: a gateway may say its keys when it refuses something. */
+  const careful = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!(thrown instanceof StartError)) throw thrown
+      throw new StartError(redact(thrown.message), { cause: thrown.cause })
+    }
+  }
   try {
-    return await startIn(home, template, options)
+    return await careful(() => startIn(home, template, options, { made, secrets, redact, careful }))
   } catch (cause) {
     await home.remove().catch(() => {}) // what is told is why it did not start
     throw cause
   }
 }
 
-async function startIn(home: Home, template: Target, { values, variant }: StartOptions): Promise<Started> {
-  const made = makeKeys()
+interface Keys {
+  /** `key.client`, `digest.client` and so on, made for this instance. */
+  readonly made: Values
+  /** What turns out to be secret is added. */
+  readonly secrets: Map<string, string>
+  readonly redact: (text: string) => string
+  readonly careful: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+async function startIn(
+  home: Home,
+  template: Target,
+  { values, variant }: StartOptions,
+  { made, secrets, redact, careful }: Keys,
+): Promise<Started> {
   const environment = Object.entries(process.env).map(([name, value]) => [`env.${name}`, value ?? ''])
   const all: Values = {
     ...Object.fromEntries(environment),
     ...values,
-    ...made.values,
+    ...made,
     ...HERE,
     port: String(home.port),
     dir: home.dir,
@@ -113,6 +139,8 @@ async function startIn(home: Home, template: Target, { values, variant }: StartO
     throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
   }
 
+  addressIn(`target file of ${target.name}`, 'url' in target.start ? target.start.url : target.base_url)
+
   const given = target.key_env === undefined ? null : (process.env[target.key_env] ?? null)
   if (target.key_env !== undefined && given === null)
     throw new StartError(
@@ -123,17 +151,21 @@ async function startIn(home: Home, template: Target, { values, variant }: StartO
       `the key in ${target.key_env} has less than ${SHORTEST_KEY} characters and cannot be told from other words; give ${target.name} a longer one`,
     )
   const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)
-  const client = given ?? (uses('key.client') || uses('digest.client') ? made.values['key.client']! : null)
-  const other = uses('key.other') || uses('digest.other') ? made.values['key.other']! : null
-  const reader = uses('key.admin') || uses('digest.admin') ? made.values['key.admin']! : client
-  const secrets = new Map(Object.entries(made.values).filter(([name]) => name.startsWith('key.')))
+  const client = given ?? (uses('key.client') || uses('digest.client') ? made['key.client']! : null)
+  const other = uses('key.other') || uses('digest.other') ? made['key.other']! : null
+  const reader = uses('key.admin') || uses('digest.admin') ? made['key.admin']! : client
   if (given !== null) secrets.set('key.client', given)
 
   await home.furnish(target, { ...target.files, ...(variant !== null && target.variants[variant]?.files) })
   let running: Process | null = null
   let baseUrl = ''
+  let disposed = false
+  let beginning: Promise<void> = Promise.resolve()
   const begin = async () => {
-    running = await home.run(target)
+    if (disposed) throw new StartError(`${target.name} is not started again: the check is over`)
+    const fresh = await home.run(target)
+    // What it said is cut later on, and half a key could not be found any more.
+    running = { ...fresh, output: () => redact(fresh.output()) }
     baseUrl = baseUrlOf(target, running)
     await ready(target, baseUrl, running, target.keys.client ?? client)
   }
@@ -160,7 +192,7 @@ async function startIn(home: Home, template: Target, { values, variant }: StartO
     alive: () => running!.alive(),
     output: () => running!.output(),
     stop: (how = 'politely') => running!.stop(how),
-    start: begin,
+    start: () => (beginning = careful(begin)),
     async second(env) {
       try {
         const twin = await home.runBeside({ ...target, env: { ...target.env, ...env } })
@@ -177,10 +209,13 @@ async function startIn(home: Home, template: Target, { values, variant }: StartO
     target,
     running: instance,
     secrets,
-    async reset() {
-      for (const request of target.reset) await manage(`reset of ${target.name}`, request, baseUrl)
-    },
+    reset: () =>
+      careful(async () => {
+        for (const request of target.reset) await manage(`reset of ${target.name}`, request, baseUrl)
+      }),
     async dispose() {
+      disposed = true
+      await beginning.catch(() => {}) // whoever asked for it hears of that
       await running!.stop('politely')
       await home.remove()
     },
@@ -259,24 +294,35 @@ async function manage(
 ): Promise<string> {
   const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
   const text = body === undefined ? null : JSON.stringify(body)
-  const base = path.startsWith('/') ? baseUrl : new URL(path).origin
-  const seen = await send(base, { ...outgoing, path: path.replace(base, ''), body: text }, 15_000).done
+  const whole = path.startsWith('/') ? null : addressIn(what, path)
+  const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
+  const seen = await send(base, { ...outgoing, path: below, body: text }, 15_000).done
   if (seen.status !== null && seen.status < 300) return seen.body
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
+}
+
+/** Rejects what is no address only now that its placeholders are filled in. */
+function addressIn(what: string, text: string): URL {
+  if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
+  throw new StartError(`${what}: ${text} is no address; write one such as http://127.0.0.1:8080/path`)
 }
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')
 
 /** Keys that exist for this run only, and their digests. Letters and digits: some gateways read more into a dash. */
-function makeKeys(): { values: Record<string, string> } {
+function makeKeys(): Values {
   const values: Record<string, string> = {}
   for (const name of ['client', 'other', 'admin']) {
     const key = `wbconform${name}${randomBytes(12).toString('hex')}`
     values[`key.${name}`] = key
     values[`digest.${name}`] = `sha256:${createHash('sha256').update(key).digest('hex')}`
   }
-  return { values }
+  return values
 }
+
+/** Those among template values that are keys, not digests or addresses. */
+export const keysIn = (values: Values): Map<string, string> =>
+  new Map(Object.entries(values).filter(([name]) => /^key\.|\.key$/.test(name)))
 
 /** A port of this machine that nobody listens on at the moment. */
 export async function freePort(): Promise<number> {

@@ -8,6 +8,10 @@ import { z } from 'zod'
 
 const pointer = z.string().regex(/^(\/[^/]*)*$/, 'expected a JSON pointer such as /data/0/model')
 
+/** Begins with what is filled in later, or is an address. */
+const ADDRESS = /^(\{\{|https?:\/\/)/
+const address = z.string().regex(ADDRESS, 'expected an address such as http://127.0.0.1:8080')
+
 /** A log that can be asked for one call or for the newest ones. */
 const log = z.strictObject({
   path: z.string().describe('Read path of the list, newest first.'),
@@ -42,7 +46,13 @@ const log = z.strictObject({
 /** A request to the gateway's own management interface. */
 const step = z.strictObject({
   method: z.string().default('POST'),
-  path: z.string().describe('Below base_url; a whole address where the management interface lies elsewhere.'),
+  path: z
+    .string()
+    .regex(
+      new RegExp(`^/|${ADDRESS.source}`),
+      'expected a path that begins with /, such as /api/setup, or a whole address',
+    )
+    .describe('Below base_url; a whole address where the management interface lies elsewhere.'),
   headers: z.record(z.string(), z.string()).default({}),
   body: z.unknown().optional(),
 })
@@ -57,7 +67,7 @@ const fields = z.strictObject({
 
   start: z
     .union([
-      z.strictObject({ url: z.string() }).describe('It runs already.'),
+      z.strictObject({ url: address }).describe('It runs already.'),
       z.strictObject({ command: z.array(z.string()).min(1) }).describe('Run here, stopped with SIGTERM.'),
       z
         .strictObject({ image: z.string(), port: z.int(), command: z.array(z.string()).optional() })
@@ -65,10 +75,7 @@ const fields = z.strictObject({
       z.strictObject({ inproc: z.string() }).describe('A module beside the target files.'),
     ])
     .describe('How it comes to run.'),
-  base_url: z
-    .string()
-    .default('http://127.0.0.1:{{port}}')
-    .describe('What requests begin with, without /v1.'),
+  base_url: address.default('http://127.0.0.1:{{port}}').describe('What requests begin with, without /v1.'),
   /** Name of the environment variable that holds the key of a gateway that runs already. */
   key_env: z.string().optional(),
   /** The keys as they are shown, for gateways that hand them out themselves or want a prefix before them. */

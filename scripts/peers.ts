@@ -1,6 +1,6 @@
 // `npm run peers -- NAME…`: installs other people's gateways in a scratch directory, holds each to the contract with the
 // command that any user has, and keeps what docs/scoreboard.md is written from. Nothing of theirs enters the project.
-// --keep leaves the scratch directory for the next run; --dir says where it is.
+// --dir says where the scratch directory is; NAME and reports/NAME in it are made anew and removed, --keep leaves both.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -103,7 +103,10 @@ for (const name of positionals) {
   process.stderr.write(stderr)
   keepOutcome(name, { report, trouble: stderr, scratch })
 }
-if (!values.keep) rmSync(scratch, { recursive: true, force: true })
+if (!values.keep)
+  for (const name of positionals)
+    for (const own of [name, join('reports', name)])
+      rmSync(join(scratch, own), { recursive: true, force: true })
 
 /** Runs the install lines where they have not been run; false when one fails. */
 function install(name: string, { install: lines }: Peer, directory: string): boolean {

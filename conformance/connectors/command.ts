@@ -1,5 +1,6 @@
 // A target that is a command: run in its directory, in a process group of its own, with a clean environment.
 import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { atExit } from '../at-exit.ts'
 import { StartError } from '../running.ts'
 import type { Process } from '../start.ts'
@@ -11,6 +12,9 @@ export interface CommandOptions {
 
 /** How long a target may take to end after SIGTERM, ms. */
 const GRACE = 10_000
+
+/** How long after the end of all that was started its last output may take to be read, ms. */
+const LAST_WORDS = 250
 
 /** Starts the command. Rejects with StartError when there is no such program. */
 export async function runCommand(
@@ -31,14 +35,29 @@ export async function runCommand(
     })
   // When the suite itself ends in the middle, what it started ends with it.
   const forget = atExit(() => signal('SIGKILL'))
-  const gone = new Promise<void>((done) => child.once('exit', () => done()))
-  gone.then(forget)
+  const closed = new Promise<void>((done) => child.once('close', () => done()))
+  const closedWithin = (ms: number) => Promise.race([closed, sleep(ms, undefined, { ref: false })])
+  /** How long what the first process leaves behind may run on, ms. */
+  let grace = 0
+  /** The group is gone: its number may be that of another one by now. */
+  let over = false
+  const gone = new Promise<void>((done) => child.once('exit', () => done())).then(async () => {
+    // A wrapper may end before the gateway that it started, which then has the port still, and these pipes.
+    await closedWithin(grace)
+    signal('SIGKILL')
+    over = true
+    forget()
+    await closedWithin(LAST_WORDS)
+    child.stdout.destroy()
+    child.stderr.destroy()
+  })
   await new Promise<void>((done, fail) => {
     child.once('spawn', done)
     child.once('error', (cause) => fail(new StartError(`cannot run ${file}: ${cause.message}`)))
   })
   const alive = () => child.exitCode === null && child.signalCode === null
   function signal(name: NodeJS.Signals): void {
+    if (over) return
     try {
       process.kill(-child.pid!, name)
     } catch {
@@ -49,8 +68,9 @@ export async function runCommand(
     alive,
     output: () => output,
     async stop(how) {
-      if (!alive()) return
-      signal(how === 'killed' ? 'SIGKILL' : 'SIGTERM')
+      const asked = how === 'politely' && alive()
+      if (asked) grace = GRACE
+      signal(asked ? 'SIGTERM' : 'SIGKILL')
       const late = setTimeout(() => signal('SIGKILL'), GRACE)
       await gone
       clearTimeout(late)

@@ -134,11 +134,25 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     for (const [path, arrives] of [
       ['/setup', '/below/setup'],
       ['http://127.0.0.1:{{port}}/setup?now', '/setup?now'],
+      ['http://LOCALHOST:{{port}}/setup', '/setup'],
+      ['http://127.0.0.1:0{{port}}', '/'],
     ]) {
       const more = { base_url: 'http://127.0.0.1:{{port}}/below', setup: [{ path }] }
       const file = targetFile(program('r.statusCode = 418; r.end(q.url)'), more)
       const { code, err } = await waybill('conform', file)
       assert.ok(err.endsWith(`: 418: ${arrives}\n`), err)
+      assertSentence(err)
+      assert.equal(code, 3)
+    }
+  })
+
+  test('an address is none once it is filled in', async () => {
+    for (const more of [
+      { setup: [{ path: '{{env.NO_COLOR}}/setup' }] },
+      { base_url: 'http://a:{{port}}0' },
+    ]) {
+      const { code, err } = await waybill('conform', targetFile(program(''), more))
+      assert.match(err, /(1\/setup|http:\/\/a:\d+) is no address/)
       assertSentence(err)
       assert.equal(code, 3)
     }
@@ -185,6 +199,19 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { code } = await waybill('conform', targetFile({ url: 'http://127.0.0.1:1' }), '--report', report)
     assert.equal(code, 3)
     assert.deepEqual(readdirSync(report), ['mine.txt'])
+  })
+
+  test('the process that started it ends above it: the run comes to its end, and nothing runs on', async () => {
+    const pidFile = join(root, 'pid-below')
+    const [, ...args] = relay(
+      `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`,
+    ).command
+    const above = ['sh', '-c', '"$0" "$@" & sleep 3; exit 1', '{{node}}', ...args]
+    const file = targetFile({ command: above }, { has: { probe_interval_ms: 2_000 } })
+    const { code, out } = await waybill('conform', file, '--only', 'PURE-02')
+    assert.match(out, /error: a-gateway is gone since PURE-02: it ended/)
+    assert.equal(code, 3)
+    assert.ok(!isAlive(Number(readFileSync(pidFile, 'utf8'))))
   })
 
   test('when the run is broken off, the target ends too', async () => {
@@ -234,6 +261,12 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
     ['a file that is no YAML', () => [write('name: [')], /\.yaml: /],
     ['a file that says nothing', () => [write('')], /file: /],
     ['a setting that does not exist', () => [targetFile(url, { colour: 'red' })], /"colour"/],
+    ['a gateway without an address', () => [targetFile({ url: '127.0.0.1:1' })], /expected an address/],
+    [
+      'a setup request without an address',
+      () => [targetFile(url, { setup: [{ path: 'api/setup' }] })],
+      /setup\.0\.path: expected a path that begins with \//,
+    ],
     ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: ENOENT/],
     ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
     ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is no address/],
