@@ -43,9 +43,13 @@ export async function measuredWindow(session: Session, during: () => Promise<voi
   await quiet('second_quiet', Math.max(QUIET, window, 2 * session.target.has.probe_interval_ms))
 }
 
-/** What the witness saw between two marks, but for what our own calls asked for; nothing where there was no such window. */
+/**
+ * What the witness saw between two marks, but for what our own calls asked for; nothing where there was no such window.
+ * A call from before the window, of which the drain saw the last, is not asked for here: who sends it now repeats it.
+ */
 export function arrived({ ledger, marks, exchanges }: Notebook, from: string, to: string) {
-  const ours = new Set(exchanges.map(({ request }) => nonceIn(request.body ?? '')))
+  const asked = exchanges.filter(({ at }) => at >= marks[from]!)
+  const ours = new Set(asked.map(({ request }) => nonceIn(request.body ?? '')))
   return ledger.filter(
     (entry) =>
       entry.at >= marks[from]! && entry.at <= marks[to]! && !(entry.nonce !== null && ours.has(entry.nonce)),
