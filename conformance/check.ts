@@ -7,6 +7,8 @@ import type { Capability, Target } from './target.ts'
 /** One thing that a judge looked at. */
 export interface Finding {
   readonly ok: boolean
+  /** It is not ok, and nobody can say that the target is to blame: where nothing else fails, the check is untestable. */
+  readonly doubt?: boolean
   /** A sentence: what was seen, and where it is not ok, what should have been. */
   readonly what: string
   /** The exchanges (`#3`) and ledger entries (`@7`) that show it. */
@@ -42,6 +44,14 @@ export interface Check {
 
 export const finding = (ok: boolean, what: string, see: readonly string[] = []): Finding => ({
   ok,
+  what,
+  see,
+})
+
+/** A finding that leaves the question open. */
+export const doubt = (what: string, see: readonly string[] = []): Finding => ({
+  ok: false,
+  doubt: true,
   what,
   see,
 })

@@ -126,12 +126,37 @@ test('a router that draws by chance may resolve to another target each time, one
       ),
     ],
   })
-  const drawn = 'abbabaaabbbabaabababbbaaabababbbabaa'
+  const drawn = 'abbabaaabbbabaabababbbaaabababbbabaabaabbbababbabaaabb'
   assert.ok(holds('PURE-04', told(drawn), resolving))
-  assert.ok(holds('PURE-04', told('a'.repeat(36)), resolving))
-  assert.ok(!holds('PURE-04', told('ab'.repeat(18)), resolving))
-  assert.ok(!holds('PURE-04', told('aab'.repeat(12)), resolving))
+  assert.ok(holds('PURE-04', told('a'.repeat(54)), resolving))
+  assert.ok(!holds('PURE-04', told('ab'.repeat(27)), resolving))
+  assert.ok(!holds('PURE-04', told('aab'.repeat(18)), resolving))
+  assert.ok(!holds('PURE-04', told('aabaabaaba'.repeat(6).slice(0, 54)), resolving), 'weights of 7 and 3')
   assert.ok(!holds('PURE-04', told(drawn.slice(1)), resolving), 'a row that was broken off proves nothing')
+})
+
+test('what may as well have come by itself accuses nobody, and acquits nobody (PURE-01, PURE-03, PURE-07)', () => {
+  const read = target({ has: { read_paths: ['/read'] } })
+  const marks = { quiet_from: 0, quiet_to: 9, from: 10, to: 19, second_quiet_from: 20, second_quiet_to: 29 }
+  const exchanges = [
+    exchange({ label: 'read', request: { method: 'GET', path: '/read', headers: {}, body: null } }),
+  ]
+  const doubted = (id: string, kind: string, ...times: number[]) => {
+    const ledger = times.map((at) => entry({ kind, at, nonce: null }))
+    const evidence = { exchanges, marks, ledger, facts: {} } as unknown as Evidence
+    return checks
+      .get(id)!
+      .judge({ evidence, target: read, wb: false })
+      .filter(({ ok }) => !ok)
+      .map(({ doubt = false }) => doubt)
+  }
+  for (const id of ['PURE-01', 'PURE-03', 'PURE-07']) {
+    assert.deepEqual(doubted(id, 'inference', 5), [], id)
+    assert.deepEqual(doubted(id, 'inference', 5, 15, 25), [true], id)
+    assert.deepEqual(doubted(id, 'inference', 15), [false], id)
+  }
+  assert.deepEqual(doubted('PURE-01', 'metadata', 5, 15), [])
+  assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
 test('a record is held to what can be known from outside, and no field that is not mapped is missed (LOG-02)', () => {
