@@ -27,6 +27,7 @@ const ONLY = [
   'ROUTE-01',
   'ROUTE-03',
   'TELL-01',
+  'TELL-02',
   'TELL-05',
   'LOG-02',
   'USE-01',
@@ -271,6 +272,22 @@ test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
   assert.equal(byOutcome.get('USE-08'), 'not-applicable')
   assert.equal(byOutcome.get('CAT-03'), 'disabled')
   assert.equal(failed.results.conclusion, 'not conformant')
+})
+
+test('what leaves the question open is untestable, unless something else fails (SUITE-02)', (t) => {
+  const called = ({ exchanges }: Evidence, label: string) => exchanges.find((each) => each.label === label)!
+  const stays = (evidence: Evidence) => {
+    const { nonce } = called(evidence, 'whole')
+    const [first] = evidence.ledger.filter((entry) => entry.nonce === nonce)
+    evidence.ledger.splice(evidence.ledger.indexOf(first!), 1)
+  }
+  const { outcome, reason } = tampered(t, 'TELL-02', stays)
+  assert.deepEqual([outcome, reason], ['untestable', 'whole: the call was not answered after a fallback'])
+  const both = tampered(t, 'TELL-02', (evidence) => {
+    stays(evidence)
+    called(evidence, 'streamed').headers = {}
+  })
+  assert.equal(both.outcome, 'fail')
 })
 
 test('what did not survive a check has not passed it, whatever the check is about (SUITE-02)', (t) => {

@@ -44,6 +44,10 @@ export const namesModel = (target: Target, provider: string, model: string | nul
   (said === model ||
     (said.endsWith(`/${model}`) && namesProvider(target, provider, said.slice(0, -model.length - 1))))
 
+/** One of the statuses after which the target moves on, as it says. */
+export const aFallbackStatus = ({ has }: Target): number =>
+  has.fallback_statuses.find((each) => each >= 500) ?? has.fallback_statuses[0]!
+
 /** The items of a list that the target's log answered with; null where it is none. */
 export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {
   const list = at(jsonOf(body), target.tells.log?.list)
