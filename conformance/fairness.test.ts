@@ -171,8 +171,8 @@ test('a record is held to what can be known from outside, and no field that is n
   const log = { path: '/log', list: '', one: '/log/{id}', fields: mapped }
   const logging = target({ tells: { headers: { request_id: 'x-id' }, log } })
   const usage = { prompt_tokens: 7, completion_tokens: 2 }
-  const recorded = (record: object, of = logging, wb = false) => {
-    const request = { method: 'POST', path: '/', headers: {}, body: '{"model":"m"}' }
+  const recorded = (record: object, of = logging, wb = false, headers = {}, model = 'm') => {
+    const request = { method: 'POST', path: '/', headers, body: JSON.stringify({ model }) }
     const exchanges = [
       exchange({ nonce: 'a', request, headers: { 'x-id': '1' } }),
       exchange({
@@ -187,8 +187,20 @@ test('a record is held to what can be known from outside, and no field that is n
   // A direct id has no strategy, nobody knows the price, and no session could be sent.
   assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
   assert.ok(recorded({ cost: 0 }))
-  assert.ok(!recorded({}), 'a cost that is mapped and is not there')
+  assert.ok(recorded({}), 'a cost that is left out is one that is not known')
   assert.ok(!recorded({ cost: -1 }))
   assert.ok(!recorded({ cost: 0, in: 8 }))
   assert.ok(!recorded({ cost: 1 }, logging, true), 'this interface has all fields')
+  const inSession = { ...logging, has: { ...logging.has, session: { header: 'X-My-Session' } } }
+  for (const header of ['X-My-Session', 'x-my-session']) {
+    assert.ok(recorded({ s: 'one' }, inSession, false, { [header]: 'one' }))
+    assert.ok(!recorded({ s: 'two' }, inSession, false, { [header]: 'one' }))
+  }
+  const tableOf = (...models: string[]) => {
+    const targets = models.map((model) => ({ provider: 'openai', model }))
+    return { ...logging, models: { direct: [], logical: [{ id: 'auto', targets }] } }
+  }
+  assert.ok(recorded({ by: null }, tableOf('m'), false, {}, 'auto'), 'one target is no choice')
+  assert.ok(!recorded({ by: null }, tableOf('m', 'n'), false, {}, 'auto'))
+  assert.ok(recorded({ by: 'priority' }, tableOf('m', 'n'), false, {}, 'auto'))
 })
