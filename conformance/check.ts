@@ -32,8 +32,9 @@ export interface Check {
   /** How long the probe may take, ms; 30 s where nothing is said. */
   readonly timeout?: number
   /**
-   * It sends on purpose what may bring a gateway down. One that is gone after it has not passed (`gone` among the facts
-   * says why), is started again where the suite started it, and the run goes on; after any other check the run ends.
+   * It does on purpose what may bring a gateway down: strange requests, connections that break on either side. One that
+   * is gone after it has not passed (`gone` among the facts says why), is started again where the suite started it, and
+   * the run goes on; after any other check the run ends.
    */
   readonly hostile?: boolean
   /** Throws only when the suite itself is at fault; whatever the target does is evidence. */

@@ -294,6 +294,11 @@ test('what did not survive a check has not passed it, whatever the check is abou
   const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
   const { outcome, reason } = tampered(t, 'KEEP-01', gone)
   assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
+  const both = tampered(t, 'FLOW-06', (evidence) => {
+    gone(evidence)
+    evidence.exchanges[0]!.end = 'complete'
+  })
+  assert.equal(both.outcome, 'fail')
 })
 
 test('a run that carries nothing out is an error (SUITE-02)', async () => {

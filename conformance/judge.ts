@@ -162,7 +162,7 @@ function verdictOf(
   if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
   const bad = findings.find(({ ok, doubt }) => !ok && !doubt)
   if (bad) return said(level === 'MUST' ? 'fail' : 'warn', bad.what, findings)
-  // What was asked after its end proves nothing: not what the check is about, and no pass either.
+  // Nothing was seen to be wrong before its end, and what was asked after it proves nothing.
   if (typeof evidence.facts.gone === 'string')
     return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
   const open = findings.find(({ doubt }) => doubt)

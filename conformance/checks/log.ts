@@ -38,6 +38,7 @@ const idsIn = (target: Target, exchange: Exchange): string[] =>
 export const oneRecordPerCall = {
   id: 'LOG-01',
   needs: ['log'],
+  hostile: true,
   timeout: 60_000,
   async probe(session) {
     await session.wait(session.target.tells.log!.lag_ms)
@@ -190,6 +191,7 @@ export const finalInTime = {
 export const leftIsNotCompleted = {
   id: 'LOG-06',
   needs: ['log', 'request_id', 'state'],
+  hostile: true,
   async probe(session) {
     const exchange = await leave(session, 'left')
     await session.wait(session.target.tells.log!.lag_ms)
@@ -215,6 +217,7 @@ export const leftIsNotCompleted = {
 export const nothingUnrecorded = {
   id: 'LOG-07',
   needs: ['log', 'request_id', 'attempts'],
+  hostile: true,
   timeout: 90_000,
   async probe(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)

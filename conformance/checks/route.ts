@@ -279,6 +279,7 @@ export const fallbackConditions = {
 
 export const nothingAfterCommit = {
   id: 'ROUTE-08',
+  hostile: true,
   timeout: 60_000,
   async probe(session) {
     const { logical } = session.target.models
