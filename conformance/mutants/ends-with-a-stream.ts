@@ -2,8 +2,8 @@
 import { bent, type Mutant } from '../mutant.ts'
 
 export const mutant = {
-  what: 'A stream that its provider cuts ends the process.',
-  kills: ['FLOW-06', 'LOG-07'],
+  what: 'A stream that breaks, on either side, ends the process.',
+  kills: ['FLOW-06', 'LOG-01', 'LOG-06', 'LOG-07'],
   asCommand: true,
   start: bent({
     cut: () => process.exit(1),
