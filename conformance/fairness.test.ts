@@ -159,6 +159,25 @@ test('what may as well have come by itself accuses nobody, and acquits nobody (P
   assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
 })
 
+test('of two targets that are asked at once the one that answered has served (TELL-01)', () => {
+  const telling = target({ tells: { headers: { model: 'x-model' } } })
+  const ledger = [
+    entry({ answer: { status: 200 } }),
+    entry({ n: 2, model: 'slower', answer: { status: null } }),
+  ]
+  const named = (model: string) => [exchange({ nonce: 'a', headers: { 'x-model': model } })]
+  assert.ok(holds('TELL-01', { exchanges: named('m'), ledger }, telling))
+  assert.ok(!holds('TELL-01', { exchanges: named('slower'), ledger }, telling))
+})
+
+test('a stream whose head is out before its provider fails may still move on, and has to (ROUTE-07)', () => {
+  const moving = target({ has: { fallback_statuses: [500] } })
+  const failed = entry({ answer: { status: 500 } })
+  const exchanges = [exchange({ label: 'status 500, streamed', nonce: 'a' })]
+  assert.ok(holds('ROUTE-07', { exchanges, ledger: [failed, entry({ n: 2, model: 'other' })] }, moving))
+  assert.ok(!holds('ROUTE-07', { exchanges, ledger: [failed] }, moving))
+})
+
 test('a record is held to what can be known from outside, and no field that is not mapped is missed (LOG-02)', () => {
   const mapped = {
     id: '/id',
