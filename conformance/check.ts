@@ -7,6 +7,8 @@ import type { Capability, Target } from './target.ts'
 /** One thing that a judge looked at. */
 export interface Finding {
   readonly ok: boolean
+  /** It is not ok, and nobody can say that the target is to blame: where nothing else fails, the check is untestable. */
+  readonly doubt?: boolean
   /** A sentence: what was seen, and where it is not ok, what should have been. */
   readonly what: string
   /** The exchanges (`#3`) and ledger entries (`@7`) that show it. */
@@ -30,8 +32,9 @@ export interface Check {
   /** How long the probe may take, ms; 30 s where nothing is said. */
   readonly timeout?: number
   /**
-   * It sends on purpose what may bring a gateway down. One that is gone after it has not passed (`gone` among the facts
-   * says why), is started again where the suite started it, and the run goes on; after any other check the run ends.
+   * It does on purpose what may bring a gateway down: strange requests, connections that break on either side. One that
+   * is gone after it has not passed (`gone` among the facts says why), is started again where the suite started it, and
+   * the run goes on; after any other check the run ends.
    */
   readonly hostile?: boolean
   /** Throws only when the suite itself is at fault; whatever the target does is evidence. */
@@ -42,6 +45,14 @@ export interface Check {
 
 export const finding = (ok: boolean, what: string, see: readonly string[] = []): Finding => ({
   ok,
+  what,
+  see,
+})
+
+/** A finding that leaves the question open. */
+export const doubt = (what: string, see: readonly string[] = []): Finding => ({
+  ok: false,
+  doubt: true,
   what,
   see,
 })

@@ -65,6 +65,6 @@ test('a gateway that probes with calls is not accused of spending on reads (PURE
   assert.equal(outcome, 'untestable', reason)
   assert.match(
     reason,
-    /^\d+ inferences came while reading, and \d+ in [\d.]+ s in which nothing was asked: nobody/,
+    /^inferences while reading: \d+ at the witness, \d+ in [\d.]+ s in which nothing was asked: nobody/,
   )
 })

@@ -126,12 +126,56 @@ test('a router that draws by chance may resolve to another target each time, one
       ),
     ],
   })
-  const drawn = 'abbabaaabbbabaabababbbaaabababbbabaa'
+  const drawn = 'abbabaaabbbabaabababbbaaabababbbabaabaabbbababbabaaabb'
   assert.ok(holds('PURE-04', told(drawn), resolving))
-  assert.ok(holds('PURE-04', told('a'.repeat(36)), resolving))
-  assert.ok(!holds('PURE-04', told('ab'.repeat(18)), resolving))
-  assert.ok(!holds('PURE-04', told('aab'.repeat(12)), resolving))
+  assert.ok(holds('PURE-04', told('a'.repeat(54)), resolving))
+  assert.ok(!holds('PURE-04', told('ab'.repeat(27)), resolving))
+  assert.ok(!holds('PURE-04', told('aab'.repeat(18)), resolving))
+  assert.ok(!holds('PURE-04', told('aabaabaaba'.repeat(6).slice(0, 54)), resolving), 'weights of 7 and 3')
   assert.ok(!holds('PURE-04', told(drawn.slice(1)), resolving), 'a row that was broken off proves nothing')
+})
+
+test('what may as well have come by itself accuses nobody, and acquits nobody (PURE-01, PURE-03, PURE-07)', () => {
+  const read = target({ has: { read_paths: ['/read'] } })
+  const marks = { quiet_from: 0, quiet_to: 9, from: 10, to: 19, second_quiet_from: 20, second_quiet_to: 29 }
+  const exchanges = [
+    exchange({ label: 'read', request: { method: 'GET', path: '/read', headers: {}, body: null } }),
+  ]
+  const doubted = (id: string, kind: string, ...times: number[]) => {
+    const ledger = times.map((at) => entry({ kind, at, nonce: null }))
+    const evidence = { exchanges, marks, ledger, facts: {} } as unknown as Evidence
+    return checks
+      .get(id)!
+      .judge({ evidence, target: read, wb: false })
+      .filter(({ ok }) => !ok)
+      .map(({ doubt = false }) => doubt)
+  }
+  for (const id of ['PURE-01', 'PURE-03', 'PURE-07']) {
+    assert.deepEqual(doubted(id, 'inference', 5), [], id)
+    assert.deepEqual(doubted(id, 'inference', 5, 15, 25), [true], id)
+    assert.deepEqual(doubted(id, 'inference', 15), [false], id)
+  }
+  assert.deepEqual(doubted('PURE-01', 'metadata', 5, 15), [])
+  assert.deepEqual(doubted('PURE-03', 'metadata', 5, 15), [true])
+})
+
+test('of two targets that are asked at once the one that answered has served (TELL-01)', () => {
+  const telling = target({ tells: { headers: { model: 'x-model' } } })
+  const ledger = [
+    entry({ answer: { status: 200 } }),
+    entry({ n: 2, model: 'slower', answer: { status: null } }),
+  ]
+  const named = (model: string) => [exchange({ nonce: 'a', headers: { 'x-model': model } })]
+  assert.ok(holds('TELL-01', { exchanges: named('m'), ledger }, telling))
+  assert.ok(!holds('TELL-01', { exchanges: named('slower'), ledger }, telling))
+})
+
+test('a stream whose head is out before its provider fails may still move on, and has to (ROUTE-07)', () => {
+  const moving = target({ has: { fallback_statuses: [500] } })
+  const failed = entry({ answer: { status: 500 } })
+  const exchanges = [exchange({ label: 'status 500, streamed', nonce: 'a' })]
+  assert.ok(holds('ROUTE-07', { exchanges, ledger: [failed, entry({ n: 2, model: 'other' })] }, moving))
+  assert.ok(!holds('ROUTE-07', { exchanges, ledger: [failed] }, moving))
 })
 
 test('a record is held to what can be known from outside, and no field that is not mapped is missed (LOG-02)', () => {
@@ -146,8 +190,8 @@ test('a record is held to what can be known from outside, and no field that is n
   const log = { path: '/log', list: '', one: '/log/{id}', fields: mapped }
   const logging = target({ tells: { headers: { request_id: 'x-id' }, log } })
   const usage = { prompt_tokens: 7, completion_tokens: 2 }
-  const recorded = (record: object, of = logging, wb = false) => {
-    const request = { method: 'POST', path: '/', headers: {}, body: '{"model":"m"}' }
+  const recorded = (record: object, of = logging, wb = false, headers = {}, model = 'm') => {
+    const request = { method: 'POST', path: '/', headers, body: JSON.stringify({ model }) }
     const exchanges = [
       exchange({ nonce: 'a', request, headers: { 'x-id': '1' } }),
       exchange({
@@ -162,8 +206,20 @@ test('a record is held to what can be known from outside, and no field that is n
   // A direct id has no strategy, nobody knows the price, and no session could be sent.
   assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
   assert.ok(recorded({ cost: 0 }))
-  assert.ok(!recorded({}), 'a cost that is mapped and is not there')
+  assert.ok(recorded({}), 'a cost that is left out is one that is not known')
   assert.ok(!recorded({ cost: -1 }))
   assert.ok(!recorded({ cost: 0, in: 8 }))
   assert.ok(!recorded({ cost: 1 }, logging, true), 'this interface has all fields')
+  const inSession = { ...logging, has: { ...logging.has, session: { header: 'X-My-Session' } } }
+  for (const header of ['X-My-Session', 'x-my-session']) {
+    assert.ok(recorded({ s: 'one' }, inSession, false, { [header]: 'one' }))
+    assert.ok(!recorded({ s: 'two' }, inSession, false, { [header]: 'one' }))
+  }
+  const tableOf = (...models: string[]) => {
+    const targets = models.map((model) => ({ provider: 'openai', model }))
+    return { ...logging, models: { direct: [], logical: [{ id: 'auto', targets }] } }
+  }
+  assert.ok(recorded({ by: null }, tableOf('m'), false, {}, 'auto'), 'one target is no choice')
+  assert.ok(!recorded({ by: null }, tableOf('m', 'n'), false, {}, 'auto'))
+  assert.ok(recorded({ by: 'priority' }, tableOf('m', 'n'), false, {}, 'auto'))
 })

@@ -27,6 +27,7 @@ const ONLY = [
   'ROUTE-01',
   'ROUTE-03',
   'TELL-01',
+  'TELL-02',
   'TELL-05',
   'LOG-02',
   'USE-01',
@@ -295,10 +296,31 @@ test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
   assert.equal(failed.results.conclusion, 'not conformant')
 })
 
+test('what leaves the question open is untestable, unless something else fails (SUITE-02)', (t) => {
+  const called = ({ exchanges }: Evidence, label: string) => exchanges.find((each) => each.label === label)!
+  const stays = (evidence: Evidence) => {
+    const { nonce } = called(evidence, 'whole')
+    const [first] = evidence.ledger.filter((entry) => entry.nonce === nonce)
+    evidence.ledger.splice(evidence.ledger.indexOf(first!), 1)
+  }
+  const { outcome, reason } = tampered(t, 'TELL-02', stays)
+  assert.deepEqual([outcome, reason], ['untestable', 'whole: the call was not answered after a fallback'])
+  const both = tampered(t, 'TELL-02', (evidence) => {
+    stays(evidence)
+    called(evidence, 'streamed').headers = {}
+  })
+  assert.equal(both.outcome, 'fail')
+})
+
 test('what did not survive a check has not passed it, whatever the check is about (SUITE-02)', (t) => {
   const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
   const { outcome, reason } = tampered(t, 'KEEP-01', gone)
   assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
+  const both = tampered(t, 'FLOW-06', (evidence) => {
+    gone(evidence)
+    Object.assign(evidence.exchanges[0]!, { end: 'complete', body: '' })
+  })
+  assert.equal(both.outcome, 'fail')
 })
 
 test('a run that carries nothing out is an error (SUITE-02)', async () => {

@@ -54,6 +54,7 @@ const verdict = z.strictObject({
   findings: z.array(
     z.strictObject({
       ok: z.boolean(),
+      doubt: z.boolean().optional().describe('Not ok, and nobody can say that the target is to blame.'),
       what: z.string(),
       see: z.array(z.string()).readonly().optional().describe('Exchanges (#3) and ledger entries (@7).'),
     }),
@@ -159,13 +160,14 @@ function verdictOf(
     return said('harness-error', `the judge failed: ${(thrown as Error).message}`)
   }
   if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
-  const bad = findings.filter(({ ok }) => !ok)
-  // What was asked after its end proves nothing: not what the check is about, and no pass either.
-  if (bad.length === 0 && typeof evidence.facts.gone === 'string')
-    return said('untestable', `it did not survive the check: ${evidence.facts.gone}`)
-  if (bad.length === 0)
-    return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
-  return said(level === 'MUST' ? 'fail' : 'warn', bad[0]!.what, findings)
+  const bad = findings.find(({ ok, doubt }) => !ok && !doubt)
+  if (bad) return said(level === 'MUST' ? 'fail' : 'warn', bad.what, findings)
+  // Nothing was seen to be wrong before its end, and what was asked after it proves nothing.
+  if (typeof evidence.facts.gone === 'string')
+    return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
+  const open = findings.find(({ doubt }) => doubt)
+  if (open) return said('untestable', open.what, findings)
+  return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
 }
 
 function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Conclusion; reason: string } {

@@ -12,9 +12,14 @@ export const labelled = ({ exchanges }: Evidence, label: string): Exchange[] =>
 export const requestsOf = ({ ledger }: Evidence, { nonce }: Pick<Exchange, 'nonce'>): LedgerEntry[] =>
   nonce === null ? [] : ledger.filter((entry) => entry.nonce === nonce && entry.kind === 'inference')
 
-/** The request that was answered last: the one that served, if any did. */
-export const servedBy = (evidence: Evidence, exchange: Pick<Exchange, 'nonce'>): LedgerEntry | null =>
-  requestsOf(evidence, exchange).at(-1) ?? null
+const isWell = ({ answer }: LedgerEntry): boolean =>
+  answer.status != null && answer.status >= 200 && answer.status < 300
+
+/** The request that served: the last that was answered with success; where none was, the last that arrived. */
+export function servedBy(evidence: Evidence, exchange: Pick<Exchange, 'nonce'>): LedgerEntry | null {
+  const requests = requestsOf(evidence, exchange)
+  return requests.findLast(isWell) ?? requests.at(-1) ?? null
+}
 
 /** `#3` for an exchange, `@7` for a ledger entry: the way a finding names its evidence. */
 export const ref = (each: Pick<Exchange | LedgerEntry, 'n'>): string =>
@@ -38,6 +43,10 @@ export const namesModel = (target: Target, provider: string, model: string | nul
   model !== null &&
   (said === model ||
     (said.endsWith(`/${model}`) && namesProvider(target, provider, said.slice(0, -model.length - 1))))
+
+/** One of the statuses after which the target moves on, as it says. */
+export const aFallbackStatus = ({ has }: Target): number =>
+  has.fallback_statuses.find((each) => each >= 500) ?? has.fallback_statuses[0]!
 
 /** The items of a list that the target's log answered with; null where it is none. */
 export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {

@@ -142,6 +142,7 @@ export const commentsAreHarmless = {
 
 export const leavingClosesUpstream = {
   id: 'FLOW-05',
+  hostile: true,
   async probe(session) {
     const gate = session.nonce()
     const call = await session.openChat('left', {
@@ -183,6 +184,7 @@ const isVisible = ({ end, status, body }: Exchange): boolean =>
 
 export const cutIsVisible = {
   id: 'FLOW-06',
+  hostile: true,
   probe: streamEach('cut-after-2', 'cut-in-utf8'),
   judge: ({ evidence }) =>
     evidence.exchanges.map((exchange) => {
@@ -235,6 +237,7 @@ export const toolCallsStayApart = {
 
 export const lateErrorArrives = {
   id: 'FLOW-09',
+  hostile: true,
   async probe(session) {
     const exchange = await session.chat('error after commit', {
       stream: true,
@@ -272,6 +275,7 @@ const IN_BETWEEN = 32 * 2 ** 20
 
 export const slowClientSlowsUpstream = {
   id: 'FLOW-10',
+  hostile: true,
   timeout: 60_000,
   async probe(session) {
     const call = await session.openChat('slow', {

@@ -38,6 +38,7 @@ const idsIn = (target: Target, exchange: Exchange): string[] =>
 export const oneRecordPerCall = {
   id: 'LOG-01',
   needs: ['log'],
+  hostile: true,
   timeout: 60_000,
   async probe(session) {
     await session.wait(session.target.tells.log!.lag_ms)
@@ -83,8 +84,10 @@ function compare(
   const { fields } = target.tells.log!
   const asked = jsonOf(exchange.request.body ?? '') as { model: string }
   const direct = target.models.direct.some(({ id }) => id === asked.model)
+  const table = target.models.logical.find(({ id }) => id === asked.model)
   const header = target.has.session?.header.toLowerCase()
-  const session = header === undefined ? undefined : exchange.request.headers[header]
+  const [, session] =
+    Object.entries(exchange.request.headers).find(([name]) => name.toLowerCase() === header) ?? []
   const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
   const said = (name: keyof typeof fields) => at(record, fields[name])
   const findings: Finding[] = []
@@ -114,9 +117,9 @@ function compare(
     JSON.stringify(entry?.model),
   )
   hold('latency', isAmount, 'a duration')
-  // A direct id has no strategy, unless an interface has a word for that; this one does.
+  // Where there is nothing to choose from, there is no strategy, unless an interface has a word for that; this one does.
   if (direct && wb) hold('strategy', (value) => value === 'direct', '"direct"')
-  else if (!direct) hold('strategy', isName, 'a name')
+  else if (!direct && (wb || (table && table.targets.length > 1))) hold('strategy', isName, 'a name')
   if (session !== undefined) hold('session', (value) => value === session, JSON.stringify(session))
   else if (wb) hold('session', (value) => value === null, 'null, because none was sent')
   // A provider that was not asked for usage reports none; what a gateway counts then is its own.
@@ -128,8 +131,8 @@ function compare(
   // Elsewhere a model may be free or without a known price. The models of this target have one.
   hold(
     'cost',
-    (value) => (wb ? isAmount(value) && value !== 0 : value === null || isAmount(value)),
-    wb ? 'an amount above 0' : 'an amount, or null',
+    (value) => (wb ? isAmount(value) && value !== 0 : value == null || isAmount(value)),
+    wb ? 'an amount above 0' : 'an amount, or nothing',
   )
   return findings
 }
@@ -188,6 +191,7 @@ export const finalInTime = {
 export const leftIsNotCompleted = {
   id: 'LOG-06',
   needs: ['log', 'request_id', 'state'],
+  hostile: true,
   async probe(session) {
     const exchange = await leave(session, 'left')
     await session.wait(session.target.tells.log!.lag_ms)
@@ -213,6 +217,7 @@ export const leftIsNotCompleted = {
 export const nothingUnrecorded = {
   id: 'LOG-07',
   needs: ['log', 'request_id', 'attempts'],
+  hostile: true,
   timeout: 90_000,
   async probe(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)

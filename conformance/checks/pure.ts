@@ -1,21 +1,11 @@
 // PURE: reading never spends. Every zero here lies in a measured window. One family, one file.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { isToldApart } from '../chance.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence } from '../evidence.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import type { Session } from '../session.ts'
-import {
-  arrived,
-  background,
-  inferencesIn,
-  measuredWindow,
-  names,
-  QUIET,
-  quietTime,
-  tellApart,
-} from '../window.ts'
+import { arrived, inferencesIn, measuredWindow, names, QUIET, zero } from '../window.ts'
 
 /** Calls the read paths with every method, with a query of their own and with a foreign one, twice. */
 async function readEverything(session: Session): Promise<void> {
@@ -28,10 +18,8 @@ async function readEverything(session: Session): Promise<void> {
     }
 }
 
-/** The zero of a window. Where it is none, what came could be told from what comes by itself. */
-function zero(evidence: Evidence, what: string): Finding[] {
-  const alone = inferencesIn(background(evidence))
-  const spent = inferencesIn(arrived(evidence, 'from', 'to'))
+/** The zero of a window of reads, which were answered, or it would prove nothing. */
+function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
   const reads = evidence.exchanges.filter(({ label }) => label === 'read')
   const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]
   const silent = paths.filter(
@@ -47,11 +35,7 @@ function zero(evidence: Evidence, what: string): Finding[] {
       `${reads.length} reads were made; never answered with 200: ${silent.join(', ') || 'none'}`,
       reads.filter(({ request }) => silent.includes(request.path.split('?')[0]!)).map(ref),
     ),
-    finding(
-      evidence.marks.to !== undefined && spent.length === 0,
-      `${what}: ${spent.length} inferences at the witness, ${reads.length} requests; ${alone.length} inferences in ${quietTime(evidence)} in which nothing was asked`,
-      names([...spent, ...alone]),
-    ),
+    zero(evidence, `inferences while ${what}`, inferencesIn),
   ]
 }
 
@@ -59,11 +43,8 @@ export const readsNeverSpend = {
   id: 'PURE-01',
   needs: ['read_paths'],
   timeout: 180_000,
-  async probe(session) {
-    await measuredWindow(session, () => readEverything(session))
-    await tellApart(session, 'reading')
-  },
-  judge: ({ evidence }) => zero(evidence, 'reading'),
+  probe: (session) => measuredWindow(session, () => readEverything(session)),
+  judge: ({ evidence }) => readsSpentNothing(evidence, 'reading'),
 } satisfies Check
 
 export const startAndIdle = {
@@ -111,27 +92,18 @@ export const readsAskNobody = {
   id: 'PURE-03',
   needs: ['read_paths'],
   shares: 'PURE-01',
-  judge({ evidence }) {
-    const requests = arrived(evidence, 'from', 'to')
-    const alone = background(evidence)
-    return [
-      finding(
-        evidence.marks.to !== undefined && !isToldApart(requests.length, alone.length),
-        `${requests.length} requests of any kind at the witness while reading, ${alone.length} in ${quietTime(evidence)} in which nothing was asked`,
-        names(requests),
-      ),
-    ]
-  },
+  judge: ({ evidence }) => [zero(evidence, 'requests of any kind while reading')],
 } satisfies Check
 
 /** So often a route is resolved in a row, without a call in between. */
-const IN_A_ROW = 36
-/** The longest turn that is looked for; a table of two targets with weights may have more steps than targets. */
-const LONGEST_TURN = 5
+const IN_A_ROW = 54
+/** The longest turn that is looked for: two targets with the weights 7 and 3 have ten steps. Longer ones are not seen. */
+const LONGEST_TURN = 10
 
 /**
  * Whether answers come in turns, each a step further than the one before. Answers that are drawn by chance look like
- * that in fewer than one of a million rows of this length, whatever their weights; always the same one is no turn.
+ * that in fewer than one of two million rows of this length, whatever their weights (most often with about 9 to 1);
+ * always the same one is no turn.
  */
 function areTurns(answers: readonly string[]): boolean {
   if (answers.length < IN_A_ROW || new Set(answers).size === 1) return false
@@ -152,12 +124,11 @@ export const resolvingMovesNothing = {
       for (const { id } of session.target.models.logical)
         for (let times = 0; times < 3; times++) await session.ask('read', pathOf(id))
     })
-    await tellApart(session, 'resolving')
     for (const { id } of session.target.models.logical)
       for (let times = 0; times < IN_A_ROW; times++) await session.ask(`resolve ${id}`, pathOf(id))
   },
   judge({ evidence, target }) {
-    const findings = zero(evidence, 'resolving')
+    const findings = readsSpentNothing(evidence, 'resolving')
     for (const { id } of target.models.logical) {
       const answers = evidence.exchanges.filter(({ label }) => label === `resolve ${id}`)
       const { provider, model } = target.has.resolve!
@@ -253,13 +224,6 @@ export const refusedCallsSpendNothing = {
   },
   judge({ evidence }) {
     const asked = evidence.exchanges.filter(({ nonce }) => nonce === null)
-    const strange = inferencesIn(arrived(evidence, 'from', 'to'))
-    const alone = inferencesIn(background(evidence))
-    const others = finding(
-      evidence.marks.to !== undefined && !isToldApart(strange.length, alone.length),
-      `${strange.length} further inferences that nobody asked for, ${alone.length} in ${quietTime(evidence)} in which nothing was asked`,
-      names(strange),
-    )
     const each = asked.map((each) => {
       const nonce = nonceIn(each.request.body ?? '')
       // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
@@ -273,6 +237,6 @@ export const refusedCallsSpendNothing = {
         [ref(each), ...names(spent)],
       )
     })
-    return [...each, others]
+    return [...each, zero(evidence, 'further inferences while refusing', inferencesIn)]
   },
 } satisfies Check

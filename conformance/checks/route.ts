@@ -3,8 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import type { Step } from '../../mocks/script.ts'
 import { type Check, finding } from '../check.ts'
-import type { Evidence } from '../evidence.ts'
-import { labelled, ref, refs, requestsOf, servedBy, where } from '../lookup.ts'
+import type { Evidence, Exchange } from '../evidence.ts'
+import { aFallbackStatus, labelled, ref, refs, requestsOf, servedBy, where } from '../lookup.ts'
 import { at, jsonOf, readChat } from '../reading.ts'
 import { delta, errorBody, failure } from '../scripted.ts'
 import type { Session } from '../session.ts'
@@ -236,19 +236,19 @@ export const unknownFields = {
 const FINAL = [400, 413, 422]
 
 /** Whichever target is tried first fails for as long as it is asked; any other answers. */
-async function tryFallback(session: Session, status: number): Promise<void> {
+async function tryFallback(session: Session, status: number, stream = false): Promise<void> {
   const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
   const script = [{ ...failure(status), same_target: true }, { scenario: 'plain' }]
-  await session.chat(`status ${status}`, { model: route.id, script })
+  const label = `status ${status}${stream ? ', streamed' : ''}`
+  await session.chat(label, { model: route.id, script, stream })
   await session.wait(session.target.has.cooldown_ms)
 }
 
 /** A call with its requests, and those among them that did not go where the first one went. */
-function tried(evidence: Evidence, status: number) {
-  const exchange = labelled(evidence, `status ${status}`)[0]!
+function tried(evidence: Evidence, exchange: Exchange) {
   const entries = requestsOf(evidence, exchange)
   const others = entries.filter((entry) => where(entry) !== where(entries[0]!))
-  return { exchange, entries, others }
+  return { entries, others }
 }
 
 const roadOf = (entries: Evidence['ledger']): string => entries.map(where).join(', ') || 'nobody'
@@ -260,34 +260,26 @@ export const fallbackConditions = {
   async probe(session) {
     const { fallback_statuses } = session.target.has
     for (const status of fallback_statuses) await tryFallback(session, status)
+    // One is enough to see that streams move on as well.
+    await tryFallback(session, aFallbackStatus(session.target), true)
     for (const status of FINAL.filter((each) => !fallback_statuses.includes(each)))
       await tryFallback(session, status)
   },
-  judge({ evidence, target }) {
-    const { fallback_statuses } = target.has
-    const moving = fallback_statuses.map((status) => {
-      const { exchange, entries, others } = tried(evidence, status)
-      const ok = others.length > 0 && exchange.status === 200
+  judge: ({ evidence, target }) =>
+    evidence.exchanges.map((exchange) => {
+      const { entries, others } = tried(evidence, exchange)
+      const moves = target.has.fallback_statuses.some((each) => exchange.label.includes(String(each)))
       return finding(
-        ok,
-        `after ${status} of ${roadOf(entries.slice(0, 1))} the call went on to ${roadOf(others)}; the client got ${exchange.status}`,
+        moves ? others.length > 0 && exchange.status === 200 : entries.length > 0 && others.length === 0,
+        `after ${exchange.label} of ${roadOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared, the call went on to ${roadOf(others)}; the client got ${exchange.status}`,
         refs(exchange, ...entries),
       )
-    })
-    const final = FINAL.filter((each) => !fallback_statuses.includes(each)).map((status) => {
-      const { exchange, entries, others } = tried(evidence, status)
-      return finding(
-        entries.length > 0 && others.length === 0,
-        `${status} is not declared; after it the call went on to ${roadOf(others)}`,
-        refs(exchange, ...entries),
-      )
-    })
-    return [...moving, ...final]
-  },
+    }),
 } satisfies Check
 
 export const nothingAfterCommit = {
   id: 'ROUTE-08',
+  hostile: true,
   timeout: 60_000,
   async probe(session) {
     const { logical } = session.target.models

@@ -1,7 +1,8 @@
 // TELL: whoever asked is told where the call went.
-import { type Check, finding } from '../check.ts'
+import { type Check, doubt, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import {
+  aFallbackStatus,
   itemsOf,
   labelled,
   namesModel,
@@ -64,25 +65,22 @@ export const headAfterFallback = {
   timeout: 60_000,
   async probe(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-    const status =
-      session.target.has.fallback_statuses.find((each) => each >= 500) ??
-      session.target.has.fallback_statuses[0]!
     // Whichever target is tried first fails; any other answers.
-    const script = [{ ...failure(status), same_target: true }, { scenario: 'plain' }]
+    const script = [{ ...failure(aFallbackStatus(session.target)), same_target: true }, { scenario: 'plain' }]
     for (const stream of [false, true]) {
       await session.chat(stream ? 'streamed' : 'whole', { model: route.id, stream, script })
       await session.wait(session.target.has.cooldown_ms)
     }
   },
-  judge({ evidence, target }) {
-    const fellBack = evidence.exchanges.filter((exchange) => {
+  judge: ({ evidence, target }) =>
+    evidence.exchanges.map((exchange) => {
       const entries = requestsOf(evidence, exchange)
-      return new Set(entries.map(where)).size > 1 && exchange.status === 200
-    })
-    if (fellBack.length === 0)
-      return [finding(false, 'no call was answered after a fallback', evidence.exchanges.map(ref))]
-    return fellBack.map((exchange) => headNames(evidence, target, exchange))
-  },
+      const fellBack = new Set(entries.map(where)).size > 1 && exchange.status === 200
+      // That it has to fall back is for ROUTE-07 to say.
+      return fellBack
+        ? headNames(evidence, target, exchange)
+        : doubt(`${exchange.label}: the call was not answered after a fallback`, refs(exchange, ...entries))
+    }),
 } satisfies Check
 
 export const idFindsTheRecord = {

@@ -79,6 +79,7 @@ export const tokenKinds = {
 
 export const halfWay = {
   id: 'USE-07',
+  hostile: true,
   async probe(session) {
     await recordAfter(session, 'cut', { stream: true, script: [{ scenario: 'cut-after-4' }] })
     const gate = session.nonce()

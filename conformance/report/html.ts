@@ -109,8 +109,8 @@ function section(verdict: Verdict, evidence: Evidence | undefined, start: object
   const entries = some(evidence?.ledger ?? [], '@', pointed)
   const shown = new Set([...exchanges.map(({ n }) => `#${n}`), ...entries.map(({ n }) => `@${n}`)])
   const said = findings.map(
-    ({ ok, what, see = [] }) =>
-      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : 'does not hold'}">${ok ? '✓' : '✗'}</span> ${text(what)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
+    ({ ok, doubt, what, see = [] }) =>
+      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${text(what)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
   )
   return `<details${open}><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, scope ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
 <blockquote id="${id}">${text(sentence)}</blockquote>
