@@ -53,8 +53,9 @@ async function house(t: TestContext) {
   const directory = temporaryDirectory(t)
   const data = join(directory, 'data')
   const file = join(directory, 'waybill.yaml')
+  // Without artifacts, which are written some seconds after a call, the directory stays as it is beside doctor.
   const text = (port: number) =>
-    `server: { port: ${port} }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
+    `server: { port: ${port} }\ndata: ./data\nartifacts: { keep: 0 }\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
   const start = async (port: number) => {
     const env = { KEY: 'sk-of-the-operator', WAYBILL_DATA: data }
     const gateway = await createGateway(parseConfig(text(port), file, { env }))
@@ -116,12 +117,12 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
     [
       'a key that is not set',
       () => ({ KEY: '' }),
-      /waybill\.yaml:3:\d+ providers\.alpha\.key: environment variable KEY is not set/,
+      /waybill\.yaml:4:\d+ providers\.alpha\.key: environment variable KEY is not set/,
     ],
     [
       'an invalid file',
       () => void writeFileSync(file, `${text}nonsense: 1\n`),
-      /waybill\.yaml:5:\d+ nonsense: no such setting/,
+      /waybill\.yaml:6:\d+ nonsense: no such setting/,
     ],
     [
       'a public address without keys',
