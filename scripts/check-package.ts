@@ -58,10 +58,10 @@ function pack(): string {
       .map(({ part, size }) => `${part} ${kB(size)}`)
       .join(', ')}`,
   )
-  const unwanted = files.filter(({ path }) => /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\//.test(path))
+  const unwanted = files.filter(({ path }) => /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\/(?!README)/.test(path))
   assert.deepEqual(unwanted, [], 'no sources, tests or maps in the package')
   // Only a clone of the repository has what these start.
-  const lone = files.filter(({ path }) => /targets\/waybill\.\w+\.yaml$/.test(path))
+  const lone = files.filter(({ path }) => /targets\/waybill\.(inproc|source)\.yaml$/.test(path))
   assert.deepEqual(lone, [], 'no target file that needs the repository')
   const naming = files.filter(({ path }) =>
     /waybill\.(inproc|source)\b/.test(readFileSync(join(root, path), 'utf8')),
