@@ -1,5 +1,6 @@
 // Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
-// ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/.
+// ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/, the
+// requests of the setup in manage.ts.
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -14,7 +15,7 @@ import { containerHome } from './connectors/image.ts'
 import { runInProcess } from './connectors/inproc.ts'
 import { type Containers, ownImage } from './containers.ts'
 import { filesIn } from './directory.ts'
-import { at, jsonOf } from './reading.ts'
+import { addressIn, manage, setUp } from './manage.ts'
 import { type Files, type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
 import type { Target } from './target.ts'
@@ -272,39 +273,6 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   throw new StartError(
     `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
   )
-}
-
-/** Sends the setup requests and fills what they gave into the rest of the target file. */
-async function setUp(template: Target, target: Target, values: Values, baseUrl: string): Promise<Target> {
-  let known = values
-  for (const step of template.setup) {
-    const { keep, ...request } = fill(step, known)
-    const body = await manage(`setup of ${target.name}`, request, baseUrl)
-    const kept = Object.entries(keep).map(([name, pointer]) => [name, String(at(jsonOf(body), pointer))])
-    known = { ...known, ...Object.fromEntries(kept) }
-  }
-  return fill({ ...template, setup: [] }, known)
-}
-
-/** Sends a request to the management interface; the answer's body. Rejects with StartError where it is refused. */
-async function manage(
-  what: string,
-  { method, path, headers, body }: Target['reset'][number],
-  baseUrl: string,
-): Promise<string> {
-  const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
-  const text = body === undefined ? null : JSON.stringify(body)
-  const whole = path.startsWith('/') ? null : addressIn(what, path)
-  const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
-  const seen = await send(base, { ...outgoing, path: below, body: text }, 15_000).done
-  if (seen.status !== null && seen.status < 300) return seen.body
-  throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
-}
-
-/** Rejects what is no address only now that its placeholders are filled in. */
-function addressIn(what: string, text: string): URL {
-  if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
-  throw new StartError(`${what}: ${text} is no address; write one such as http://127.0.0.1:8080/path`)
 }
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')

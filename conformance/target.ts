@@ -1,5 +1,6 @@
 // The target file: how a gateway is started, how it is pointed at the witness, what it claims, and where it tells
-// the route. One YAML file for each gateway, or one that `extends` another; this schema is its reference.
+// the route. One YAML file for each gateway, or one that `extends` another; this schema is its reference,
+// and that is why it is long.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -1,4 +1,5 @@
 // FLOW: a stream arrives as it was sent: complete, once, in order, without waiting, and ends as it ended.
+// One family, one file.
 import { isDeepStrictEqual } from 'node:util'
 import type { Step } from '../../mocks/script.ts'
 import { type Check, type Finding, finding } from '../check.ts'

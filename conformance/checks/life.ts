@@ -1,4 +1,5 @@
 // LIFE and what else needs a gateway of its own: killed, ended, capped, reconfigured. This interface only.
+// One family, one file.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'

@@ -1,4 +1,5 @@
 // LOG, this interface only: the record while a call runs, its attempts, sessions, pages and sums.
+// One family, one file.
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { labelled, ref, refs, requestIdOf, requestsOf, where } from '../lookup.ts'

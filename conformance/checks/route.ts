@@ -1,4 +1,4 @@
-// ROUTE: a call goes where the routing table says, with what the client asked for.
+// ROUTE: a call goes where the routing table says, with what the client asked for. One family, one file.
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import type { Step } from '../../mocks/script.ts'
