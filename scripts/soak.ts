@@ -1,5 +1,6 @@
 // `npm run soak`: half of the maximum load for half an hour (`--minutes N`), with faults, clients that leave and reads.
 // At the end memory must be flat, the files under their cap, nothing uncaught, and ledger and log equal. Exit code 0 or 1.
+// Memory is judged after a quarter of the time: in a run of a few minutes it may not have found its size by then.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
