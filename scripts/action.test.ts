@@ -25,21 +25,25 @@ function run(t: TestContext, target: string) {
   t.after(() => rmSync(cwd, { recursive: true }))
   const output = join(cwd, 'output')
   writeFileSync(output, '')
-  const { status, stdout, stderr } = spawnSync('bash', ['-e', '-o', 'pipefail', '-c', conform], {
-    cwd,
-    encoding: 'utf8',
-    env: {
-      PATH: process.env.PATH,
-      GITHUB_ACTION_PATH: root,
-      GITHUB_OUTPUT: output,
-      GITHUB_STEP_SUMMARY: join(cwd, 'summary'),
-      TARGET: target,
-      PROFILE: 'core',
-      BASELINE: '',
-      REPORT: 'report',
-      npm_config_offline: 'true', // it fetches nothing by a name that somebody else may hold
+  const { status, stdout, stderr } = spawnSync(
+    'bash',
+    ['--noprofile', '--norc', '-eo', 'pipefail', '-c', conform],
+    {
+      cwd,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH,
+        GITHUB_ACTION_PATH: root,
+        GITHUB_OUTPUT: output,
+        GITHUB_STEP_SUMMARY: join(cwd, 'summary'),
+        TARGET: target,
+        PROFILE: 'core',
+        BASELINE: '',
+        REPORT: 'report',
+        npm_config_offline: 'true', // it fetches nothing by a name that somebody else may hold
+      },
     },
-  })
+  )
   return { status, said: stdout + stderr, output: readFileSync(output, 'utf8') }
 }
 
