@@ -8,7 +8,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The room that a file belongs to, by the beginning of its path. First match wins. */
 const ROOMS: readonly [string, RegExp][] = [
-  ['tests', /[.-]test\.ts$/],
+  ['tests', /[.-]test\.ts$|\/test-[\w-]+\.ts$/],
   ['commands', /^src\/(cli\.ts|commands\/)/],
   ['gateway', /^src\/gateway\.ts$/],
   ['endpoints', /^src\/endpoints\//],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../src/statusline/under-test.ts'
+import { bundle } from '../src/statusline/test-statusline.ts'
 import { underLoad } from './statusline-load.ts'
 
 const SCRIPT = fileURLToPath(new URL('../src/statusline/statusline.sh', import.meta.url))

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import type { Interaction } from '../mocks/import/interaction.ts'
 import { readForeign } from '../mocks/import/read.ts'
-import { underTest } from './under-test.ts'
+import { underTest } from './test-gateway.ts'
 
 const captures =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../shared/cassettes', import.meta.url))

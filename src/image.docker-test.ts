@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { docker, eventually, image, noEngine, room, startGateway, startWitness } from './image-under-test.ts'
+import { docker, eventually, image, noEngine, room, startGateway, startWitness } from './test-image.ts'
 
 const LIVE = `
 providers: { openai: { api: openai, base_url: "http://witness:4950/openai/v1", key: $OPENAI_API_KEY } }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../mocks/stand-in.ts'
 import { createMask } from './redact.ts'
-import { ask, underTest } from './under-test.ts'
+import { ask, underTest } from './test-gateway.ts'
 
 test('a secret that another begins with is masked after it, in whatever order they are known (KEEP-01)', () => {
   const [short, long] = ['sk-shared', 'sk-shared/of-beta']

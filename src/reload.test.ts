@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, fail, usageChunk } from '../mocks/stand-in.ts'
 import { parseConfig } from './config.ts'
-import { ask, providerKey, type Setup, underTest } from './under-test.ts'
+import { ask, providerKey, type Setup, underTest } from './test-gateway.ts'
 
 /** A gateway, and how to give it another configuration for these of its providers. */
 async function reloading(t: TestContext, setup: Setup) {

@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { answer, chunk, fail, type Script, startStandIn, stream } from '../mocks/stand-in.ts'
 import { READS } from './gateway.ts'
-import { ask, temporaryDirectory } from './under-test.ts'
+import { ask, temporaryDirectory } from './test-gateway.ts'
 
 const CLIENT = 'wb_client-secret+/0123456789'
 const WRONG = 'wb_wrong-secret+/0123456789'

@@ -7,7 +7,7 @@ import { writeNonce } from '../mocks/ledger.ts'
 import { createWitness, type Witness } from '../mocks/witness.ts'
 import { parseConfig } from './config.ts'
 import { createGateway, type Gateway } from './gateway.ts'
-import { temporaryDirectory } from './under-test.ts'
+import { temporaryDirectory } from './test-gateway.ts'
 
 const NONCE = '00c0ffee00c0ffee'
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { temporaryDirectory } from '../../src/under-test.ts'
+import { temporaryDirectory } from '../../src/test-gateway.ts'
 import { verifyRecordings } from '../verify.ts'
 import { importRecordings } from './import.ts'
 

@@ -15,7 +15,7 @@ import Database from 'better-sqlite3'
 import { startStandIn } from '../../mocks/stand-in.ts'
 import { parseConfig } from '../config.ts'
 import { createGateway } from '../gateway.ts'
-import { ask, temporaryDirectory } from '../under-test.ts'
+import { ask, temporaryDirectory } from '../test-gateway.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 

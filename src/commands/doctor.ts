@@ -5,7 +5,7 @@ import { type Config, ConfigError, loadConfig, pricingOf } from '../config.ts'
 import { isLoopback } from '../gateway.ts'
 import { createPricer } from '../pricing.ts'
 import { findKey } from '../statusline/key.ts'
-import { examineData, type Finding } from '../store/examine.ts'
+import { examineData, type Finding } from '../store/diagnose.ts'
 
 export interface DoctorOptions {
   readonly config: string

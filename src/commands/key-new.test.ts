@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { findKey } from '../statusline/key.ts'
-import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
 import { keyNew } from './key-new.ts'
 import { commandLine, run } from './run.ts'
 

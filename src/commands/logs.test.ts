@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
 import { cells } from '../statusline/width.ts'
-import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
+import { ask, TWO_TARGETS, underTest } from '../test-gateway.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))

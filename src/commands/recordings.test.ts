@@ -8,7 +8,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn, streamed } from '../../mocks/stand-in.ts'
-import { ask, temporaryDirectory } from '../under-test.ts'
+import { ask, temporaryDirectory } from '../test-gateway.ts'
 import { table } from './table.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))

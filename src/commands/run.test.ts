@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn } from '../../mocks/stand-in.ts'
 import { loadConfig } from '../config.ts'
-import { temporaryDirectory } from '../under-test.ts'
+import { temporaryDirectory } from '../test-gateway.ts'
 import { greeting } from './serve.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))

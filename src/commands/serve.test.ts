@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/stand-in.ts'
-import { ask, temporaryDirectory } from '../under-test.ts'
+import { ask, temporaryDirectory } from '../test-gateway.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 

@@ -8,13 +8,13 @@ import type { RouteConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { relayStream } from '../http/relay.ts'
 import { delivered, liveHeaders, replyError, replyRelayed } from '../http/reply.ts'
+import type { Failure, Streaming, Whole } from '../providers/attempt-result.ts'
 import type { Sent } from '../providers/send.ts'
-import type { Failure, Streaming, Whole } from '../providers/verdict.ts'
 import { maskJson } from '../redact.ts'
-import type { Shape } from '../routing/shape.ts'
+import type { Shape } from '../routing/request-traits.ts'
 import { estimated, Transcript } from '../token-estimate.ts'
 import { renameAnswer, renameEvent } from './answer-model.ts'
-import type { CallHouse } from './house.ts'
+import type { CallHouse } from './context.ts'
 
 export interface Answering {
   readonly call: Call

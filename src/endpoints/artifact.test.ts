@@ -10,7 +10,7 @@ import {
   temporaryDirectory,
   type UnderTest,
   underTest,
-} from '../under-test.ts'
+} from '../test-gateway.ts'
 import { artifact as endpoint } from './artifact.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { ownKey } from './query.ts'
-import { count, time } from './shapes.ts'
+import { count, time } from './schemas.ts'
 
 /** Value by name; null where the value is not shown. */
 const headers = z.record(z.string(), z.string().nullable())

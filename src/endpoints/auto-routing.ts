@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { ownKey, span, spanAnswer, spanOf } from './query.ts'
-import * as shape from './shapes.ts'
+import * as shape from './schemas.ts'
 
 const query = z.strictObject(span)
 const share = z.strictObject({ calls: shape.count, share: shape.share })

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { answer, chunk, DONE, event, type Script, stream, streamed, USAGE } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
+import { ask, TWO_TARGETS, type UnderTest, underTest } from '../test-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 

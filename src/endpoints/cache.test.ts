@@ -16,7 +16,7 @@ import {
   usageChunk,
 } from '../../mocks/stand-in.ts'
 import { databaseFile } from '../store/open.ts'
-import { ask, type UnderTest, underTest } from '../under-test.ts'
+import { ask, type UnderTest, underTest } from '../test-gateway.ts'
 
 const PRICED = 'models: { alpha/model-a: { price: { input: 1, output: 10 } } }'
 const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'

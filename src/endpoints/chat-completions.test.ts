@@ -18,7 +18,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/stand-in.ts'
-import { ask, providerKey, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
+import { ask, providerKey, TWO_TARGETS, type UnderTest, underTest } from '../test-gateway.ts'
 
 const TOKENS = {
   input: 20,

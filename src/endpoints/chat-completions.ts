@@ -10,10 +10,10 @@ import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
 import { type SendOptions, type Sent, send } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
-import { ChatShape } from '../routing/shape.ts'
+import { ChatShape } from '../routing/request-traits.ts'
 import { answerCached } from './answer-cached.ts'
 import { type Answered, answerClient } from './answer-client.ts'
-import type { CallHouse } from './house.ts'
+import type { CallHouse } from './context.ts'
 
 /** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
 const schema = z.object({

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/stand-in.ts'
 import { databaseFile } from '../store/open.ts'
-import { ask, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import { ask, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
 const auto = (settings: string): string => `routes: { auto: { ${settings}, ${TARGETS} } }`

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/stand-in.ts'
-import { ask, underTest } from '../under-test.ts'
+import { ask, underTest } from '../test-gateway.ts'
 
 const CONFIG = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }

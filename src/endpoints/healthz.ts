@@ -1,7 +1,7 @@
 // The process is alive: no key, no Host guard, no database.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 
 export const healthz = {
   path: '/healthz',

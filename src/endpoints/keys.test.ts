@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { answer } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
 import { CALLS, READS } from '../gateway.ts'
-import { ask, type UnderTest, underTest } from '../under-test.ts'
+import { ask, type UnderTest, underTest } from '../test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const CONFIG = `

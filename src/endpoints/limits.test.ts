@@ -7,7 +7,7 @@ import { answer, chunk, stream } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
 import { STEPS } from '../store/migrations.ts'
 import { databaseFile } from '../store/open.ts'
-import { ask, type Setup, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import { ask, type Setup, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
 
 const ROUTES = `
 models: { alpha/model-a: { price: { input: 100000, output: 0 } }, beta/model-b: { price: { input: 100000, output: 0 } } }

@@ -3,8 +3,8 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
-import type { ReadHouse } from './house.ts'
-import { catalogEntry } from './shapes.ts'
+import type { ReadHouse } from './context.ts'
+import { catalogEntry } from './schemas.ts'
 
 export const model = {
   path: '/v1/models/*',

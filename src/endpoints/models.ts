@@ -2,8 +2,8 @@
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
-import type { ReadHouse } from './house.ts'
-import { catalogEntry } from './shapes.ts'
+import type { ReadHouse } from './context.ts'
+import { catalogEntry } from './schemas.ts'
 
 export const models = {
   path: '/v1/models',

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { CALLS, READS } from '../gateway.ts'
 import { errorBody } from '../http/openapi.ts'
-import { ask, underTest } from '../under-test.ts'
+import { ask, underTest } from '../test-gateway.ts'
 
 test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
   const house = await underTest(t)

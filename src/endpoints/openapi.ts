@@ -1,7 +1,7 @@
 // GET /openapi.json: the interface as an OpenAPI 3.1 document.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 
 export const openapi = {
   path: '/openapi.json',

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, stream, usageChunk } from '../../mocks/stand-in.ts'
 import { READS } from '../gateway.ts'
-import { ask, underTest } from '../under-test.ts'
+import { ask, underTest } from '../test-gateway.ts'
 
 const PATHS = READS.map(({ path }) =>
   path

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
+import { ask, TWO_TARGETS, underTest } from '../test-gateway.ts'
 
 const READS = [
   '/healthz',

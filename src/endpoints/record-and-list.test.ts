@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, underTest } from '../under-test.ts'
+import { ask, TWO_TARGETS, underTest } from '../test-gateway.ts'
 
 test('every row of call_logs is in the list with the same values, and nothing else is (LOG-13)', async (t) => {
   const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })

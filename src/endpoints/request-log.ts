@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { ownKey } from './query.ts'
-import { attempt, callRecord } from './shapes.ts'
+import { attempt, callRecord } from './schemas.ts'
 
 export const requestLog = {
   path: '/api/usage/request-logs/*',

@@ -1,8 +1,8 @@
 // GET /api/usage/request-logs: the request log, newest first, in pages that neither skip nor repeat a row.
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { callList, listArguments } from './query.ts'
-import { callRecord, page } from './shapes.ts'
+import { callRecord, page } from './schemas.ts'
 
 export const requestLogs = {
   path: '/api/usage/request-logs',

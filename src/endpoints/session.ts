@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { ownKey } from './query.ts'
-import * as shape from './shapes.ts'
+import * as shape from './schemas.ts'
 
 export const session = {
   path: '/api/sessions/*',

@@ -1,9 +1,9 @@
 // GET /api/sessions: the sessions, newest first, with what their calls add up to.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { ownKey, page } from './query.ts'
-import * as shape from './shapes.ts'
+import * as shape from './schemas.ts'
 
 const query = z.strictObject(page)
 

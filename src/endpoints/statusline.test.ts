@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { ask, underTest } from '../under-test.ts'
+import { ask, underTest } from '../test-gateway.ts'
 
 test('the endpoint says where the session went, as plain text, and reaches no provider (LINE-03, LINE-04)', async (t) => {
   const house = await underTest(t)

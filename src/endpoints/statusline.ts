@@ -9,7 +9,7 @@ import { withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
 import { cells } from '../statusline/width.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { ownKey } from './query.ts'
 
 const query = z.strictObject({

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/stand-in.ts'
-import { ask, type UnderTest, underTest } from '../under-test.ts'
+import { ask, type UnderTest, underTest } from '../test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = ['ann', 'bob', 'boss'] as const

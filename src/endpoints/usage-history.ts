@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { invalid, ownKey, span, spanAnswer, spanOf } from './query.ts'
-import * as shape from './shapes.ts'
+import * as shape from './schemas.ts'
 
 const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
 const MOST_BUCKETS = 1_500

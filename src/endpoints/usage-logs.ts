@@ -1,8 +1,8 @@
 // GET /api/usage/logs: what each call used and cost; the request log with fewer fields.
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './house.ts'
+import type { ReadHouse } from './context.ts'
 import { callList, listArguments } from './query.ts'
-import { callRecord, page } from './shapes.ts'
+import { callRecord, page } from './schemas.ts'
 
 const item = callRecord.pick({
   id: true,

@@ -10,8 +10,8 @@ import { answer, chunk, fail, type Script, stream, streamed } from '../../mocks/
 import { CODES } from '../errors.ts'
 import { errorBody } from '../http/openapi.ts'
 import { SILENT } from '../log.ts'
-import { ask, type UnderTest, underTest } from '../under-test.ts'
-import { exchange, type Raw, raw } from './under-test.ts'
+import { ask, type UnderTest, underTest } from '../test-gateway.ts'
+import { exchange, type Raw, raw } from './test-requests.ts'
 
 const CASES = Number(process.env.WAYBILL_FUZZ ?? 5_000)
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, fail, stream, streamed } from '../../mocks/stand-in.ts'
 import { openLog } from '../commands/log.ts'
-import { ask, TWO_TARGETS, type UnderTest, underTest } from '../under-test.ts'
+import { ask, TWO_TARGETS, type UnderTest, underTest } from '../test-gateway.ts'
 
 /** Samples of Prometheus' text format: name{labels} -> value. */
 async function samples(house: UnderTest): Promise<Map<string, number>> {

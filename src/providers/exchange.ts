@@ -4,9 +4,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type EventStream, NO_READING, type StreamEnd, type StreamSink } from '../call.ts'
+import { type Failure, failure, type Head, judgeWhole, reported, type Verdict } from './attempt-result.ts'
 import type { Dialect } from './dialect.ts'
 import { EventReader, type ReadEvent } from './event-reader.ts'
-import { type Failure, failure, type Head, judgeWhole, reported, type Verdict } from './verdict.ts'
 
 /** Milliseconds. */
 export interface Limits {

@@ -3,9 +3,9 @@
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
+import { type Failure, failure, type Streaming, type Verdict, type Whole } from './attempt-result.ts'
 import type { Asked, Dialect } from './dialect.ts'
 import { Exchange, type Limits } from './exchange.ts'
-import { type Failure, failure, type Streaming, type Verdict, type Whole } from './verdict.ts'
 
 /** A provider, ready to be asked. */
 export interface Provider {

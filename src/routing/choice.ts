@@ -3,7 +3,7 @@
 import { type Skipped, type Target, targetId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { lackOf } from './capabilities.ts'
-import type { Shape } from './shape.ts'
+import type { Shape } from './request-traits.ts'
 import type { Entry } from './table.ts'
 
 export interface Choice {

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { targetId } from '../call.ts'
 import { STRATEGIES } from '../config.ts'
+import type { Shape } from './request-traits.ts'
 import type { Asked, Router } from './router.ts'
-import type { Shape } from './shape.ts'
-import { asked, pick, routerOf, TARGETS, target } from './under-test.ts'
+import { asked, pick, routerOf, TARGETS, target } from './test-router.ts'
 
 const decision = (router: Router, call: Asked) => router.route('auto', call)!.route.decision
 

@@ -4,10 +4,10 @@
 import { type Route, type Target, targetId } from '../call.ts'
 import { type Config, pricingOf } from '../config.ts'
 import { createQuote } from '../pricing.ts'
+import { follow, type Progress } from './attempt-tracker.ts'
 import { choose, groupOf } from './choice.ts'
-import { Memory } from './memory.ts'
-import { follow, type Progress } from './progress.ts'
-import { PLAIN, type Shape } from './shape.ts'
+import { PLAIN, type Shape } from './request-traits.ts'
+import { Memory } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
 import { createTable } from './table.ts'
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { type Target, targetId } from '../call.ts'
 import { STRATEGIES } from '../config.ts'
 import { strategies } from './table.ts'
-import { asked, pick, routerOf, seeded, TARGETS, target } from './under-test.ts'
+import { asked, pick, routerOf, seeded, TARGETS, target } from './test-router.ts'
 
 const IDS = TARGETS.map(({ model }) => model)
 const N = 20_000

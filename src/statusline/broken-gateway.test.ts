@@ -1,7 +1,7 @@
 // LINE-05 as a table: whatever listens where the gateway should be, both variants say what they know.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { underTest } from '../under-test.ts'
+import { underTest } from '../test-gateway.ts'
 import {
   answering,
   assertSound,
@@ -17,7 +17,7 @@ import {
   type Treatment,
   VARIANTS,
   WENT,
-} from './under-test.ts'
+} from './test-statusline.ts'
 
 const HTML = '<!doctype html><title>Login</title>'
 const BROKEN: Readonly<Record<string, Treatment>> = {

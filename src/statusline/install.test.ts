@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
 import { install, uninstall } from './install.ts'
-import { bundle, type Run, run } from './under-test.ts'
+import { bundle, type Run, run } from './test-statusline.ts'
 
 const CLI = join(import.meta.dirname, '../cli.ts')
 

@@ -7,7 +7,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -19,7 +19,7 @@ import {
   surroundings,
   VARIANTS,
   WENT,
-} from './under-test.ts'
+} from './test-statusline.ts'
 
 test('the key is sent to the gateway and written nowhere; a file that others may read is refused (LINE-08)', async (t) => {
   const key = 'wb-secret-0123456789'

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/stand-in.ts'
-import { ask, type UnderTest, underTest } from '../under-test.ts'
+import { ask, type UnderTest, underTest } from '../test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -20,7 +20,7 @@ import {
   session,
   surroundings,
   VARIANTS,
-} from './under-test.ts'
+} from './test-statusline.ts'
 
 // 20 input tokens of each answer cost two dollars; model-a has no price.
 const CONFIG = `models: { alpha/dear: { price: { input: 100000, output: 0 } } }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { type UnderTest, underTest } from '../under-test.ts'
+import { type UnderTest, underTest } from '../test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -16,7 +16,7 @@ import {
   VARIANTS,
   type Variant,
   WENT,
-} from './under-test.ts'
+} from './test-statusline.ts'
 
 interface Row {
   readonly name: string

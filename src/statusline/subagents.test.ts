@@ -1,8 +1,8 @@
 // LINE-10: rows of subagents, as the client asks for them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, temporaryDirectory, underTest } from '../under-test.ts'
-import { bundle, patiently, run } from './under-test.ts'
+import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { bundle, patiently, run } from './test-statusline.ts'
 
 test('each task whose route is known gets a JSON line; the others keep the row of the client (LINE-10)', async (t) => {
   const house = await underTest(t)

@@ -1,7 +1,7 @@
 // Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { type CallState, idAt } from '../call.ts'
-import { AFTER_ALL, ALL_HOURS, openMatchingHours } from './matching-hours.ts'
+import { AFTER_ALL, ALL_HOURS, openMatchingHours } from './hour-index.ts'
 
 /** What a list may be narrowed to; every field that is set must hold. */
 export interface CallFilter {

@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { idOf } from '../call.ts'
-import { temporaryDirectory, underTest } from '../under-test.ts'
+import { temporaryDirectory, underTest } from '../test-gateway.ts'
 import { migrate } from './migrations.ts'
 import { databaseFile } from './open.ts'
-import { checkRollUps } from './under-test.ts'
+import { checkRollUps } from './test-database.ts'
 
 /** A call as the first release wrote it. */
 const FIRST = `INSERT INTO call_logs VALUES (@id, @at, @end, @state, '/v1/chat/completions', 'auto', 'alpha', 'model-a',

@@ -8,10 +8,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { type Call, idOf, type Route } from '../call.ts'
 import { createPricer } from '../pricing.ts'
-import { ask, temporaryDirectory, underTest } from '../under-test.ts'
+import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
 import { databaseFile } from './open.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
-import { checkReferences, checkRollUps } from './under-test.ts'
+import { checkReferences, checkRollUps } from './test-database.ts'
 
 const MIB = 2 ** 20
 const HOUR = 3_600_000

@@ -2,7 +2,7 @@
 import type { Database } from 'better-sqlite3'
 import { medianOf } from './latency.ts'
 import { openSpanSums, type Span } from './span-sums.ts'
-import { calls, fellBack, total } from './tally.ts'
+import { calls, fellBack, total } from './usage-sum.ts'
 
 export interface Share {
   readonly calls: number

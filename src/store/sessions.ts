@@ -3,7 +3,7 @@
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../call.ts'
 import type { Listed, Page } from './call-logs.ts'
-import { AFTER_ALL } from './matching-hours.ts'
+import { AFTER_ALL } from './hour-index.ts'
 import {
   add,
   COLUMNS,
@@ -16,7 +16,7 @@ import {
   type Sum,
   type Summand,
   tokensOf,
-} from './tally.ts'
+} from './usage-sum.ts'
 
 /** Contract "Session". */
 export interface Session {

@@ -4,7 +4,7 @@ import type { Database } from 'better-sqlite3'
 import { idAt } from '../call.ts'
 import { type Latencies, stepOf } from './latency.ts'
 import { HOUR } from './roll-ups.ts'
-import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from './tally.ts'
+import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from './usage-sum.ts'
 
 /** Milliseconds since the epoch; since is inclusive, until is not. */
 export interface Span {

@@ -10,10 +10,17 @@ import Database from 'better-sqlite3'
 import { answer, fail } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
 import { SILENT } from '../log.ts'
-import { ask, type Setup, TWO_TARGETS, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import {
+  ask,
+  type Setup,
+  TWO_TARGETS,
+  temporaryDirectory,
+  type UnderTest,
+  underTest,
+} from '../test-gateway.ts'
 import { databaseFile } from './open.ts'
 import { openStore, type StoreOptions } from './store.ts'
-import { checkReferences, checkRollUps } from './under-test.ts'
+import { checkReferences, checkRollUps } from './test-database.ts'
 
 /** A gateway, what it says at level error, and how to end its threads. */
 async function mortal(t: TestContext, setup: Setup = {}) {

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ask, temporaryDirectory, type UnderTest, underTest } from '../under-test.ts'
+import { ask, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
 import { databaseFile, lockFile, StoreError } from './open.ts'
 import { openStore } from './store.ts'
 

@@ -1,7 +1,7 @@
 // What the calls of a span of time used: in all, and in buckets of time. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { openSpanSums, type Span } from './span-sums.ts'
-import { calls, costOf, failed, type Sum, tokensOf, total } from './tally.ts'
+import { calls, costOf, failed, type Sum, tokensOf, total } from './usage-sum.ts'
 
 /** What usage can be told apart by -> its column. */
 const BY = {

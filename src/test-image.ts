@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { writeNonce } from '../mocks/ledger.ts'
 import manifest from '../package.json' with { type: 'json' }
+import { temporaryDirectory } from './test-gateway.ts'
 import { type StartedWitnessContainer, WitnessContainer } from './testcontainers/witness-container.ts'
-import { temporaryDirectory } from './under-test.ts'
 
 /** WAYBILL_IMAGE, or the one that `npm run image` makes. */
 export const image = process.env.WAYBILL_IMAGE ?? `waybill:${manifest.version}`

@@ -1,7 +1,7 @@
 // LIFE-03: artifacts that wait are bounded, and those that stay are written in the end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WaitingArtifacts } from './waiting-artifacts.ts'
+import { WaitingArtifacts } from './artifact-buffer.ts'
 
 test('artifacts that cannot be written wait for the next time, no more of them than are kept (LIFE-03)', async () => {
   const written: string[] = []

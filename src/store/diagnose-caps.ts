@@ -1,6 +1,6 @@
 // How full the record is, held against the caps of the configuration. Reads a database that a gateway may be writing to.
 import type { DatabaseSync } from 'node:sqlite'
-import type { Finding } from './examine.ts'
+import type { Finding } from './diagnose.ts'
 import { deletesFrom, type RetentionLimits } from './retention.ts'
 
 /** From this part of a cap on it is told that the oldest calls go. */

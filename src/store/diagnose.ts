@@ -3,7 +3,7 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { type Caps, capFindings } from './examine-caps.ts'
+import { type Caps, capFindings } from './diagnose-caps.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, lockFile } from './open.ts'
 

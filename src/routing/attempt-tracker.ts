@@ -1,6 +1,6 @@
 // What routing learns from one call on its way. Whoever sends the call tells it; routing asks nobody.
 import type { Target } from '../call.ts'
-import type { Memory } from './memory.ts'
+import type { Memory } from './routing-state.ts'
 
 /** Told in the order of events; times in ms by one steady clock. */
 export interface Progress {

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'tsup'
-import { ask, temporaryDirectory, type UnderTest } from '../under-test.ts'
+import { ask, temporaryDirectory, type UnderTest } from '../test-gateway.ts'
 import { cells } from './width.ts'
 
 export const VARIANTS = ['program', 'sh'] as const

@@ -1,8 +1,8 @@
 // A router over four targets, for the tests beside this file.
 import { type Target, targetId } from '../call.ts'
 import { parseConfig } from '../config.ts'
+import { PLAIN, type Shape } from './request-traits.ts'
 import { type Asked, createRouter, type Router } from './router.ts'
-import { PLAIN, type Shape } from './shape.ts'
 
 /** Beside `never`, whose weight is 0, the weights add up to 10; `c` has no price. */
 export const TARGETS = [
