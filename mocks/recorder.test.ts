@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { createParser } from 'eventsource-parser'
-import { ask, providerKey, temporaryDirectory, underTest } from '../src/test-gateway.ts'
+import { ask, providerKey, temporaryDirectory, testGateway } from '../src/test-gateway.ts'
 import { interceptProviders } from './intercept.ts'
 import { createRecorder } from './recorder.ts'
 import { readRecordings } from './recording.ts'
@@ -45,7 +45,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
     onRecorded: (name: string) => recorded.push(name),
     onRefused: (reason: string) => refused.push(reason),
   }
-  const house = await underTest(t, {
+  const house = await testGateway(t, {
     providers: { alpha: script },
     options: {
       // The stand-in has its port only when it runs, so its address is taken from the request.

@@ -1,7 +1,7 @@
 // What was seen of a call while it happened, for its artifact: methods, paths, sizes, times, harmless headers. Cheap
 // to note, and put into words only when the artifact is written. Bodies are noted only where the operator asked.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Call, Outcome, Target } from './call.ts'
+import type { Call, CallOutcome, Target } from './call.ts'
 import { createMask, type Mask, maskBody } from './redact.ts'
 
 /** Headers whose values are shown; of all others only the names are. */
@@ -20,7 +20,8 @@ const MOST_BODY = 4 * 2 ** 20
 export class AnswerTrace {
   readonly #bodies: boolean
   readonly #start: number
-  #head: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly at: number } | null = null
+  #response: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly at: number } | null =
+    null
   /** Time and size in turn. */
   readonly #chunks: number[] = []
   readonly #body: Buffer[] = []
@@ -33,8 +34,8 @@ export class AnswerTrace {
     this.#start = start
   }
 
-  head(status: number, headers: IncomingHttpHeaders): void {
-    this.#head = { status, headers, at: since(this.#start) }
+  responseStarted(status: number, headers: IncomingHttpHeaders): void {
+    this.#response = { status, headers, at: since(this.#start) }
   }
 
   chunk(chunk: Buffer): void {
@@ -58,9 +59,9 @@ export class AnswerTrace {
     for (let index = 0; index < this.#chunks.length; index += 2)
       chunks.push({ at_ms: this.#chunks[index], bytes: this.#chunks[index + 1] })
     return {
-      status: this.#head?.status ?? null,
-      at_ms: this.#head?.at ?? null,
-      headers: shown(this.#head?.headers ?? {}, mask),
+      status: this.#response?.status ?? null,
+      at_ms: this.#response?.at ?? null,
+      headers: shown(this.#response?.headers ?? {}, mask),
       bytes: this.#bytes,
       chunks,
       chunks_left_out: this.#count - chunks.length,
@@ -128,14 +129,14 @@ export class CallTrace {
    * which a provider may repeat. It holds on to this trace and to nothing else of the call, because it may wait for a
    * while.
    */
-  ended(outcome: Outcome, mask: Mask): () => string {
+  ended(outcome: CallOutcome, mask: Mask): () => string {
     return () => {
       const maskKey = createMask(credentials(this.#client.headers))
       return this.#toJson(outcome, (text) => maskKey(mask(text)))
     }
   }
 
-  #toJson({ state, status, errorCode, latencyMs, ttftMs }: Outcome, mask: Mask): string {
+  #toJson({ state, status, errorCode, latencyMs, ttftMs }: CallOutcome, mask: Mask): string {
     const { id, createdAt } = this.#call
     return JSON.stringify({
       id,

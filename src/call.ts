@@ -96,7 +96,7 @@ export interface AttemptEnd {
 }
 
 /** How a call ended, as it is written to `call_logs`. */
-export interface Outcome {
+export interface CallOutcome {
   readonly state: Exclude<CallState, 'routed' | 'streaming' | 'interrupted'>
   /** The HTTP status that the client got; null when it got none. */
   readonly status: number | null
@@ -112,7 +112,7 @@ export interface Outcome {
 }
 
 /** What one event of a provider's stream, or one whole answer, says; the same for every dialect. */
-export interface Reading {
+export interface ParsedEvent {
   /** The dialect's end mark, for example `[DONE]`. */
   readonly done: boolean
   /** A reason for finishing was given: a stream that ends after this is complete. */
@@ -129,7 +129,7 @@ export interface Reading {
 }
 
 /** An event that says nothing. */
-export const NO_READING: Reading = {
+export const EMPTY_EVENT: ParsedEvent = {
   done: false,
   finished: false,
   unusual: false,
@@ -154,7 +154,7 @@ export type StreamEnd = 'ended' | 'cut' | 'timed_out' | 'aborted'
 
 /** Receives a stream event by event; `event` returns false to ask for a pause, which `resume` ends. */
 export interface StreamSink {
-  event(bytes: Buffer, reading: Reading): boolean
+  event(bytes: Buffer, parsed: ParsedEvent): boolean
   end(how: StreamEnd): void
 }
 

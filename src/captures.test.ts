@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import type { Interaction } from '../mocks/import/interaction.ts'
 import { readForeign } from '../mocks/import/read.ts'
-import { underTest } from './test-gateway.ts'
+import { testGateway } from './test-gateway.ts'
 
 const captures =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../shared/cassettes', import.meta.url))
@@ -27,20 +27,20 @@ test('every real capture of the OpenAI chat dialect passes through with its even
   timeout: 120_000,
 }, async (t) => {
   const all = findCaptures()
-  const house = await underTest(t, { config: 'resilience: { retries: 0 }' })
+  const gateway = await testGateway(t, { config: 'resilience: { retries: 0 }' })
   const table = new Map<string, { run: number; agree: number }>()
   const differing: string[] = []
 
   for (const capture of all) {
     const { interaction, request } = capture
-    house.upstream.alpha!.script = (response) =>
+    gateway.upstream.alpha!.script = (response) =>
       response
         .writeHead(interaction.status, {
           'content-type': interaction.responseHeaders['content-type'] ?? 'application/json',
         })
         .end(interaction.responseBody)
-    const answer = await house.chat({ ...request, model: `alpha/${request.model}` })
-    const record = await house.record(answer.headers.get('x-gateway-request-id'))
+    const answer = await gateway.chat({ ...request, model: `alpha/${request.model}` })
+    const record = await gateway.record(answer.headers.get('x-gateway-request-id'))
     const problem = compare(capture, answer.status, answer.text, record)
     const row = table.get(capture.host) ?? { run: 0, agree: 0 }
     table.set(capture.host, { run: row.run + 1, agree: row.agree + (problem ? 0 : 1) })

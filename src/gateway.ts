@@ -8,7 +8,7 @@ import { type Config, ConfigError, type Loaded, needRestart, pricingOf } from '.
 import { artifact } from './endpoints/artifact.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
-import type { CallHouse, ConfigurationState, ReadHouse } from './endpoints/context.ts'
+import type { CallContext, ConfigurationState, ReadContext } from './endpoints/context.ts'
 import { healthz } from './endpoints/healthz.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { model } from './endpoints/model.ts'
@@ -28,7 +28,7 @@ import { createAuth } from './http/auth.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits } from './http/limits.ts'
 import { openApi } from './http/openapi.ts'
-import { createHttpServer, type Rooms } from './http/server.ts'
+import { createHttpServer, type RequestContext } from './http/server.ts'
 import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
 import { createMetrics } from './observe/metrics.ts'
@@ -39,7 +39,7 @@ import { openai } from './providers/openai.ts'
 import type { Provider } from './providers/send.ts'
 import { createMask } from './redact.ts'
 import { createRouter } from './routing/router.ts'
-import { Memory } from './routing/routing-state.ts'
+import { RoutingState } from './routing/routing-state.ts'
 import { plain } from './statusline/label.ts'
 import { openStore } from './store/store.ts'
 
@@ -96,11 +96,11 @@ const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS
 /** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { now = Date.now, random = Math.random, log = SILENT, replay = false } = options
-  refuseOpenHouse(options.config, options.config.server.host, replay)
+  refuseOpenAccess(options.config, options.config.server.host, replay)
   const { server: bind, data: directory, durability, retention, artifacts } = options.config
 
   const meters = createMetrics({
-    cooling: () => targetStates(rooms.readHouse),
+    cooling: () => targetStates(context.readContext),
     configurationCurrent: () => configuration.state === 'current',
     writable: () => store.failure === null,
     readable: () => store.readFailure === null,
@@ -108,7 +108,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createHttpServer({
     reads: READS,
     calls: CALLS,
-    rooms: () => rooms,
+    context: () => context,
     headersTimeout: bind.headers_timeout,
     requestTimeout: bind.request_timeout,
     now,
@@ -127,24 +127,27 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       log.error({ reason }, 'a thread of the record died; it is started again in a second')
     },
   })
-  const memory = new Memory(now)
+  const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
   const limitsOf = createLimits({ spent: store.spending.spent, now })
   let configuration: ConfigurationState = { state: 'current', since: now() }
   const write = watchWrites(store.write, [meters, logCalls(log)], (error) =>
-    log.error(errorFields(error, rooms.callHouse.mask), 'a call could not be observed'),
+    log.error(errorFields(error, context.callContext.mask), 'a call could not be observed'),
   )
-  let rooms = furnish(options)
+  let context = buildContext(options)
 
   /** Everything that follows from a configuration. What an earlier one filled is kept where nothing changed about it. */
-  function furnish({ config, secrets }: Loaded, before?: CallHouse): Rooms<ReadHouse, CallHouse> {
+  function buildContext(
+    { config, secrets }: Loaded,
+    before?: CallContext,
+  ): RequestContext<ReadContext, CallContext> {
     const same = (...settings: (keyof Config)[]) =>
       settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
-    const router = createRouter(config, { now, random, memory })
+    const router = createRouter(config, { now, random, routingState })
     const mask = createMask(secrets.values())
     meters.configure(config)
     return {
-      readHouse: {
+      readContext: {
         config,
         router,
         calls: store.calls,
@@ -154,10 +157,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         metrics: meters.render,
         openApi: DOCUMENT,
       },
-      callHouse: {
+      callContext: {
         config,
         router,
-        store: { write, keep: store.keep },
+        store: { write, saveArtifact: store.saveArtifact },
         price: createPricer(pricingOf(config)),
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(config.keys),
@@ -172,7 +175,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   function onInternalError(error: unknown, requestId: string): void {
     meters.failed()
-    log.error({ request_id: requestId, ...errorFields(error, rooms.callHouse.mask) }, 'internal error')
+    log.error({ request_id: requestId, ...errorFields(error, context.callContext.mask) }, 'internal error')
   }
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))
@@ -200,8 +203,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     reload(load) {
       try {
         const { config, secrets } = load()
-        refuseOpenHouse(config, bind.host, replay)
-        rooms = furnish({ config, secrets }, rooms.callHouse)
+        refuseOpenAccess(config, bind.host, replay)
+        context = buildContext({ config, secrets }, context.callContext)
         configuration = { state: 'current', since: now() }
         const restart = needRestart(options.config, config)
         log.info({ routes: Object.keys(config.routes).length }, 'the configuration was taken up')
@@ -226,7 +229,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 }
 
 /** A gateway that anybody can reach and use would spend the operator's money. */
-function refuseOpenHouse({ keys }: Config, host: string, replay: boolean): void {
+function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
   if (keys.length === 0 && !isLoopback(host) && !replay)
     throw new Error(
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
@@ -234,7 +237,7 @@ function refuseOpenHouse({ keys }: Config, host: string, replay: boolean): void 
 }
 
 /** The targets of all routes, and which are being passed over. */
-function targetStates({ config, router }: ReadHouse) {
+function targetStates({ config, router }: ReadContext) {
   const candidates = Object.keys(config.routes).flatMap((route) => router.resolve(route)!.candidates)
   return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
 }

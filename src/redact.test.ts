@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../mocks/stand-in.ts'
 import { createMask } from './redact.ts'
-import { ask, underTest } from './test-gateway.ts'
+import { ask, testGateway } from './test-gateway.ts'
 
 test('a secret that another begins with is masked after it, in whatever order they are known (KEEP-01)', () => {
   const [short, long] = ['sk-shared', 'sk-shared/of-beta']
@@ -21,7 +21,7 @@ test('a provider that echoes a key which begins like another one shows neither t
     ['alpha', 'sk-shared'],
     ['beta', 'sk-shared-and-the-rest'],
   ])
-  const { chat } = await underTest(t, {
+  const { chat } = await testGateway(t, {
     providers: { alpha: answer(), beta: fail(400, {}, { message: `no such key ${secrets.get('beta')}` }) },
     options: { secrets },
   })

@@ -4,33 +4,34 @@ import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, fail, usageChunk } from '../mocks/stand-in.ts'
 import { parseConfig } from './config.ts'
-import { ask, providerKey, type Setup, underTest } from './test-gateway.ts'
+import { ask, providerKey, type Setup, testGateway } from './test-gateway.ts'
 
 /** A gateway, and how to give it another configuration for these of its providers. */
 async function reloading(t: TestContext, setup: Setup) {
-  const house = await underTest(t, setup)
-  const reload = (config: string, providers = Object.keys(house.upstream)) => {
+  const gateway = await testGateway(t, setup)
+  const reload = (config: string, providers = Object.keys(gateway.upstream)) => {
     const lines = providers.map(
-      (name) => `  ${name}: { api: openai, base_url: "${house.upstream[name]!.baseUrl}", key: $${name}_key }`,
+      (name) =>
+        `  ${name}: { api: openai, base_url: "${gateway.upstream[name]!.baseUrl}", key: $${name}_key }`,
     )
     const env = Object.fromEntries(providers.map((name) => [`${name}_key`, providerKey(name)]))
-    const text = [`server: { port: 0 }\ndata: ${house.data}\nproviders:`, ...lines, config].join('\n')
-    assert.ok(house.gateway.reload(() => parseConfig(text, 'test.yaml', { env })))
+    const text = [`server: { port: 0 }\ndata: ${gateway.data}\nproviders:`, ...lines, config].join('\n')
+    assert.ok(gateway.gateway.reload(() => parseConfig(text, 'test.yaml', { env })))
   }
-  return { ...house, reload }
+  return { ...gateway, reload }
 }
 
 test('an answer in the cache names the model that the route now wants, and the one before is still there (USE-08, LIFE-07)', async (t) => {
   const route = (more: string) =>
     `cache: { enabled: true }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] ${more} } }`
-  const house = await reloading(t, { config: route('') })
-  const model = async () => (await house.chat(ask('auto'))).json.model
+  const gateway = await reloading(t, { config: route('') })
+  const model = async () => (await gateway.chat(ask('auto'))).json.model
   assert.equal(await model(), 'model-a-2026-01-01')
-  house.reload(route(', answer_model: requested'))
+  gateway.reload(route(', answer_model: requested'))
   assert.equal(await model(), 'auto')
-  house.reload(route(''))
+  gateway.reload(route(''))
   assert.equal(await model(), 'model-a-2026-01-01')
-  assert.equal(house.received(), 2)
+  assert.equal(gateway.received(), 2)
 })
 
 test('a key keeps its window when other keys change, and a key that is taken out is unknown at once (LIFE-07)', async (t) => {
@@ -39,13 +40,13 @@ test('a key keeps its window when other keys change, and a key that is taken out
   const ann = key('ann', ', rate: { requests: 1, per: 1h }')
   const keys = (...list: string[]) =>
     `keys: [ ${list.join()} ]\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }`
-  const house = await reloading(t, { config: keys(ann, key('bob')) })
+  const gateway = await reloading(t, { config: keys(ann, key('bob')) })
   const status = async (name: string) =>
-    (await house.chat(ask('auto'), { authorization: `Bearer ${name}` })).status
+    (await gateway.chat(ask('auto'), { authorization: `Bearer ${name}` })).status
   assert.deepEqual([await status('ann'), await status('ann'), await status('bob')], [200, 429, 200])
-  house.reload(keys(ann, key('eve')))
+  gateway.reload(keys(ann, key('eve')))
   assert.deepEqual([await status('ann'), await status('bob'), await status('eve')], [429, 401, 200])
-  house.reload(keys(key('ann', ', rate: { requests: 2, per: 1h }')))
+  gateway.reload(keys(key('ann', ', rate: { requests: 2, per: 1h }')))
   assert.equal(await status('ann'), 200, 'another rate, another window')
 })
 
@@ -54,7 +55,7 @@ test('a call falls back to a provider that was taken out meanwhile, twice over, 
   const one = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
   const { promise: changed, resolve: change } = Promise.withResolvers<void>()
-  const house = await reloading(t, {
+  const gateway = await reloading(t, {
     config: both,
     providers: {
       alpha: async (...request) => {
@@ -65,16 +66,16 @@ test('a call falls back to a provider that was taken out meanwhile, twice over, 
       beta: answer('from beta'),
     },
   })
-  const call = house.chat(ask('auto'))
+  const call = gateway.chat(ask('auto'))
   await arrived
-  for (let n = 0; n < 2; n++) house.reload(one, ['alpha'])
-  assert.equal((await house.chat(ask('beta/model-b'))).status, 404, 'a new call does not know it')
+  for (let n = 0; n < 2; n++) gateway.reload(one, ['alpha'])
+  assert.equal((await gateway.chat(ask('beta/model-b'))).status, 404, 'a new call does not know it')
   change()
   const got = await call
   assert.deepEqual([got.status, got.json.choices[0].message.content], [200, 'from beta'])
-  const record = await house.record(got.headers.get('x-gateway-request-id'))
+  const record = await gateway.record(got.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.resolved_provider, record.attempts], ['beta', 2])
-  assert.match((await house.get('/metrics')).text, /^waybill_open_calls 0$/m)
+  assert.match((await gateway.get('/metrics')).text, /^waybill_open_calls 0$/m)
 })
 
 const ANN = (more = '') =>
@@ -97,7 +98,7 @@ for (const stream of [false, true])
       const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
       const { promise: changed, resolve: change } = Promise.withResolvers<void>()
       const budgeted = `${ROUTE}\n${PRICED}\n${ANN(', budget: { usd: 2 }')}`
-      const house = await reloading(t, {
+      const gateway = await reloading(t, {
         config: budgeted,
         providers: {
           alpha: async (response, received) => {
@@ -111,17 +112,17 @@ for (const stream of [false, true])
         },
       })
       const headers = { authorization: 'Bearer ann' }
-      const call = house.chat(ask('auto', { stream }), headers)
+      const call = gateway.chat(ask('auto', { stream }), headers)
       await arrived
-      house.reload(config, providers)
+      gateway.reload(config, providers)
       change()
       const id = (await call).headers.get('x-gateway-request-id')
-      house.reload(budgeted)
-      const closed = async () => (await house.get(`/api/usage/request-logs/${id}`, { headers })).json
+      gateway.reload(budgeted)
+      const closed = async () => (await gateway.get(`/api/usage/request-logs/${id}`, { headers })).json
       while (!(await closed()).completed_at);
       const { cost_usd, price, attempt_log } = await closed()
       assert.deepEqual([cost_usd, price.rates.input_mtok, attempt_log[0].cost_usd], [2, 100_000, 2])
-      assert.match((await house.get('/metrics', { headers })).text, /^waybill_cost_usd_total\{.+\} 2$/m)
-      const after = await house.chat(ask('auto'), headers)
+      assert.match((await gateway.get('/metrics', { headers })).text, /^waybill_cost_usd_total\{.+\} 2$/m)
+      const after = await gateway.chat(ask('auto'), headers)
       assert.deepEqual([after.status, after.json.error?.code], [429, 'budget_exceeded'])
     })

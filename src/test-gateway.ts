@@ -23,7 +23,7 @@ export interface Setup {
   readonly data?: string
 }
 
-export interface UnderTest {
+export interface TestGateway {
   readonly url: string
   readonly gateway: Gateway
   readonly data: string
@@ -51,7 +51,7 @@ export const temporaryDirectory = (t: TestContext): string => {
   return directory
 }
 
-export async function underTest(t: TestContext, setup: Setup = {}): Promise<UnderTest> {
+export async function testGateway(t: TestContext, setup: Setup = {}): Promise<TestGateway> {
   const {
     providers = { alpha: undefined },
     server = '',
@@ -77,7 +77,7 @@ export async function underTest(t: TestContext, setup: Setup = {}): Promise<Unde
   t.after(() => gateway.close(100))
   const { url } = gateway
 
-  const get: UnderTest['get'] = async (path, init) => {
+  const get: TestGateway['get'] = async (path, init) => {
     const response = await fetch(url + path, init)
     const text = await response.text()
     if (response.status === 200 && (init?.method ?? 'GET') === 'GET') holdAgainstSchema(path, text)

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NO_READING } from '../call.ts'
+import { EMPTY_EVENT } from '../call.ts'
 import { Recorder } from './recorder.ts'
 
-const END = { ...NO_READING, finished: true }
-const USAGE = { ...NO_READING, usageOnly: true }
+const END = { ...EMPTY_EVENT, finished: true }
+const USAGE = { ...EMPTY_EVENT, usageOnly: true }
 
 test('a stream is kept in as few parts as possible, its usage apart, in memory of its own', () => {
   const recorder = new Recorder(100)
   const network = Buffer.from('one two three four')
-  recorder.add(network.subarray(0, 4), NO_READING)
+  recorder.add(network.subarray(0, 4), EMPTY_EVENT)
   recorder.add(network.subarray(4, 8), END)
   recorder.add(network.subarray(8, 14), USAGE)
-  recorder.add(network.subarray(14), NO_READING)
+  recorder.add(network.subarray(14), EMPTY_EVENT)
   const parts = recorder.parts()!
   network.fill(0)
   assert.deepEqual(
@@ -27,10 +27,10 @@ test('a stream is kept in as few parts as possible, its usage apart, in memory o
 
 test('a stream that grew too large is let go at once and stays so', () => {
   const recorder = new Recorder(10)
-  recorder.add(Buffer.from('123456'), NO_READING)
+  recorder.add(Buffer.from('123456'), EMPTY_EVENT)
   recorder.add(Buffer.from('7890'), END)
   assert.equal(recorder.parts()?.length, 1)
-  recorder.add(Buffer.from('1'), NO_READING)
+  recorder.add(Buffer.from('1'), EMPTY_EVENT)
   assert.equal(recorder.parts(), null)
   recorder.add(Buffer.from(''), END)
   assert.equal(recorder.parts(), null)

@@ -1,5 +1,5 @@
 // Collects a stream as it passes, so that it can be given again. Gives up when it is too large or not in order.
-import type { Reading } from '../call.ts'
+import type { ParsedEvent } from '../call.ts'
 import type { CachedAnswer } from './response-cache.ts'
 
 export class Recorder {
@@ -15,7 +15,7 @@ export class Recorder {
   }
 
   /** One event, comments included. */
-  add(bytes: Buffer, { finished, unusual, error, usageOnly }: Reading): void {
+  add(bytes: Buffer, { finished, unusual, error, usageOnly }: ParsedEvent): void {
     this.#size += bytes.length
     this.#finished ||= finished
     this.#spoilt ||= unusual || error !== null || this.#size > this.#max

@@ -17,7 +17,7 @@ export interface CachedAnswer {
 }
 
 /** What makes two requests the same. */
-export interface Asking {
+export interface CacheableRequest {
   readonly endpoint: string
   readonly keyName: string | null
   /** What the answer is to name as its model; a route may change its mind while the cache stays. */
@@ -30,7 +30,7 @@ export interface Asking {
 
 export interface ResponseCache {
   /** What a request is known by; null for one that has no exact name, see `canonical`. */
-  name(asking: Asking): string | null
+  name(request: CacheableRequest): string | null
   get(name: string, target: Target): CachedAnswer | undefined
   /** Keeps an answer, unless it is larger than `maxAnswer`. */
   set(name: string, target: Target, answer: CachedAnswer): void

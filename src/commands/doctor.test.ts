@@ -47,7 +47,7 @@ const snapshot = (directory: string) =>
     })
 
 /** A configuration and the data directory of a gateway that ran on it and was stopped; `port` is where it listened. */
-async function house(t: TestContext) {
+async function directoryOf(t: TestContext) {
   const provider = await startStandIn()
   t.after(() => provider.close())
   const directory = temporaryDirectory(t)
@@ -58,29 +58,29 @@ async function house(t: TestContext) {
     `server: { port: ${port} }\ndata: ./data\nartifacts: { keep: 0 }\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\nroutes: { auto: { targets: [ { model: alpha/own } ] } }\n`
   const start = async (port: number) => {
     const env = { KEY: 'sk-of-the-operator', WAYBILL_DATA: data }
-    const gateway = await createGateway(parseConfig(text(port), file, { env }))
-    t.after(() => gateway.close(100))
-    const bound = Number(new URL(gateway.url).port)
+    const started = await createGateway(parseConfig(text(port), file, { env }))
+    t.after(() => started.close(100))
+    const bound = Number(new URL(started.url).port)
     writeFileSync(file, text(bound))
-    await fetch(`${gateway.url}/v1/chat/completions`, {
+    await fetch(`${started.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(ask('auto')),
     })
     await sleep(200) // the closing write
-    return gateway
+    return started
   }
   return { directory, data, file, start, provider }
 }
 
 test('all is well before the first start, beside a running gateway and after its end, and nothing is changed', async (t) => {
-  const { data, file, start, provider } = await house(t)
+  const { data, file, start, provider } = await directoryOf(t)
   writeFileSync(file, 'server: { port: 9 }\nproviders: {}\n')
   const before = await doctor(file)
   assert.equal(before.code, 0, before.said)
   assert.match(before.said, /^note data directory .+ does not exist yet/m)
 
-  const gateway = await start(0)
+  const started = await start(0)
   const running = snapshot(data)
   const beside = await doctor(file)
   assert.equal(beside.code, 0, beside.said)
@@ -94,7 +94,7 @@ test('all is well before the first start, beside a running gateway and after its
   assert.deepEqual(snapshot(data), running)
   assert.equal(provider.ledger.length, 1, 'no inference')
 
-  await gateway.close(100)
+  await started.close(100)
   const stopped = snapshot(data)
   const after = await doctor(file)
   assert.equal(after.code, 0, after.said)
@@ -106,7 +106,7 @@ test('all is well before the first start, beside a running gateway and after its
 })
 
 test('what is not well is BAD with what to do, and exit code 1', async (t) => {
-  const { data, file, start } = await house(t)
+  const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const text = readFileSync(file, 'utf8')
   const other = createServer((_, response) => response.end('hello')).listen(0, '127.0.0.1')
@@ -170,7 +170,7 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
 })
 
 test('what is on record is held against its caps, with what to do where one is near or reached', async (t) => {
-  const { data, file, start } = await house(t)
+  const { data, file, start } = await directoryOf(t)
   await (await start(0)).close(100)
   const empty = await doctor(file)
   assert.match(empty.said, /^ok {3}on record: 1 of 100000 calls, 0 of 30 days, 0\.\d of 878\.4 MiB in use$/m)
@@ -204,7 +204,7 @@ test('what is on record is held against its caps, with what to do where one is n
 })
 
 test('a gateway that cannot read its record is BAD, although it takes calls', async (t) => {
-  const { data, file, start } = await house(t)
+  const { data, file, start } = await directoryOf(t)
   const threads: Worker[] = []
   const note = (worker: Worker) => void threads.push(worker)
   process.on('worker', note)

@@ -5,7 +5,7 @@ import { type Config, ConfigError, loadConfig, pricingOf } from '../config.ts'
 import { isLoopback } from '../gateway.ts'
 import { createPricer } from '../pricing.ts'
 import { findKey } from '../statusline/key.ts'
-import { examineData, type Finding } from '../store/diagnose.ts'
+import { diagnoseData, type Finding } from '../store/diagnose.ts'
 
 export interface DoctorOptions {
   readonly config: string
@@ -27,7 +27,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const { config, findings: about } = configFindings(options)
   tell(about)
   if (config) {
-    const data = examineData(config.data, config.retention, Date.now())
+    const data = diagnoseData(config.data, config.retention, Date.now())
     tell(data.findings)
     tell([await gatewayFinding(config, data.running, options)])
   }

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { findKey } from '../statusline/key.ts'
-import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { keyNew } from './key-new.ts'
 import { commandLine, run } from './run.ts'
 
@@ -34,11 +34,11 @@ test('a new key is private, is never shown, and its line in the configuration le
 
   const yaml = out.text.slice(out.text.indexOf('keys:'))
   assert.equal(parse(yaml).keys[0].name, '007')
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/m } ] } }\n${yaml}`,
   })
-  assert.equal((await house.chat(ask('auto'), { authorization: `Bearer ${key}` })).status, 200)
-  assert.equal((await house.chat(ask('auto'), { authorization: `Bearer ${key}x` })).status, 401)
+  assert.equal((await gateway.chat(ask('auto'), { authorization: `Bearer ${key}` })).status, 200)
+  assert.equal((await gateway.chat(ask('auto'), { authorization: `Bearer ${key}x` })).status, 401)
 })
 
 test('no two keys are the same, and none is written over', (t) => {

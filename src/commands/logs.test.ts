@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
 import { cells } from '../statusline/width.ts'
-import { ask, TWO_TARGETS, underTest } from '../test-gateway.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
@@ -28,12 +28,15 @@ function logs(...args: string[]) {
 }
 
 test('the newest calls are a table, or lines of JSON, narrowed by filters', async (t) => {
-  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
+  const gateway = await testGateway(t, {
+    providers: { alpha: fail(500), beta: answer() },
+    config: TWO_TARGETS,
+  })
   for (const session of ['s-1', 's-2'])
-    await house.record(
-      (await house.chat(ask('auto'), { 'x-session-id': session })).headers.get('x-gateway-request-id'),
+    await gateway.record(
+      (await gateway.chat(ask('auto'), { 'x-session-id': session })).headers.get('x-gateway-request-id'),
     )
-  const table = logs('--url', house.url)
+  const table = logs('--url', gateway.url)
   assert.deepEqual(await table.closed, [0, null], table.said.stderr)
   const [header, first, second] = table.said.stdout.split('\n')
   assert.match(header!, /^time +state +asked → went +strategy +latency +tokens +cost +session$/)
@@ -43,7 +46,7 @@ test('the newest calls are a table, or lines of JSON, narrowed by filters', asyn
   )
   assert.match(second!, /s-2$/)
   assert.ok(!table.said.stdout.includes('\u001b'), 'no colours where there is no terminal')
-  const json = logs('--url', house.url, '--json', '--session', 's-2')
+  const json = logs('--url', gateway.url, '--json', '--session', 's-2')
   assert.deepEqual(await json.closed, [0, null])
   assert.equal(JSON.parse(json.said.stdout).session_id, 's-2')
 })
@@ -51,7 +54,7 @@ test('the newest calls are a table, or lines of JSON, narrowed by filters', asyn
 test('--follow shows every call once, when it is over, and Ctrl-C is no failure', async (t) => {
   let release = () => {}
   const held = new Promise<void>((done) => (release = done))
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: async (response, received) => {
         if (received.json.model !== 'slow') return answer()(response, received)
@@ -62,8 +65,8 @@ test('--follow shows every call once, when it is over, and Ctrl-C is no failure'
       },
     },
   })
-  await house.chat(ask('alpha/before'))
-  const { child, said, closed } = logs('--url', house.url, '--follow', '--json')
+  await gateway.chat(ask('alpha/before'))
+  const { child, said, closed } = logs('--url', gateway.url, '--follow', '--json')
   t.after(() => child.kill('SIGKILL'))
   const models = () =>
     said.stdout
@@ -74,8 +77,8 @@ test('--follow shows every call once, when it is over, and Ctrl-C is no failure'
     for (let tries = 0; models().length < count && tries < 1_000; tries++) await sleep(10)
   }
   await until(1)
-  const slow = house.chat(ask('alpha/slow', { stream: true }))
-  for (let i = 0; i < 5; i++) await house.chat(ask(`alpha/quick-${i}`))
+  const slow = gateway.chat(ask('alpha/slow', { stream: true }))
+  for (let i = 0; i < 5; i++) await gateway.chat(ask(`alpha/quick-${i}`))
   await until(6)
   release()
   await slow
@@ -92,9 +95,9 @@ test('--follow asks again while the record cannot be read, and misses nothing (L
   const note = (worker: Worker) => void (worker.threadName === 'reader' && readers.push(worker))
   process.on('worker', note)
   t.after(() => process.off('worker', note))
-  const house = await underTest(t)
-  await house.chat(ask('alpha/before'))
-  const { child, said, closed } = logs('--url', house.url, '--follow', '--json')
+  const gateway = await testGateway(t)
+  await gateway.chat(ask('alpha/before'))
+  const { child, said, closed } = logs('--url', gateway.url, '--follow', '--json')
   t.after(() => child.kill('SIGKILL'))
   const until = async (holds: () => boolean) => {
     for (let tries = 0; !holds() && tries < 1_000; tries++) await sleep(10)
@@ -103,10 +106,10 @@ test('--follow asks again while the record cannot be read, and misses nothing (L
   let meanwhile = 0
   for (; said.stderr === '' && meanwhile < 10; meanwhile++) {
     await readers.at(-1)!.terminate()
-    await house.chat(ask('alpha/meanwhile'))
+    await gateway.chat(ask('alpha/meanwhile'))
     await sleep(1_500)
   }
-  await house.chat(ask('alpha/after'))
+  await gateway.chat(ask('alpha/after'))
   await until(() => said.stdout.includes('alpha/after'))
   child.kill('SIGINT')
   assert.deepEqual(await closed, [0, null])
@@ -129,14 +132,14 @@ test('no gateway, a key that is missing, a reader that leaves: one line or none,
     /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; start it with [^\n]+\n$/,
   )
 
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/a } ] } }\nkeys: [ { name: ann, digest: "sha256:${'0'.repeat(64)}" } ]`,
   })
-  const refused = logs('--url', house.url)
+  const refused = logs('--url', gateway.url)
   assert.deepEqual(await refused.closed, [1, null])
   assert.match(refused.said.stderr, /^waybill: the gateway at [^ ]+ wants a key; [^\n]+\n$/)
 
-  const open = await underTest(t)
+  const open = await testGateway(t)
   await open.chat(ask('auto'))
   const left = logs('--url', open.url, '--follow')
   left.child.stdout.destroy()

@@ -1,6 +1,6 @@
 // `waybill statusline [install|uninstall|doctor]`: the status line's other side, run by a person.
 import type { Key } from '../statusline/client-settings.ts'
-import { examine } from '../statusline/doctor.ts'
+import { diagnose } from '../statusline/doctor.ts'
 import { install, uninstall } from '../statusline/install.ts'
 import { dataDirectory, program, SCOPES, type Scope, script, settingsFile } from '../statusline/places.ts'
 import { DEFAULT_URL, statusLine } from '../statusline/program.ts'
@@ -70,7 +70,7 @@ export async function doctor(options: {
   session?: string
 }): Promise<void> {
   const { env } = options
-  const findings = await examine({
+  const findings = await diagnose({
     env,
     cwd: process.cwd(),
     url: new URL(options.url ?? env.WAYBILL_URL ?? DEFAULT_URL),

@@ -1,21 +1,21 @@
 // Gives a client an answer that was given before, in the form in which it was kept. Reaches no provider.
 import type { CachedAnswer } from '../cache/response-cache.ts'
-import { delivered, liveHeaders } from '../http/reply.ts'
-import type { Answered, Answering } from './answer-client.ts'
+import { delivered, routeHeaders } from '../http/reply.ts'
+import type { Answering, AnswerResult } from './answer-client.ts'
 
 /** Rejects only when the gateway itself is at fault. The `attempt` of what it returns is the one that was made back then. */
 export async function answerCached(
   { contentType, parts, model, tokens }: CachedAnswer,
-  { call, route, response, house, streamOptions, elapsed }: Answering,
-): Promise<Answered> {
+  { call, route, response, context, streamOptions, elapsed }: Answering,
+): Promise<AnswerResult> {
   const wanted = parts.filter(({ usageOnly }) => !usageOnly || streamOptions?.include_usage === true)
-  const headers = liveHeaders(
+  const headers = routeHeaders(
     call,
     route,
     route.candidates[0],
     0,
     { 'content-type': contentType },
-    house.mask,
+    context.mask,
   )
   headers['cache-control'] = 'no-store'
   if (!call.stream) headers['content-length'] = wanted.reduce((sum, { bytes }) => sum + bytes.length, 0)
@@ -23,7 +23,7 @@ export async function answerCached(
   const ttftMs = elapsed()
   for (const { bytes } of wanted) response.write(bytes)
   response.end()
-  const whole = await delivered(response, house.config.resilience.idle)
+  const whole = await delivered(response, context.config.resilience.idle)
   const end = whole
     ? ({ state: 'completed', status: 200, errorCode: null } as const)
     : ({ state: 'aborted', status: 499, errorCode: 'client_closed' } as const)

@@ -3,25 +3,25 @@
 import type { ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
-import type { AttemptEnd, Call, Outcome, Reading, Route } from '../call.ts'
+import type { AttemptEnd, Call, CallOutcome, ParsedEvent, Route } from '../call.ts'
 import type { RouteConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { relayStream } from '../http/relay.ts'
-import { delivered, liveHeaders, replyError, replyRelayed } from '../http/reply.ts'
+import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
 import type { Failure, Streaming, Whole } from '../providers/attempt-result.ts'
-import type { Sent } from '../providers/send.ts'
+import type { SendResult } from '../providers/send.ts'
 import { maskJson } from '../redact.ts'
-import type { Shape } from '../routing/request-traits.ts'
+import type { RequestTraits } from '../routing/request-traits.ts'
 import { estimated, Transcript } from '../token-estimate.ts'
 import { renameAnswer, renameEvent } from './answer-model.ts'
-import type { CallHouse } from './context.ts'
+import type { CallContext } from './context.ts'
 
 export interface Answering {
   readonly call: Call
   readonly route: Route
   readonly response: ServerResponse
-  readonly house: CallHouse
-  readonly shape: Shape
+  readonly context: CallContext
+  readonly traits: RequestTraits
   readonly answerModel: RouteConfig['answer_model']
   /** What the cache knows the request by; null where its answer is not kept. */
   readonly cacheName: string | null
@@ -31,45 +31,45 @@ export interface Answering {
 }
 
 /** How the call ended for the client, and how its last attempt did. */
-export interface Answered {
-  readonly outcome: Omit<Outcome, 'latencyMs' | 'tokens'>
+export interface AnswerResult {
+  readonly outcome: Omit<CallOutcome, 'latencyMs' | 'tokens'>
   readonly attempt: AttemptEnd
 }
 
 /** Rejects only when the gateway itself is at fault. */
-export async function answerClient(sent: Sent, answering: Answering): Promise<Answered> {
-  const { answer } = sent
-  if (answer.kind === 'stream') return answerStream(answer, sent, answering)
-  if (answer.kind === 'failure') return answerFailure(answer, sent, answering)
-  return answer.reading ? answerWhole(answer, sent, answering) : answerRefusal(answer, sent, answering)
+export async function answerClient(result: SendResult, answering: Answering): Promise<AnswerResult> {
+  const { answer } = result
+  if (answer.kind === 'stream') return answerStream(answer, result, answering)
+  if (answer.kind === 'failure') return answerFailure(answer, result, answering)
+  return answer.parsed ? answerWhole(answer, result, answering) : answerRefusal(answer, result, answering)
 }
 
 async function answerStream(
-  { status, headers, exchange }: Extract<Sent['answer'], Streaming>,
-  sent: Sent,
+  { status, headers, exchange }: Extract<SendResult['answer'], Streaming>,
+  result: SendResult,
   answering: Answering,
-): Promise<Answered> {
-  const { call, response, house, shape, cacheName, streamOptions, elapsed } = answering
+): Promise<AnswerResult> {
+  const { call, response, context, traits, cacheName, streamOptions, elapsed } = answering
   const transcript = new Transcript()
-  const recorder = cacheName === null || status !== 200 ? null : new Recorder(house.cache.maxAnswer)
-  response.writeHead(status, { ...headersOf(headers, sent, answering), 'cache-control': 'no-store' })
+  const recorder = cacheName === null || status !== 200 ? null : new Recorder(context.cache.maxAnswer)
+  response.writeHead(status, { ...headersOf(headers, result, answering), 'cache-control': 'no-store' })
   const ttftMs = elapsed()
-  house.store.write({ kind: 'streaming', id: call.id, ttftMs })
+  context.store.write({ kind: 'streaming', id: call.id, ttftMs })
   const relayed = await relayStream(response, exchange, {
     withholdUsage: streamOptions?.include_usage !== true,
-    mask: house.mask,
+    mask: context.mask,
     rewrite: answering.answerModel === 'requested' ? renameEvent(call.requestedModel) : undefined,
-    idle: house.config.resilience.idle,
+    idle: context.config.resilience.idle,
     requestId: call.id,
-    onEvent(bytes, reading) {
-      transcript.add(reading.text)
-      recorder?.add(bytes, reading)
+    onEvent(bytes, parsed) {
+      transcript.add(parsed.text)
+      recorder?.add(bytes, parsed)
     },
   })
   const { state, errorCode, model } = relayed
   let { tokens } = relayed
-  if (state === 'completed') keep(recorder?.parts() ?? null, headers, relayed, sent, answering)
-  else tokens ??= estimated(shape.inputTokens, transcript.tokens)
+  if (state === 'completed') saveToCache(recorder?.parts() ?? null, headers, relayed, result, answering)
+  else tokens ??= estimated(traits.inputTokens, transcript.tokens)
   const outcome =
     state === 'completed'
       ? 'answered'
@@ -84,18 +84,18 @@ async function answerStream(
   }
 }
 
-async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Promise<Answered> {
-  const { status, headers, body, reading } = answer
-  const { call, response, house, elapsed } = answering
+async function answerWhole(answer: Whole, result: SendResult, answering: Answering): Promise<AnswerResult> {
+  const { status, headers, body, parsed } = answer
+  const { call, response, context, elapsed } = answering
   const ttftMs = elapsed()
-  const { tokens, model, finished, unusual } = reading!
+  const { tokens, model, finished, unusual } = parsed!
   const bytes =
-    answering.answerModel === 'requested' ? renameAnswer(call.requestedModel)(body, reading!) : body
-  replyRelayed(response, status, bytes, headersOf(headers, sent, answering))
+    answering.answerModel === 'requested' ? renameAnswer(call.requestedModel)(body, parsed!) : body
+  replyRelayed(response, status, bytes, headersOf(headers, result, answering))
   if (!call.stream && status === 200 && finished && !unusual)
-    keep([{ bytes, usageOnly: false }], headers, reading!, sent, answering)
+    saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
-  return (await delivered(response, house.config.resilience.idle))
+  return (await delivered(response, context.config.resilience.idle))
     ? { outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs }, attempt }
     : {
         outcome: { state: 'aborted', status: 499, errorCode: 'client_closed', responseModel: model, ttftMs },
@@ -104,20 +104,24 @@ async function answerWhole(answer: Whole, sent: Sent, answering: Answering): Pro
 }
 
 /** Puts a complete answer into the cache, where it is to be kept. */
-function keep(
+function saveToCache(
   parts: CachedAnswer['parts'] | null,
   headers: Failure['headers'],
-  { model, tokens }: Pick<Reading, 'model' | 'tokens'>,
-  { from }: Sent,
-  { cacheName, house }: Answering,
+  { model, tokens }: Pick<ParsedEvent, 'model' | 'tokens'>,
+  { from }: SendResult,
+  { cacheName, context }: Answering,
 ): void {
   if (cacheName === null || parts === null) return
-  house.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens })
+  context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens })
 }
 
 /** A final error status of the provider. */
-function answerRefusal({ status, headers, body }: Whole, sent: Sent, answering: Answering): Answered {
-  const errorCode = relayError(status, body, headers, sent, answering)
+function answerRefusal(
+  { status, headers, body }: Whole,
+  result: SendResult,
+  answering: Answering,
+): AnswerResult {
+  const errorCode = relayError(status, body, headers, result, answering)
   return {
     outcome: { state: 'failed', status, errorCode, responseModel: null, ttftMs: null },
     attempt: { outcome: 'failed', status, errorCode, tokens: null },
@@ -125,10 +129,14 @@ function answerRefusal({ status, headers, body }: Whole, sent: Sent, answering: 
 }
 
 /** No target answered: the last thing that a provider said, or what happened in our own words. */
-function answerFailure(failure: Failure, sent: Sent, answering: Answering): Answered {
+function answerFailure(failure: Failure, result: SendResult, answering: Answering): AnswerResult {
   const { response, call } = answering
-  const attempt = sent.failed!
-  const ended = (status: number, errorCode: string, state: 'failed' | 'aborted' = 'failed'): Answered => ({
+  const attempt = result.failed!
+  const ended = (
+    status: number,
+    errorCode: string,
+    state: 'failed' | 'aborted' = 'failed',
+  ): AnswerResult => ({
     outcome: { state, status, errorCode, responseModel: null, ttftMs: null },
     attempt,
   })
@@ -140,10 +148,10 @@ function answerFailure(failure: Failure, sent: Sent, answering: Answering): Answ
     // An error that came with a 200 has no status of its own; the provider may say which one it stands for.
     const { status, error, headers, body } = failure
     const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
-    return ended(stands, relayError(stands, body, headers, sent, answering))
+    return ended(stands, relayError(stands, body, headers, result, answering))
   }
-  const error = new GatewayError(failure.code, answering.house.mask(`${failure.message}.`))
-  replyError(response, error, call.id, headersOf({}, sent, answering))
+  const error = new GatewayError(failure.code, answering.context.mask(`${failure.message}.`))
+  replyError(response, error, call.id, headersOf({}, result, answering))
   return ended(error.status, error.code)
 }
 
@@ -152,23 +160,26 @@ function relayError(
   status: number,
   body: Buffer,
   provider: Failure['headers'],
-  sent: Sent,
+  result: SendResult,
   answering: Answering,
 ): string {
-  const { call, response, house } = answering
-  const headers = { ...headersOf(provider, sent, answering), 'content-type': 'application/json' }
-  const text = maskJson(body.toString('utf8'), house.mask)
-  const error = house.providers.get(sent.from.provider)!.dialect.readError(text)
+  const { call, response, context } = answering
+  const headers = { ...headersOf(provider, result, answering), 'content-type': 'application/json' }
+  const text = maskJson(body.toString('utf8'), context.mask)
+  const error = context.providers.get(result.from.provider)!.dialect.readError(text)
   if (error) {
     replyRelayed(response, status, Buffer.from(text), headers)
     return error.code ?? 'upstream_error'
   }
-  const message = `${sent.from.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
+  const message = `${result.from.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
   const wrapped = new GatewayError('upstream_error', message, { status })
   replyError(response, wrapped, call.id, headers)
   return wrapped.code
 }
 
 /** The head of the answer: it names the last target tried, whoever's words the body has. */
-const headersOf = (provider: Failure['headers'], { target, sent }: Sent, { call, route, house }: Answering) =>
-  liveHeaders(call, route, target, sent, provider, house.mask)
+const headersOf = (
+  provider: Failure['headers'],
+  { target, requestsSent }: SendResult,
+  { call, route, context }: Answering,
+) => routeHeaders(call, route, target, requestsSent, provider, context.mask)

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NO_READING } from '../call.ts'
+import { EMPTY_EVENT } from '../call.ts'
 import { renameAnswer, renameEvent } from './answer-model.ts'
 
-const reading = { ...NO_READING, model: 'theirs' }
+const reading = { ...EMPTY_EVENT, model: 'theirs' }
 
 for (const [event, expected] of [
   ['data: {"model":"theirs","n":1.0}\n\n', 'data: {"model":"auto/ü","n":1.0}\n\n'],
@@ -24,8 +24,8 @@ for (const [event, expected] of [
 
 test('what names no model keeps its bytes, and bytes that are no UTF-8 stay as they are', () => {
   const done = Buffer.from('data: [DONE]\n\n')
-  assert.equal(renameEvent('auto')(done, NO_READING), done)
-  assert.equal(renameAnswer('auto')(done, NO_READING), done)
+  assert.equal(renameEvent('auto')(done, EMPTY_EVENT), done)
+  assert.equal(renameAnswer('auto')(done, EMPTY_EVENT), done)
   const odd = Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xc3]), Buffer.from('","model":"m"}')])
   const expected = Buffer.concat([
     Buffer.from('{"x":"'),

@@ -6,45 +6,45 @@ import { answer, chunk, DONE, fail, stream, streamed } from '../../mocks/stand-i
 import {
   ask,
   providerKey,
+  type TestGateway,
   TWO_TARGETS,
   temporaryDirectory,
-  type UnderTest,
-  underTest,
+  testGateway,
 } from '../test-gateway.ts'
 import { artifact as endpoint } from './artifact.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
-async function read(house: UnderTest, id: string | null, headers = {}) {
-  await house.record(id).catch(() => {})
-  const { status, json, text } = await house.get(`/api/usage/request-logs/${id}/artifact`, { headers })
+async function read(gateway: TestGateway, id: string | null, headers = {}) {
+  await gateway.record(id).catch(() => {})
+  const { status, json, text } = await gateway.get(`/api/usage/request-logs/${id}/artifact`, { headers })
   if (status === 200) assert.deepEqual(endpoint.response.parse(json), json)
   return { status, json, text }
 }
 
 test('an artifact names the first hundred fields of a request, and none that is longer than a name (LIFE-03)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const many = Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`field-${n}`, n]))
-  const { headers } = await house.chat(ask('auto', { ['long'.repeat(100)]: 1, ...many }))
-  const { fields } = (await read(house, headers.get('x-gateway-request-id'))).json.request
+  const { headers } = await gateway.chat(ask('auto', { ['long'.repeat(100)]: 1, ...many }))
+  const { fields } = (await read(gateway, headers.get('x-gateway-request-id'))).json.request
   assert.deepEqual(fields.slice(0, 3), ['model', 'messages', 'field-0'])
   assert.equal(fields.length, 100)
 })
 
 test('an artifact holds every exchange with sizes and times, and neither bodies nor keys (KEEP-01)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: fail(429, { 'retry-after': '7', 'set-cookie': 'COOKIE-CANARY', 'x-request-id': 'r-1' }),
       beta: stream(chunk({ content: 'ANSWER-CANARY' }), 60, chunk({}, { finish_reason: 'stop' }), DONE),
     },
     config: TWO_TARGETS,
   })
-  const { headers } = await house.chat(
+  const { headers } = await gateway.chat(
     { ...ask('auto', { stream: true }), messages: [{ role: 'user', content: 'PROMPT-CANARY' }] },
     { 'x-odd': 'HEADER-CANARY', 'user-agent': 'a client' },
   )
   const id = headers.get('x-gateway-request-id')
-  const { json, text } = await read(house, id)
+  const { json, text } = await read(gateway, id)
   assert.doesNotMatch(text, /CANARY/)
   assert.doesNotMatch(text, new RegExp(`${providerKey('alpha')}|${providerKey('beta')}`))
   assert.deepEqual(json.request.fields, ['model', 'messages', 'stream'])
@@ -71,13 +71,13 @@ test('an artifact holds every exchange with sizes and times, and neither bodies 
   )
   assert.equal(json.outcome.state, 'completed')
 
-  const record = await house.record(id)
+  const record = await gateway.record(id)
   assert.deepEqual(record.artifact, { available: true, bytes: Buffer.byteLength(text) })
-  await house.gateway.close() // it goes to the database
-  const again = await underTest(t, {
+  await gateway.gateway.close() // it goes to the database
+  const again = await testGateway(t, {
     config: TWO_TARGETS,
     providers: { alpha: answer(), beta: answer() },
-    data: house.data,
+    data: gateway.data,
   })
   assert.equal((await read(again, id)).text, text)
   assert.deepEqual((await again.record(id)).artifact, record.artifact)
@@ -85,7 +85,7 @@ test('an artifact holds every exchange with sizes and times, and neither bodies 
 
 test('bodies are kept where they are asked for, without the keys that a provider repeats', async (t) => {
   const echo = `you sent ${providerKey('alpha')} and key-of-boss`
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer(echo) },
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 artifacts: { bodies: true }
@@ -94,9 +94,9 @@ keys: [ { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
   const headers = { authorization: 'Bearer key-of-boss' }
   const script = [answer(echo), streamed(echo)]
   for (const streaming of [false, true]) {
-    house.upstream.alpha!.script = script[Number(streaming)]!
-    const { headers: got } = await house.chat(ask('auto', { stream: streaming }), headers)
-    const { json, text } = await read(house, got.get('x-gateway-request-id'), headers)
+    gateway.upstream.alpha!.script = script[Number(streaming)]!
+    const { headers: got } = await gateway.chat(ask('auto', { stream: streaming }), headers)
+    const { json, text } = await read(gateway, got.get('x-gateway-request-id'), headers)
     assert.match(json.request.body, /where to\?/)
     assert.match(json.exchanges[0].request.body, /"model-a"/)
     assert.match(json.exchanges[0].answer.body, /you sent \*\*\* and \*\*\*/)
@@ -110,30 +110,30 @@ test('only the newest artifacts stay, and a client sees its own only (KEEP-04, L
 artifacts: { keep: 3 }
 keys: [ ${keys} ]`
   const data = temporaryDirectory(t)
-  let house = await underTest(t, { config, data })
+  let gateway = await testGateway(t, { config, data })
   const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
   const ids: string[] = []
   for (let round = 0; round < 2; round++) {
     for (let call = 0; call < 4; call++)
-      ids.push((await house.chat(ask('auto'), as('ann'))).headers.get('x-gateway-request-id')!)
-    await house.gateway.close() // artifacts go to the database
-    house = await underTest(t, { config, data })
+      ids.push((await gateway.chat(ask('auto'), as('ann'))).headers.get('x-gateway-request-id')!)
+    await gateway.gateway.close() // artifacts go to the database
+    gateway = await testGateway(t, { config, data })
   }
   const found = async (name: string) =>
-    Promise.all(ids.map(async (id) => (await read(house, id, as(name))).status))
+    Promise.all(ids.map(async (id) => (await read(gateway, id, as(name))).status))
   assert.deepEqual(await found('ann'), [404, 404, 404, 404, 404, 200, 200, 200])
   assert.deepEqual(
     await found('bob'),
     ids.map(() => 404),
   )
-  const { json } = await house.get(`/api/usage/request-logs/${ids[0]}`, { headers: as('ann') })
+  const { json } = await gateway.get(`/api/usage/request-logs/${ids[0]}`, { headers: as('ann') })
   assert.deepEqual(json.artifact, { available: false, bytes: 0 })
 })
 
 test('a call that nothing came of has an artifact too', async (t) => {
-  const house = await underTest(t, { providers: { alpha: (response) => response.destroy() } })
-  const { headers } = await house.chat(ask('auto'))
-  const { json } = await read(house, headers.get('x-gateway-request-id'))
+  const gateway = await testGateway(t, { providers: { alpha: (response) => response.destroy() } })
+  const { headers } = await gateway.chat(ask('auto'))
+  const { json } = await read(gateway, headers.get('x-gateway-request-id'))
   assert.equal(json.exchanges[0].answer.status, null)
   assert.match(json.exchanges[0].answer.end, /^(UND_ERR_SOCKET|ECONNRESET)$/)
   assert.deepEqual([json.outcome.state, json.outcome.error_code], ['failed', 'upstream_unreachable'])

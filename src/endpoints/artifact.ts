@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { ownKey } from './query.ts'
 import { count, time } from './schemas.ts'
 
@@ -61,4 +61,4 @@ export const artifact = {
       throw new GatewayError('not_found', 'There is no artifact of this call any more, or it is not yours.')
     return JSON.parse(json)
   },
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

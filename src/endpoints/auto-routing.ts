@@ -2,20 +2,20 @@
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { ownKey, span, spanAnswer, spanOf } from './query.ts'
-import * as shape from './schemas.ts'
+import * as schemas from './schemas.ts'
 
 const query = z.strictObject(span)
-const share = z.strictObject({ calls: shape.count, share: shape.share })
+const share = z.strictObject({ calls: schemas.count, share: schemas.share })
 
 export const autoRouting = {
   path: '/api/analytics/auto-routing',
   summary: 'shares of strategies, tiers and providers, and of calls that fell back; `?window=24h|7d|30d`',
   query,
   response: z.strictObject({
-    window: shape.span,
-    total_calls: shape.count,
+    window: schemas.span,
+    total_calls: schemas.count,
     strategy_distribution: z.record(z.string(), share),
     tier_distribution: z.record(z.string(), share),
     top_providers: z.array(
@@ -27,4 +27,4 @@ export const autoRouting = {
     const span = spanOf(asked, timeOfId(requestId))
     return { window: spanAnswer(span), ...(await calls.routing(span, ownKey(caller))) }
   },
-} satisfies ReadEndpoint<ReadHouse, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query>

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { answer, chunk, DONE, event, type Script, stream, streamed, USAGE } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -104,10 +104,10 @@ const REFUSED: readonly Refused[] = [
 ]
 
 test('a request that is refused reaches no provider, leaves no record, and is told in the one shape (PURE-07, ROUTE-03, FAIL-01, FAIL-02, FAIL-03)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (const { name, body, headers, path = '/v1/chat/completions', status, code } of REFUSED)
     await t.test(name, async () => {
-      const response = await fetch(house.url + path, {
+      const response = await fetch(gateway.url + path, {
         method: 'POST',
         body,
         headers: { ...JSON_TYPE, ...headers },
@@ -116,13 +116,13 @@ test('a request that is refused reaches no provider, leaves no record, and is to
       assert.equal(response.status, status)
       assertShape(json, code)
     })
-  assert.equal(house.received(), 0)
-  assert.deepEqual((await house.get('/api/usage/request-logs')).json.data, [])
-  await stillServes(house)
+  assert.equal(gateway.received(), 0)
+  assert.deepEqual((await gateway.get('/api/usage/request-logs')).json.data, [])
+  await stillServes(gateway)
 })
 
 test('30 MB in chunks, their size not announced, is 413 before they are all there (FAIL-03)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   let pulled = 0
   const body = new ReadableStream({
     pull(controller) {
@@ -131,7 +131,7 @@ test('30 MB in chunks, their size not announced, is 413 before they are all ther
       else controller.enqueue(Buffer.alloc(1_000_000, 0x20))
     },
   })
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: JSON_TYPE,
     body,
@@ -139,8 +139,8 @@ test('30 MB in chunks, their size not announced, is 413 before they are all ther
   })
   assert.equal(response.status, 413)
   assertShape(await response.json(), 'body_too_large')
-  assert.equal(house.received(), 0)
-  await stillServes(house)
+  assert.equal(gateway.received(), 0)
+  await stillServes(gateway)
 })
 
 for (const [name, bytes, status] of [
@@ -154,19 +154,19 @@ for (const [name, bytes, status] of [
   ],
 ] as const)
   test(`${name} is answered in the one shape too (FAIL-01)`, async (t) => {
-    const house = await underTest(t)
-    const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+    const gateway = await testGateway(t)
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
     socket.end(bytes)
     let text = ''
     for await (const part of socket) text += part
     assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
     assertShape(JSON.parse(text.slice(text.indexOf('\r\n\r\n'))), 'invalid_request')
-    await stillServes(house)
+    await stillServes(gateway)
   })
 
 test('a foreign Host is refused, also for reads (KEEP-06)', async (t) => {
-  const house = await underTest(t)
-  const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+  const gateway = await testGateway(t)
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   socket.end('GET /v1/models HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\n\r\n')
   let text = ''
   for await (const part of socket) text += part
@@ -175,7 +175,7 @@ test('a foreign Host is refused, also for reads (KEEP-06)', async (t) => {
 })
 
 test('a hostile model or session name cannot break a header or the record (TELL-06)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (const model of [
     'a\r\nx-injected: 1',
     'ünï 100% \u{1f600}',
@@ -183,13 +183,13 @@ test('a hostile model or session name cannot break a header or the record (TELL-
     'lone \ud800',
     '"quotes"; x=1',
   ]) {
-    const { status, headers } = await house.chat(ask(`alpha/${model}`), { 'x-session-id': 's;"1"%' })
+    const { status, headers } = await gateway.chat(ask(`alpha/${model}`), { 'x-session-id': 's;"1"%' })
     assert.equal(status, 200)
     assert.equal(headers.get('x-injected'), null)
     assert.equal(decodeURIComponent(headers.get('x-gateway-model')!), model.toWellFormed())
     assert.equal(decodeURIComponent(headers.get('x-gateway-session-id')!), 's;"1"%')
-    assert.equal(house.upstream.alpha!.ledger.at(-1)!.json.model, model)
-    const record = await house.record(headers.get('x-gateway-request-id'))
+    assert.equal(gateway.upstream.alpha!.ledger.at(-1)!.json.model, model)
+    const record = await gateway.record(headers.get('x-gateway-request-id'))
     assert.equal(record.requested_model, `alpha/${model.toWellFormed()}`)
   }
 })
@@ -394,45 +394,45 @@ const LIMITS =
 
 for (const { name, script, stream = false, status, code, outcome } of BROKEN)
   test(`a provider that ${name} gives ${status}${code ? ` ${code}` : ''}, one request, and a closed record (FAIL-05)`, async (t) => {
-    const house = await underTest(t, { providers: { alpha: script }, config: LIMITS })
-    const got = await house.chat(ask('auto', { stream }))
+    const gateway = await testGateway(t, { providers: { alpha: script }, config: LIMITS })
+    const got = await gateway.chat(ask('auto', { stream }))
     assert.equal(got.status, status, got.text)
     if (code && !/^\d+$/.test(code)) assertShape(got.json, code, { relayed: code === 'c' })
     if (name.startsWith('compresses its') && status === 200) assert.match(got.text, /unpacked/)
-    assert.equal(house.received(), 1)
-    const record = await house.record(got.headers.get('x-gateway-request-id'))
+    assert.equal(gateway.received(), 1)
+    const record = await gateway.record(got.headers.get('x-gateway-request-id'))
     assert.equal(record.state, status === 200 ? 'completed' : 'failed')
     assert.equal(record.error_code, code ?? null)
     assert.equal(record.attempt_log[0].outcome, outcome)
-    await stillServes(house)
+    await stillServes(gateway)
   })
 
 test('a provider that is down gives 502 upstream_unreachable, nothing was sent, and the record says so (FAIL-05)', async (t) => {
-  const house = await underTest(t, { config: LIMITS })
-  await house.upstream.alpha!.close()
-  const got = await house.chat(ask('auto'))
+  const gateway = await testGateway(t, { config: LIMITS })
+  await gateway.upstream.alpha!.close()
+  const got = await gateway.chat(ask('auto'))
   assert.equal(got.status, 502)
   assertShape(got.json, 'upstream_unreachable')
-  const record = await house.record(got.headers.get('x-gateway-request-id'))
+  const record = await gateway.record(got.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.state, record.attempts, record.attempt_log[0].outcome], ['failed', 0, 'not_sent'])
-  assert.equal((await house.get('/healthz')).status, 200)
+  assert.equal((await gateway.get('/healthz')).status, 200)
 })
 
 test('a provider that speaks garbage is left for the next target', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: plain(200, 'text/html', '<h1>Login</h1>'), beta: answer() },
     config: TWO_TARGETS,
   })
-  const { headers } = await house.chat(ask('auto'))
+  const { headers } = await gateway.chat(ask('auto'))
   assert.equal(headers.get('x-gateway-provider'), 'beta')
 })
 
 test('a stream that falls silent after its first event ends in a time-out that the client can see', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
     config: LIMITS.replace('answer', 'idle: 200ms, answer'),
   })
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: JSON_TYPE,
     body: JSON.stringify(ask('auto', { stream: true })),
@@ -442,7 +442,7 @@ test('a stream that falls silent after its first event ends in a time-out that t
     for await (const part of response.body!) text += Buffer.from(part).toString()
   })
   assert.match(text, /upstream_timeout/)
-  const record = await house.record(response.headers.get('x-gateway-request-id'))
+  const record = await gateway.record(response.headers.get('x-gateway-request-id'))
   assert.deepEqual(
     [record.state, record.error_code, record.attempt_log[0].outcome],
     ['failed', 'upstream_timeout', 'timed_out'],
@@ -451,17 +451,17 @@ test('a stream that falls silent after its first event ends in a time-out that t
 
 test('an error event cut off without its blank line is still the provider’s error (FLOW-09)', async (t) => {
   const last = event({ error: { message: 'quota', code: 'insufficient_quota' } }).trimEnd()
-  const house = await underTest(t, { providers: { alpha: stream(chunk({ content: 'a' }), last) } })
-  const { headers, text } = await house.chat(ask('auto', { stream: true }))
+  const gateway = await testGateway(t, { providers: { alpha: stream(chunk({ content: 'a' }), last) } })
+  const { headers, text } = await gateway.chat(ask('auto', { stream: true }))
   assert.match(text, /insufficient_quota/)
-  assert.equal((await house.record(headers.get('x-gateway-request-id'))).error_code, 'insufficient_quota')
+  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).error_code, 'insufficient_quota')
 })
 
 test('garbage behind a request does not get between the parts of its answer', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 100, chunk({ content: 'b' }), 60_000) },
   })
-  const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   const body = JSON.stringify(ask('auto', { stream: true }))
   socket.write(
     `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -477,7 +477,7 @@ test('garbage behind a request does not get between the parts of its answer', as
 })
 
 test('an event cut off without its blank line still counts when it is whole', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: stream(
         chunk({ content: 'a' }),
@@ -485,9 +485,9 @@ test('an event cut off without its blank line still counts when it is whole', as
       ),
     },
   })
-  const { headers, text } = await house.chat(ask('auto', { stream: true }))
+  const { headers, text } = await gateway.chat(ask('auto', { stream: true }))
   assert.match(text, /finish_reason":"stop"/)
-  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
 function assertShape(json: any, code: string, { relayed = false } = {}): void {
@@ -497,9 +497,9 @@ function assertShape(json: any, code: string, { relayed = false } = {}): void {
   if (!relayed) assert.match(json.request_id, /^[0-9a-f-]{36}$/)
 }
 
-async function stillServes(house: UnderTest): Promise<void> {
-  house.upstream.alpha!.script = answer('still here')
-  const { status, text } = await house.chat(ask('alpha/model-a'))
+async function stillServes(gateway: TestGateway): Promise<void> {
+  gateway.upstream.alpha!.script = answer('still here')
+  const { status, text } = await gateway.chat(ask('alpha/model-a'))
   assert.equal(status, 200)
   assert.match(text, /still here/)
 }

@@ -16,7 +16,7 @@ import {
   usageChunk,
 } from '../../mocks/stand-in.ts'
 import { databaseFile } from '../store/open.ts'
-import { ask, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 
 const PRICED = 'models: { alpha/model-a: { price: { input: 1, output: 10 } } }'
 const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
@@ -26,18 +26,18 @@ const wholeOrStream: Script = (response, received) =>
   (received.json.stream ? streamed('once ', 'upon') : answer('once upon'))(response, received)
 
 /** Makes a call and says what it came from. */
-async function use(house: UnderTest, body: unknown, headers = {}) {
-  const got = await house.chat(body, headers)
+async function use(gateway: TestGateway, body: unknown, headers = {}) {
+  const got = await gateway.chat(body, headers)
   return { ...got, id: got.headers.get('x-gateway-request-id'), cache: got.headers.get('x-gateway-cache') }
 }
 
 test('a hit gives the same answer, reaches nobody, costs 0, and is on record with what it saved (USE-08, LOG-01)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: wholeOrStream }, config: ON })
+  const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
   for (const stream of [false, true]) {
-    const before = house.received()
-    const first = await use(house, ask('auto', { stream }), { 'x-session-id': 's' })
-    const again = await use(house, ask('auto', { stream }), { 'x-session-id': 's' })
-    assert.deepEqual([first.cache, again.cache, house.received() - before], ['MISS', 'HIT', 1])
+    const before = gateway.received()
+    const first = await use(gateway, ask('auto', { stream }), { 'x-session-id': 's' })
+    const again = await use(gateway, ask('auto', { stream }), { 'x-session-id': 's' })
+    assert.deepEqual([first.cache, again.cache, gateway.received() - before], ['MISS', 'HIT', 1])
     assert.equal(again.text, first.text)
     assert.equal(again.headers.get('content-type'), first.headers.get('content-type'))
     assert.deepEqual(
@@ -46,7 +46,7 @@ test('a hit gives the same answer, reaches nobody, costs 0, and is on record wit
       ),
       ['alpha', 'model-a', 'priority', '0', 's'],
     )
-    const [missed, hit] = [await house.record(first.id), await house.record(again.id)]
+    const [missed, hit] = [await gateway.record(first.id), await gateway.record(again.id)]
     const usd = (20 * 1 + 7 * 10) / 1e6
     assert.deepEqual(
       [missed.cache, missed.attempts, missed.cost_usd, missed.saved_usd],
@@ -59,12 +59,12 @@ test('a hit gives the same answer, reaches nobody, costs 0, and is on record wit
     )
     assert.equal(typeof hit.ttft_ms, 'number')
   }
-  const { json } = await house.get('/api/usage/request-logs')
+  const { json } = await gateway.get('/api/usage/request-logs')
   assert.equal(json.data.length, 4, 'one record each')
 })
 
 test('an answer without a content type is given again without one (USE-08)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     config: ON,
     providers: {
       alpha(response) {
@@ -74,16 +74,16 @@ test('an answer without a content type is given again without one (USE-08)', asy
     },
   })
   for (const expected of ['MISS', 'HIT']) {
-    const { status, cache, headers } = await use(house, ask('auto'))
+    const { status, cache, headers } = await use(gateway, ask('auto'))
     assert.deepEqual([status, cache, headers.get('content-type')], [200, expected, null])
   }
 })
 
 test('a streamed hit has usage when it is asked for and none when it is not, whoever asked first (USE-03, USE-08)', async (t) => {
   for (const asksFirst of [true, false]) {
-    const house = await underTest(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
+    const gateway = await testGateway(t, { providers: { alpha: streamed('a', 'b') }, config: ON })
     const call = async (include_usage: boolean) => {
-      const got = await use(house, ask('auto', { stream: true, stream_options: { include_usage } }))
+      const got = await use(gateway, ask('auto', { stream: true, stream_options: { include_usage } }))
       assert.match(
         got.text,
         /"content":"a"[\s\S]+"content":"b"[\s\S]+"finish_reason":"stop"[\s\S]+data: \[DONE\]\n\n$/,
@@ -95,16 +95,16 @@ test('a streamed hit has usage when it is asked for and none when it is not, who
       [await call(asksFirst), await call(!asksFirst), await call(asksFirst)],
       ['MISS', 'HIT', 'HIT'],
     )
-    assert.equal(house.received(), 1)
+    assert.equal(gateway.received(), 1)
   }
 })
 
 test('the order of members does not matter, anything else does; forms, keys and targets stay apart (USE-08, KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
   const keys = `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: bob, digest: "${digest('key-of-bob')}" } ]`
-  const house = await underTest(t, { providers: { alpha: wholeOrStream }, config: `${ON}\n${keys}` })
+  const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: `${ON}\n${keys}` })
   const call = async (body: string | object, who = 'ann') =>
-    (await use(house, body, { authorization: `Bearer key-of-${who}` })).cache
+    (await use(gateway, body, { authorization: `Bearer key-of-${who}` })).cache
   assert.equal(await call('{"model":"auto","messages":[{"role":"user","content":"x"}],"seed":1}'), 'MISS')
   assert.equal(
     await call('{"seed":1, "messages":[{"content":"x","role":"user"}], "model":"auto", "stream":false}'),
@@ -132,8 +132,8 @@ test('the order of members does not matter, anything else does; forms, keys and 
 test('no-store neither reads nor writes; a route may decline, and so does the default (USE-08)', async (t) => {
   const routes =
     'routes: { auto: { targets: [ { model: alpha/model-a } ] }, fresh: { cache: false, targets: [ { model: alpha/model-a } ] } }'
-  const house = await underTest(t, { config: `cache: { enabled: true }\n${routes}` })
-  const call = async (model: string, headers = {}) => (await use(house, ask(model), headers)).cache
+  const gateway = await testGateway(t, { config: `cache: { enabled: true }\n${routes}` })
+  const call = async (model: string, headers = {}) => (await use(gateway, ask(model), headers)).cache
   const noStore = { 'cache-control': 'max-age=0, No-Store' }
   assert.deepEqual(
     [await call('auto', noStore), await call('auto'), await call('auto', noStore), await call('auto')],
@@ -141,7 +141,7 @@ test('no-store neither reads nor writes; a route may decline, and so does the de
   )
   assert.deepEqual([await call('fresh'), await call('fresh')], ['BYPASS', 'BYPASS'])
 
-  const off = await underTest(t, {
+  const off = await testGateway(t, {
     config:
       'routes: { auto: { targets: [ { model: alpha/m } ] }, kept: { cache: true, targets: [ { model: alpha/m } ] } }',
   })
@@ -177,30 +177,30 @@ const NOT_KEPT: readonly [string, Script, boolean][] = [
 ]
 for (const [name, script, stream] of NOT_KEPT)
   test(`${name} is not kept (USE-08)`, async (t) => {
-    const house = await underTest(t, {
+    const gateway = await testGateway(t, {
       providers: { alpha: script },
       config: `cache: { enabled: true, max_bytes: 1MiB }\n${ROUTES}`,
     })
     for (let n = 1; n <= 2; n++) {
       const body = JSON.stringify(ask('auto', { stream }))
-      const response = await fetch(`${house.url}/v1/chat/completions`, {
+      const response = await fetch(`${gateway.url}/v1/chat/completions`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,
       })
       await response.text().catch(() => {}) // a cut stream cannot be read to its end
       assert.equal(response.headers.get('x-gateway-cache'), 'MISS')
-      assert.equal(house.received(), n)
+      assert.equal(gateway.received(), n)
     }
   })
 
 test('an answer whose client left is not kept (USE-08)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
     config: ON,
   })
   const leave = new AbortController()
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
@@ -208,34 +208,34 @@ test('an answer whose client left is not kept (USE-08)', async (t) => {
   })
   await response.body!.getReader().read()
   leave.abort()
-  assert.equal((await house.record(response.headers.get('x-gateway-request-id'))).state, 'aborted')
-  house.upstream.alpha!.script = stream(
+  assert.equal((await gateway.record(response.headers.get('x-gateway-request-id'))).state, 'aborted')
+  gateway.upstream.alpha!.script = stream(
     chunk({ content: 'b' }),
     finish('stop'),
     usageChunk({ usage: USAGE }),
     DONE,
   )
-  const next = await use(house, ask('auto', { stream: true }))
+  const next = await use(gateway, ask('auto', { stream: true }))
   assert.deepEqual([next.cache, next.text.includes('"b"')], ['MISS', true])
 })
 
 test('after a fallback the answer belongs to the target that gave it (USE-08)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer('from beta') },
     config:
       'cache: { enabled: true }\nroutes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }',
   })
   const call = async () => {
-    const { cache, headers } = await use(house, ask('auto'))
+    const { cache, headers } = await use(gateway, ask('auto'))
     return [cache, headers.get('x-gateway-provider')]
   }
   assert.deepEqual(await call(), ['MISS', 'beta'])
   assert.deepEqual(await call(), ['HIT', 'beta'], 'alpha cools down, so beta is the pick')
-  assert.equal(house.received(), 2)
+  assert.equal(gateway.received(), 2)
 })
 
 test('each target has its own answers (USE-08)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer('from alpha'), beta: answer('from beta') },
     config:
       'cache: { enabled: true }\nroutes: { auto: { strategy: round-robin, targets: [ { model: alpha/m }, { model: beta/m } ] } }',
@@ -246,7 +246,7 @@ test('each target has its own answers (USE-08)', async (t) => {
     ['HIT', 'alpha'],
     ['HIT', 'beta'],
   ]) {
-    const got = await use(house, ask('auto'))
+    const got = await use(gateway, ask('auto'))
     assert.deepEqual([got.cache, got.headers.get('x-gateway-provider')], [cache, provider])
     assert.match(got.text, new RegExp(`from ${provider}`))
   }
@@ -254,12 +254,12 @@ test('each target has its own answers (USE-08)', async (t) => {
 
 test('an answer is kept for its time and no longer, and the bytes stay bounded (USE-08)', async (t) => {
   let time = Date.now()
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(50_000)) },
     config: `cache: { enabled: true, ttl: 10m, max_bytes: 1MiB }\n${ROUTES}`,
     options: { now: () => time },
   })
-  const call = async (seed: number) => (await use(house, ask('auto', { seed }))).cache
+  const call = async (seed: number) => (await use(gateway, ask('auto', { seed }))).cache
   assert.deepEqual([await call(0), await call(0)], ['MISS', 'HIT'])
   time += 9 * 60_000
   assert.equal(await call(0), 'HIT')
@@ -270,13 +270,13 @@ test('an answer is kept for its time and no longer, and the bytes stay bounded (
 })
 
 test('a hit whose client left in its middle is on record as aborted, and costs 0 (LOG-06)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer('x'.repeat(30 * 2 ** 20)) },
     config: `cache: { enabled: true, max_bytes: 1GiB }\nresilience: { idle: 300ms }\n${ROUTES}`,
   })
-  await use(house, ask('auto'))
+  await use(gateway, ask('auto'))
   const leave = new AbortController()
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto')),
@@ -285,19 +285,19 @@ test('a hit whose client left in its middle is on record as aborted, and costs 0
   assert.equal(response.headers.get('x-gateway-cache'), 'HIT')
   leave.abort()
   await sleep(50)
-  const record = await house.record(response.headers.get('x-gateway-request-id'))
+  const record = await gateway.record(response.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.state, record.status, record.cost_usd, record.attempts], ['aborted', 499, 0, 0])
 })
 
 test('a hit that cannot be recorded is refused like any call (LOG-01)', async (t) => {
-  const house = await underTest(t, { config: ON })
-  await use(house, ask('auto'))
-  const other = new Database(databaseFile(house.data))
+  const gateway = await testGateway(t, { config: ON })
+  await use(gateway, ask('auto'))
+  const other = new Database(databaseFile(gateway.data))
   other.exec(`CREATE TRIGGER full BEFORE INSERT ON call_logs BEGIN SELECT RAISE(FAIL, 'disk full'); END`)
-  const { status, json } = await use(house, ask('auto'))
+  const { status, json } = await use(gateway, ask('auto'))
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
   other.exec('DROP TRIGGER full')
   other.close()
-  assert.equal((await use(house, ask('auto'))).cache, 'HIT')
-  assert.equal(house.received(), 1)
+  assert.equal((await use(gateway, ask('auto'))).cache, 'HIT')
+  assert.equal(gateway.received(), 1)
 })

@@ -18,7 +18,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/stand-in.ts'
-import { ask, providerKey, TWO_TARGETS, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, providerKey, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 
 const TOKENS = {
   input: 20,
@@ -30,8 +30,8 @@ const TOKENS = {
 }
 
 test('a logical id reaches its target, the answer is relayed untouched, and the record names it all (ROUTE-01, TELL-01, TELL-03, LOG-01, LOG-02, USE-02)', async (t) => {
-  const house = await underTest(t)
-  const { status, headers, json } = await house.chat(ask('auto'), { 'x-session-id': ' s-1 ' })
+  const gateway = await testGateway(t)
+  const { status, headers, json } = await gateway.chat(ask('auto'), { 'x-session-id': ' s-1 ' })
   assert.equal(status, 200)
   assert.equal(json.model, 'model-a-2026-01-01')
   assert.deepEqual(json.usage, USAGE)
@@ -42,12 +42,12 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
   assert.equal(headers.get('x-gateway-cache'), 'BYPASS')
   assert.equal(headers.get('x-gateway-session-id'), 's-1')
 
-  const [received] = house.upstream.alpha!.ledger
+  const [received] = gateway.upstream.alpha!.ledger
   assert.equal(received!.json.model, 'model-a')
   assert.equal(received!.headers.authorization, `Bearer ${providerKey('alpha')}`)
 
   const { created_at, completed_at, latency_ms, ttft_ms, attempt_log, artifact, ...record } =
-    await house.record(headers.get('x-gateway-request-id'))
+    await gateway.record(headers.get('x-gateway-request-id'))
   assert.ok(Date.parse(created_at) <= Date.parse(completed_at))
   assert.ok(0 < ttft_ms && ttft_ms <= latency_ms)
   assert.ok(artifact.available && artifact.bytes > 0)
@@ -101,27 +101,27 @@ test('the bytes of a stream are the provider’s, but for the usage event that n
     chunk({ content: 'Grüße 👋' }),
     chunk({}, { finish_reason: 'stop' }),
   ]
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(...sent, usageChunk(), DONE, ': after the end\n\n') },
   })
-  const without = await house.chat(ask('auto', { stream: true }))
+  const without = await gateway.chat(ask('auto', { stream: true }))
   assert.equal(without.headers.get('content-type'), 'text/event-stream')
   assert.equal(without.text, [...sent, DONE].join(''))
-  const asked = await house.chat(ask('auto', { stream: true, stream_options: { include_usage: true } }))
+  const asked = await gateway.chat(ask('auto', { stream: true, stream_options: { include_usage: true } }))
   assert.equal(asked.text, [...sent, usageChunk(), DONE].join(''))
   for (const { headers } of [without, asked]) {
-    const record = await house.record(headers.get('x-gateway-request-id'))
+    const record = await gateway.record(headers.get('x-gateway-request-id'))
     assert.deepEqual(record.tokens, TOKENS)
     assert.equal(record.state, 'completed')
     assert.equal(record.stream, true)
   }
-  for (const { json } of house.upstream.alpha!.ledger)
+  for (const { json } of gateway.upstream.alpha!.ledger)
     assert.deepEqual(json.stream_options, { include_usage: true })
 })
 
 test('an event reaches the client before the next one exists (FLOW-03), and the record is readable meanwhile (LOG-03)', async (t) => {
   const release = Promise.withResolvers<void>()
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -131,7 +131,7 @@ test('an event reaches the client before the next one exists (FLOW-03), and the 
       },
     },
   })
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
@@ -140,7 +140,7 @@ test('an event reaches the client before the next one exists (FLOW-03), and the 
   const { value } = await reader.read()
   assert.equal(Buffer.from(value!).toString(), chunk({ content: 'first' }))
   await sleep(50)
-  const open = await house.get(`/api/usage/request-logs/${response.headers.get('x-gateway-request-id')}`)
+  const open = await gateway.get(`/api/usage/request-logs/${response.headers.get('x-gateway-request-id')}`)
   assert.equal(open.json.state, 'streaming')
   assert.equal(open.json.resolved_provider, 'alpha')
   assert.equal(open.json.attempt_log[0].outcome, 'open')
@@ -149,33 +149,36 @@ test('an event reaches the client before the next one exists (FLOW-03), and the 
 })
 
 test('number spellings, unknown fields and key order reach the provider as they were (ROUTE-05, ROUTE-06)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const body =
     '{ "seed": 12345678901234567890, "model": "auto",\n "temperature": 1.0, "messages": [{"role":"user","content":"\\u00e9 \\"model\\": 1"}], "x_new": {"model": "inner"} }'
-  assert.equal((await house.chat(body)).status, 200)
-  assert.equal(house.upstream.alpha!.ledger[0]!.text, body.replace('"auto"', '"model-a"'))
+  assert.equal((await gateway.chat(body)).status, 200)
+  assert.equal(gateway.upstream.alpha!.ledger[0]!.text, body.replace('"auto"', '"model-a"'))
 })
 
 test('a direct provider/model id goes there and nowhere else (ROUTE-02)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
-  const { status, headers } = await house.chat(ask('alpha/some/thing'))
+  const gateway = await testGateway(t, {
+    providers: { alpha: fail(500), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  const { status, headers } = await gateway.chat(ask('alpha/some/thing'))
   assert.equal(status, 500)
-  assert.equal(house.upstream.beta!.ledger.length, 0)
-  const record = await house.record(headers.get('x-gateway-request-id'))
+  assert.equal(gateway.upstream.beta!.ledger.length, 0)
+  const record = await gateway.record(headers.get('x-gateway-request-id'))
   assert.deepEqual([record.route, record.strategy, record.resolved_model], [null, 'direct', 'some/thing'])
 })
 
 for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
   test(`a ${status} moves on to the next target, and the answer names the one that served (ROUTE-07, TELL-02)`, async (t) => {
-    const house = await underTest(t, {
+    const gateway = await testGateway(t, {
       providers: { alpha: fail(status), beta: answer() },
       config: TWO_TARGETS,
     })
-    const { headers, status: got } = await house.chat(ask('auto'))
+    const { headers, status: got } = await gateway.chat(ask('auto'))
     assert.equal(got, 200)
     assert.equal(headers.get('x-gateway-provider'), 'beta')
     assert.equal(headers.get('x-gateway-attempts'), '2')
-    const record = await house.record(headers.get('x-gateway-request-id'))
+    const record = await gateway.record(headers.get('x-gateway-request-id'))
     assert.deepEqual(
       [record.resolved_provider, record.picked_provider, record.attempts, record.fallbacks],
       ['beta', 'alpha', 2, 1],
@@ -193,38 +196,38 @@ for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
 
 for (const status of [400, 404, 413, 422])
   test(`a ${status} is final and keeps the provider's words (ROUTE-07, FAIL-04)`, async (t) => {
-    const house = await underTest(t, {
+    const gateway = await testGateway(t, {
       providers: { alpha: fail(status, { 'retry-after': '7' }), beta: answer() },
       config: TWO_TARGETS,
     })
-    const { headers, json, status: got } = await house.chat(ask('auto'))
+    const { headers, json, status: got } = await gateway.chat(ask('auto'))
     assert.equal(got, status)
     assert.equal(json.error.message, `stand-in ${status}`)
     assert.equal(headers.get('retry-after'), '7')
-    assert.equal(house.upstream.beta!.ledger.length, 0)
-    const record = await house.record(headers.get('x-gateway-request-id'))
+    assert.equal(gateway.upstream.beta!.ledger.length, 0)
+    const record = await gateway.record(headers.get('x-gateway-request-id'))
     assert.deepEqual([record.state, record.status, record.error_code], ['failed', status, `e${status}`])
   })
 
 test('when every target failed, the last answer is relayed and every attempt is on record (LOG-05, ROUTE-04)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: fail(429, { 'retry-after': '3' }) },
     config: TWO_TARGETS,
   })
-  const { status, headers, json } = await house.chat(ask('auto'))
+  const { status, headers, json } = await gateway.chat(ask('auto'))
   assert.equal(status, 429)
   assert.equal(json.error.message, 'stand-in 429')
   assert.equal(headers.get('retry-after'), '3')
-  const record = await house.record(headers.get('x-gateway-request-id'))
+  const record = await gateway.record(headers.get('x-gateway-request-id'))
   assert.deepEqual([record.state, record.resolved_provider, record.attempt_log.length], ['failed', 'beta', 2])
-  assert.equal(house.received(), 2)
+  assert.equal(gateway.received(), 2)
 })
 
 test('a refusal of the gateway’s own access is told in our words only', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(401, {}, { message: 'bad key, organisation 42' }) },
   })
-  const { status, json, text } = await house.chat(ask('auto'))
+  const { status, json, text } = await gateway.chat(ask('auto'))
   assert.equal(status, 502)
   assert.equal(json.error.code, 'upstream_refused')
   assert.doesNotMatch(text, /organisation 42/)
@@ -232,35 +235,35 @@ test('a refusal of the gateway’s own access is told in our words only', async 
 
 test('a provider that repeats a key gets it masked, in an error and in an error event (KEEP-02)', async (t) => {
   const echo = { message: `Incorrect API key ${providerKey('alpha')}` }
-  const house = await underTest(t, { providers: { alpha: fail(400, {}, echo) } })
-  const plain = await house.chat(ask('auto'))
+  const gateway = await testGateway(t, { providers: { alpha: fail(400, {}, echo) } })
+  const plain = await gateway.chat(ask('auto'))
   assert.match(plain.json.error.message, /Incorrect API key \*\*\*/)
-  house.upstream.alpha!.script = stream(chunk({ content: 'x' }), event({ error: echo }))
-  const streamedAnswer = await house.chat(ask('auto', { stream: true }))
+  gateway.upstream.alpha!.script = stream(chunk({ content: 'x' }), event({ error: echo }))
+  const streamedAnswer = await gateway.chat(ask('auto', { stream: true }))
   assert.match(streamedAnswer.text, /Incorrect API key \*\*\*/)
   assert.doesNotMatch(plain.text + streamedAnswer.text, /sk-alpha-secret/)
 })
 
 test('an error event before the commit counts as a 5xx, after it goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
   const trouble = event({ error: { message: 'quota', code: 'insufficient_quota' } })
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(': wait\n\n', trouble), beta: streamed('hi') },
     config: TWO_TARGETS,
   })
-  const before = await house.chat(ask('auto', { stream: true }))
+  const before = await gateway.chat(ask('auto', { stream: true }))
   assert.equal(before.headers.get('x-gateway-provider'), 'beta')
   assert.doesNotMatch(before.text, /quota|wait/)
-  const first = await house.record(before.headers.get('x-gateway-request-id'))
+  const first = await gateway.record(before.headers.get('x-gateway-request-id'))
   assert.deepEqual(
     [first.attempt_log[0].outcome, first.attempt_log[0].error_code],
     ['failed', 'insufficient_quota'],
   )
   assert.equal(first.tokens.input, null, 'what the failed stream used is not known')
 
-  house.upstream.beta!.script = stream(chunk({ content: 'half' }), trouble)
-  const after = await house.chat(ask('beta/model-b', { stream: true }))
+  gateway.upstream.beta!.script = stream(chunk({ content: 'half' }), trouble)
+  const after = await gateway.chat(ask('beta/model-b', { stream: true }))
   assert.equal(after.text, chunk({ content: 'half' }) + trouble)
-  const second = await house.record(after.headers.get('x-gateway-request-id'))
+  const second = await gateway.record(after.headers.get('x-gateway-request-id'))
   assert.deepEqual(
     [second.state, second.status, second.error_code, second.attempts],
     ['failed', 200, 'insufficient_quota', 1],
@@ -276,8 +279,8 @@ for (const [name, script, code] of [
   ['ends without finishing', stream(chunk({ content: 'half' }), 'data: {"id": "ha'), 'upstream_invalid'],
 ] as const)
   test(`a stream whose provider ${name} ends in an error that the client can see, without [DONE] (FLOW-06)`, async (t) => {
-    const house = await underTest(t, { providers: { alpha: script } })
-    const response = await fetch(`${house.url}/v1/chat/completions`, {
+    const gateway = await testGateway(t, { providers: { alpha: script } })
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(ask('auto', { stream: true })),
@@ -289,14 +292,14 @@ for (const [name, script, code] of [
     assert.ok(text.startsWith(chunk({ content: 'half' })), text)
     assert.equal(JSON.parse(text.split('data: ').at(-1)!).error.code, code)
     assert.doesNotMatch(text, /DONE/)
-    const record = await house.record(response.headers.get('x-gateway-request-id'))
+    const record = await gateway.record(response.headers.get('x-gateway-request-id'))
     assert.deepEqual([record.state, record.error_code], ['failed', code])
   })
 
 test('when the client leaves, the provider’s stream is closed and the record says aborted (FLOW-05, LOG-06)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: stream(chunk({ content: 'a' }), 60_000) } })
+  const gateway = await testGateway(t, { providers: { alpha: stream(chunk({ content: 'a' }), 60_000) } })
   const leave = new AbortController()
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
@@ -304,40 +307,40 @@ test('when the client leaves, the provider’s stream is closed and the record s
   })
   await response.body!.getReader().read()
   leave.abort()
-  const record = await house.record(response.headers.get('x-gateway-request-id'))
+  const record = await gateway.record(response.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.state, record.status, record.error_code], ['aborted', 499, 'client_closed'])
   assert.equal(record.attempt_log[0].outcome, 'aborted')
   await sleep(50)
-  assert.equal(house.upstream.alpha!.abandoned, 1)
+  assert.equal(gateway.upstream.alpha!.abandoned, 1)
 })
 
 test('a client that leaves before the answer aborts the provider’s request, and nothing else is tried', async (t) => {
   const leave = new AbortController()
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: () => leave.abort(), beta: answer() },
     config: TWO_TARGETS,
   })
   await assert.rejects(
-    fetch(`${house.url}/v1/chat/completions`, {
+    fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(ask('auto')),
       signal: leave.signal,
     }),
   )
-  const { json } = await house.get('/api/usage/request-logs')
-  const record = await house.record(json.data[0].id)
+  const { json } = await gateway.get('/api/usage/request-logs')
+  const record = await gateway.record(json.data[0].id)
   assert.deepEqual(
     [record.state, record.attempt_log.length, record.attempt_log[0].outcome],
     ['aborted', 1, 'aborted'],
   )
-  assert.equal(house.upstream.beta!.ledger.length, 0)
+  assert.equal(gateway.upstream.beta!.ledger.length, 0)
 })
 
 test('a slow client slows the provider down instead of filling memory (FLOW-10)', async (t) => {
   const big = chunk({ content: 'x'.repeat(64 * 1024) })
   let written = 0
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: async (response) => {
         response.writeHead(200, { 'content-type': 'text/event-stream' })
@@ -349,7 +352,7 @@ test('a slow client slows the provider down instead of filling memory (FLOW-10)'
       },
     },
   })
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
@@ -363,10 +366,13 @@ test('a slow client slows the provider down instead of filling memory (FLOW-10)'
 })
 
 test('connection refused is tried again and recorded as not sent; nobody is charged for it', async (t) => {
-  const house = await underTest(t, { providers: { alpha: answer(), beta: answer() }, config: TWO_TARGETS })
-  await house.upstream.alpha!.close()
-  const { headers } = await house.chat(ask('auto'))
-  const record = await house.record(headers.get('x-gateway-request-id'))
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  await gateway.upstream.alpha!.close()
+  const { headers } = await gateway.chat(ask('auto'))
+  const record = await gateway.record(headers.get('x-gateway-request-id'))
   assert.deepEqual(
     record.attempt_log.map((a: any) => [a.provider, a.outcome, a.error_code]),
     [
@@ -381,22 +387,22 @@ test('connection refused is tried again and recorded as not sent; nobody is char
 
 test('a target that failed is passed over while it cools down, and Retry-After goes first (ROUTE-09)', async (t) => {
   let time = Date.now()
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(429, { 'retry-after': '5' }), beta: answer() },
     config: TWO_TARGETS,
     options: { now: () => time },
   })
-  await house.chat(ask('auto'))
-  const second = await house.chat(ask('auto'))
-  assert.equal(house.upstream.alpha!.ledger.length, 1)
-  const record = await house.record(second.headers.get('x-gateway-request-id'))
+  await gateway.chat(ask('auto'))
+  const second = await gateway.chat(ask('auto'))
+  assert.equal(gateway.upstream.alpha!.ledger.length, 1)
+  const record = await gateway.record(second.headers.get('x-gateway-request-id'))
   assert.deepEqual(record.decision, {
     cause: 'priority',
     skipped: [{ target: 'alpha/model-a', reason: 'cooling' }],
   })
   time += 5_001
-  await house.chat(ask('auto'))
-  assert.equal(house.upstream.alpha!.ledger.length, 2)
+  await gateway.chat(ask('auto'))
+  assert.equal(gateway.upstream.alpha!.ledger.length, 2)
 })
 
 test('known prices give a cost with its snapshot, unknown ones null; cached tokens have their own rate (USE-05, USE-06)', async (t) => {
@@ -406,12 +412,12 @@ test('known prices give a cost with its snapshot, unknown ones null; cached toke
     prompt_tokens_details: { cached_tokens: 400_000 },
     completion_tokens_details: { reasoning_tokens: 0 },
   }
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer('x', usage) },
     config:
       'models: { alpha/model-a: { price: { input: 2, output: 8, cached_input: 0.5 } } }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
-  const known = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  const known = await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   assert.ok(Math.abs(known.cost_usd - (0.6 * 2 + 0.4 * 0.5 + 0.5 * 8)) < 1e-9)
   assert.deepEqual(known.price, {
     source: 'config',
@@ -426,15 +432,15 @@ test('known prices give a cost with its snapshot, unknown ones null; cached toke
     reasoning: 0,
     source: 'reported',
   })
-  const unknown = await house.record(
-    (await house.chat(ask('alpha/other'))).headers.get('x-gateway-request-id'),
+  const unknown = await gateway.record(
+    (await gateway.chat(ask('alpha/other'))).headers.get('x-gateway-request-id'),
   )
   assert.deepEqual([unknown.cost_usd, unknown.price], [null, null])
 })
 
 test('usage that was not reported is null, a reported zero is 0 (USE-04)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: answer('x', null) } })
-  const none = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  const gateway = await testGateway(t, { providers: { alpha: answer('x', null) } })
+  const none = await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   assert.deepEqual(none.tokens, {
     input: null,
     output: null,
@@ -443,15 +449,15 @@ test('usage that was not reported is null, a reported zero is 0 (USE-04)', async
     reasoning: null,
     source: null,
   })
-  house.upstream.alpha!.script = answer('x', { prompt_tokens: 0, completion_tokens: 0 })
-  const zero = await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  gateway.upstream.alpha!.script = answer('x', { prompt_tokens: 0, completion_tokens: 0 })
+  const zero = await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
   assert.deepEqual([zero.tokens.input, zero.tokens.output, zero.tokens.source], [0, 0, 'reported'])
 })
 
 test('a provider that repeats its key in a code, behind escapes or in a header does not get it out, nor into the record (KEEP-01, KEEP-02)', async (t) => {
   const key = providerKey('alpha')
   const escaped = `{"error":{"message":"key \\u0073${key.slice(1)}","type":"t","param":null,"code":"${key}"}}`
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: (response) =>
         response
@@ -459,13 +465,13 @@ test('a provider that repeats its key in a code, behind escapes or in a header d
           .end(escaped),
     },
   })
-  const plain = await house.chat(ask('auto'))
+  const plain = await gateway.chat(ask('auto'))
   assert.equal(plain.json.error.message, 'key ***')
   assert.equal(plain.headers.get('x-request-id'), 'req-***')
-  const record = await house.record(plain.headers.get('x-gateway-request-id'))
+  const record = await gateway.record(plain.headers.get('x-gateway-request-id'))
   assert.equal(record.error_code, 'upstream_error')
-  house.upstream.alpha!.script = stream(chunk({ content: 'x' }), `data: ${escaped}\n\n`)
-  const inStream = await house.chat(ask('auto', { stream: true }))
+  gateway.upstream.alpha!.script = stream(chunk({ content: 'x' }), `data: ${escaped}\n\n`)
+  const inStream = await gateway.chat(ask('auto', { stream: true }))
   assert.match(inStream.text, /key \*\*\*/)
   for (const text of [plain.text, inStream.text, JSON.stringify(record)])
     assert.doesNotMatch(text, /alpha-secret/)
@@ -475,30 +481,30 @@ test('the error that is told is told of the provider that uttered it', async (t)
   const page: Script = (response) => {
     response.writeHead(500, { 'content-type': 'text/html' }).end('<h1>alpha is down</h1>')
   }
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: page, beta: (response) => response.destroy() },
     config: TWO_TARGETS,
   })
-  const { json, headers } = await house.chat(ask('auto'))
+  const { json, headers } = await gateway.chat(ask('auto'))
   assert.match(json.error.message, /^alpha answered with status 500: <h1>alpha is down/)
   assert.equal(headers.get('x-gateway-provider'), 'beta', 'the last one tried')
 })
 
 test('a request that cannot be made closes its record all the same', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
-  const { status, json } = await house.chat(
+  const { status, json } = await gateway.chat(
     `{"model":"auto","messages":[],"stream":true,"stream_options":{"x":${deep}}}`,
   )
   assert.deepEqual([status, json.error.code], [500, 'internal'])
-  const record = await house.record(json.request_id)
+  const record = await gateway.record(json.request_id)
   assert.deepEqual([record.state, record.attempts, record.attempt_log[0].outcome], ['failed', 0, 'not_sent'])
-  assert.equal(house.received(), 0)
+  assert.equal(gateway.received(), 0)
 })
 
 /** A raw client that asks for a whole answer and reads only its first bytes. */
-async function halfReader(house: UnderTest) {
-  const socket = connect(Number(new URL(house.url).port), '127.0.0.1')
+async function halfReader(gateway: TestGateway) {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
   const body = JSON.stringify(ask('auto'))
   socket.write(
     `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
@@ -511,34 +517,34 @@ async function halfReader(house: UnderTest) {
 const HUGE = 'x'.repeat(30_000_000)
 
 test('a client that leaves in the middle of a whole answer is not recorded as served (LOG-06)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: answer(HUGE) } })
-  const { socket, id } = await halfReader(house)
+  const gateway = await testGateway(t, { providers: { alpha: answer(HUGE) } })
+  const { socket, id } = await halfReader(gateway)
   socket.destroy()
-  const record = await house.record(id)
+  const record = await gateway.record(id)
   assert.deepEqual([record.state, record.status, record.error_code], ['aborted', 499, 'client_closed'])
   assert.equal(record.attempt_log[0].outcome, 'answered')
 })
 
 test('a client that takes nothing is given up after the idle time', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer(HUGE) },
     config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
-  const { socket, id } = await halfReader(house)
-  const record = await house.record(id)
+  const { socket, id } = await halfReader(gateway)
+  const record = await gateway.record(id)
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
   socket.destroy()
 })
 
 test('no timer is left behind by a stream that fails at once', async (t) => {
   const trouble = event({ error: { message: 'no', code: 'no' } })
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(trouble + chunk({ content: 'x' }) + DONE) },
     config: 'resilience: { idle: 77s }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
   })
   const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
-  await house.chat(ask('alpha/model-a'))
+  await gateway.chat(ask('alpha/model-a'))
   const before = timers()
-  for (let i = 0; i < 20; i++) await house.chat(ask('auto', { stream: true }))
+  for (let i = 0; i < 20; i++) await gateway.chat(ask('auto', { stream: true }))
   assert.ok(timers() < before + 10, `${timers()} timers, ${before} before`)
 })

@@ -3,17 +3,17 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { CallTrace } from '../artifact.ts'
-import { type Call, type Outcome, type Target, timeOfId } from '../call.ts'
+import { type Call, type CallOutcome, type Target, timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
 import { agentOf, sessionOf } from '../http/session.ts'
-import { type SendOptions, type Sent, send } from '../providers/send.ts'
+import { type SendOptions, type SendResult, send } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
-import { ChatShape } from '../routing/request-traits.ts'
+import { ChatTraits } from '../routing/request-traits.ts'
 import { answerCached } from './answer-cached.ts'
-import { type Answered, answerClient } from './answer-client.ts'
-import type { CallHouse } from './context.ts'
+import { type AnswerResult, answerClient } from './answer-client.ts'
+import type { CallContext } from './context.ts'
 
 /** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
 const schema = z.object({
@@ -27,30 +27,30 @@ export const chatCompletions = {
   path: '/v1/chat/completions',
   summary: 'live routing, streamed or not; the one endpoint that spends',
   request: schema.loose(),
-  async handle({ request, caller, requestId }, response, house): Promise<void> {
+  async handle({ request, caller, requestId }, response, context): Promise<void> {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100
-    const { config, router, store, price, mask, now } = house
+    const { config, router, store, price, mask, now } = context
     const gone = new AbortController()
     response.on('close', () => {
       if (!response.writableFinished) gone.abort()
     })
 
-    await house.limits(caller.name)
+    await context.limits(caller.name)
     const body = await readJson(request, config.server.body_limit)
     const { model, stream, stream_options: streamOptions = null } = validate(body)
     const sessionId = sessionOf(request.headers, body.json)
-    const shape = new ChatShape(body.json)
-    const routed = router.route(model, { sessionId, keyName: caller.name, shape })
+    const traits = new ChatTraits(body.json)
+    const routed = router.route(model, { sessionId, keyName: caller.name, traits })
     if (!routed) throw unknownModel(model)
-    const { route, progress } = routed
+    const { route, tracker } = routed
 
-    const asked = { text: body.text, stream: stream === true, streamOptions }
+    const clientRequest = { text: body.text, stream: stream === true, streamOptions }
     const { cache: isCached = config.cache.enabled, answer_model: answerModel = 'provider' } =
       (route.name !== null && config.routes[route.name]) || {}
-    const asking = { ...asked, endpoint: chatCompletions.path, keyName: caller.name, answerModel }
-    const cacheName = isCached && !declinesCache(request.headers) ? house.cache.name(asking) : null
-    const hit = cacheName === null ? undefined : house.cache.get(cacheName, route.candidates[0])
+    const cacheable = { ...clientRequest, endpoint: chatCompletions.path, keyName: caller.name, answerModel }
+    const cacheName = isCached && !declinesCache(request.headers) ? context.cache.name(cacheable) : null
+    const hit = cacheName === null ? undefined : context.cache.get(cacheName, route.candidates[0])
     const call: Call = {
       id: requestId,
       createdAt: timeOfId(requestId),
@@ -59,78 +59,91 @@ export const chatCompletions = {
       sessionId,
       agentId: agentOf(request.headers),
       keyName: caller.name,
-      stream: asked.stream,
+      stream: clientRequest.stream,
       cache: hit ? 'HIT' : cacheName === null ? 'BYPASS' : 'MISS',
     }
     const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, start)
     try {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
-      progress.over()
+      tracker.over()
       throw new GatewayError('log_unavailable', 'The call was not made, because it could not be recorded.', {
         cause,
       })
     }
 
-    const answering = { call, route, response, house, shape, answerModel, cacheName, streamOptions, elapsed }
-    let sent: Sent | null = null
+    const answering = {
+      call,
+      route,
+      response,
+      context,
+      traits,
+      answerModel,
+      cacheName,
+      streamOptions,
+      elapsed,
+    }
+    let result: SendResult | null = null
     try {
       if (hit) return close(null, await answerCached(hit, answering))
-      sent = await send(asked, route, sendOptions(call, house, trace, gone.signal, onSend))
-      if (isAnswer(sent)) progress.answered(elapsed())
-      close(sent, await answerClient(sent, answering))
+      result = await send(clientRequest, route, sendOptions(call, context, trace, gone.signal, onSend))
+      if (isAnswer(result)) tracker.answered(elapsed())
+      close(result, await answerClient(result, answering))
     } catch (thrown) {
       // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
       gone.abort()
-      close(sent, sent ? FAULT_AFTER : FAULT_BEFORE)
+      close(result, result ? FAULT_AFTER : FAULT_BEFORE)
       throw thrown
     }
 
     function onSend(target: Target): void {
-      progress.attempt(target, elapsed())
+      tracker.attempt(target, elapsed())
     }
 
-    function close(sent: Sent | null, { attempt, outcome }: Answered): void {
-      progress.over()
+    function close(result: SendResult | null, { attempt, outcome }: AnswerResult): void {
+      tracker.over()
       const at = now()
-      const target = sent?.target ?? route.candidates[0]
-      const last = sent?.failed ?? attempt
-      const ended: Outcome = {
+      const target = result?.target ?? route.candidates[0]
+      const last = result?.failed ?? attempt
+      const ended: CallOutcome = {
         ...masked(outcome, mask),
         responseModel: outcome.responseModel && mask(outcome.responseModel),
         latencyMs: elapsed(),
-        tokens: sent?.unknownSpend ? null : attempt.tokens,
+        tokens: result?.unknownSpend ? null : attempt.tokens,
       }
       store.write({
         kind: 'close',
         id: call.id,
         at,
-        sent: sent?.sent ?? 0,
-        fallbacks: sent?.fallbacks ?? 0,
+        requestsSent: result?.requestsSent ?? 0,
+        fallbacks: result?.fallbacks ?? 0,
         target,
-        ended: hit ? null : masked({ ...last, n: sent?.n ?? 1, target }, mask),
+        ended: hit ? null : masked({ ...last, n: result?.n ?? 1, target }, mask),
         cost: price(target, last.tokens, at),
         outcome: ended,
       })
-      store.keep(call.id, trace.weight, trace.ended(ended, mask))
+      store.saveArtifact(call.id, trace.weight, trace.ended(ended, mask))
     }
   },
-} satisfies CallEndpoint<CallHouse>
+} satisfies CallEndpoint<CallContext>
 
 /** A provider answered the call; what it refused says nothing about how quick it is. */
-const isAnswer = ({ answer }: Sent): boolean =>
-  answer.kind === 'stream' || (answer.kind === 'whole' && answer.reading !== null)
+const isAnswer = ({ answer }: SendResult): boolean =>
+  answer.kind === 'stream' || (answer.kind === 'whole' && answer.parsed !== null)
 
 /** The client wants its answer neither from the cache nor in it. */
 const declinesCache = (headers: IncomingHttpHeaders): boolean =>
   /\bno-store\b/i.test(headers['cache-control'] ?? '')
 
 /** What is recorded when the gateway itself fails: before its request left, and after. */
-const FAULT_AFTER: Answered = {
+const FAULT_AFTER: AnswerResult = {
   outcome: { state: 'failed', status: 500, errorCode: 'internal', responseModel: null, ttftMs: null },
   attempt: { outcome: 'unknown', status: null, errorCode: 'internal', tokens: null },
 }
-const FAULT_BEFORE: Answered = { ...FAULT_AFTER, attempt: { ...FAULT_AFTER.attempt, outcome: 'not_sent' } }
+const FAULT_BEFORE: AnswerResult = {
+  ...FAULT_AFTER,
+  attempt: { ...FAULT_AFTER.attempt, outcome: 'not_sent' },
+}
 
 /** A provider may put anything into the code of an error, its key too. */
 const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>
@@ -152,28 +165,28 @@ function unknownModel(model: string): GatewayError {
 /** How this call is sent: its limits, and what is recorded and remembered on the way. */
 function sendOptions(
   call: Call,
-  house: CallHouse,
+  context: CallContext,
   trace: CallTrace,
   gone: AbortSignal,
   onSend: SendOptions['onSend'],
 ): SendOptions {
-  const { config, router, store, price, providers, mask, now } = house
+  const { config, router, store, price, providers, mask, now } = context
   const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
   return {
     providers,
-    limits: { commit: call.stream ? stream_first_event : answer, idle },
+    limits: { responseStart: call.stream ? stream_first_event : answer, idle },
     retries,
     cooldown,
     gone,
     onSend,
     onFailure: router.cool,
     trace: (...request) => trace.exchange(...request),
-    async onAttempt({ n, target, fallbacks, sent, before }) {
+    async onAttempt({ n, target, fallbacks, requestsSent, before }) {
       const at = now()
       const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
       const cost = price(ended.target, ended.tokens, at)
       try {
-        await store.write({ kind: 'next', id: call.id, at, ended, cost, target, fallbacks, sent })
+        await store.write({ kind: 'next', id: call.id, at, ended, cost, target, fallbacks, requestsSent })
         return true
       } catch {
         return false // not recorded, so not made; the client gets what the attempts so far gave

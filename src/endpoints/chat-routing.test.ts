@@ -5,17 +5,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/stand-in.ts'
 import { databaseFile } from '../store/open.ts'
-import { ask, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
 const auto = (settings: string): string => `routes: { auto: { ${settings}, ${TARGETS} } }`
 
 /** How many calls each provider got. */
-const counts = (house: UnderTest): number[] =>
-  Object.values(house.upstream).map(({ ledger }) => ledger.length)
+const counts = (gateway: TestGateway): number[] =>
+  Object.values(gateway.upstream).map(({ ledger }) => ledger.length)
 
-const served = async (house: UnderTest, body: object = ask('auto'), headers = {}): Promise<string | null> =>
-  (await house.chat(body, headers)).headers.get('x-gateway-provider')
+const served = async (
+  gateway: TestGateway,
+  body: object = ask('auto'),
+  headers = {},
+): Promise<string | null> => (await gateway.chat(body, headers)).headers.get('x-gateway-provider')
 
 /** Answers after `ms`. */
 const after =
@@ -26,45 +29,45 @@ const after =
   }
 
 test('cheapest: calls go to the lowest price, and to the next one when it fails (ROUTE-10)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `models: { alpha/model-a: { price: { input: 2, output: 8 } }, beta/model-b: { price: { input: 1, output: 4 } } }\n${auto('strategy: cheapest')}`,
   })
-  for (let n = 0; n < 3; n++) assert.equal(await served(house), 'beta')
-  house.upstream.beta!.script = fail(500)
-  assert.equal(await served(house), 'alpha')
-  assert.deepEqual(counts(house), [1, 4])
+  for (let n = 0; n < 3; n++) assert.equal(await served(gateway), 'beta')
+  gateway.upstream.beta!.script = fail(500)
+  assert.equal(await served(gateway), 'alpha')
+  assert.deepEqual(counts(gateway), [1, 4])
 })
 
 test('fastest: each target is measured by one live call, then the quick one gets them (ROUTE-10)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: after(1_000, answer()), beta: answer() },
     config: auto('strategy: fastest'),
   })
-  for (let n = 0; n < 8; n++) await served(house)
-  assert.deepEqual(counts(house), [1, 7])
+  for (let n = 0; n < 8; n++) await served(gateway)
+  assert.deepEqual(counts(gateway), [1, 7])
 })
 
 test('fastest: of a stream the first event counts, not the end (ROUTE-10)', async (t) => {
   const end = [chunk({}, { finish_reason: 'stop' }), DONE]
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: stream(chunk({ content: 'at once' }), 1_500, ...end),
       beta: stream(1_000, chunk({ content: 'late' }), ...end),
     },
     config: auto('strategy: fastest'),
   })
-  for (let n = 0; n < 3; n++) await served(house, ask('auto', { stream: true }))
-  assert.deepEqual(counts(house), [2, 1])
+  for (let n = 0; n < 3; n++) await served(gateway, ask('auto', { stream: true }))
+  assert.deepEqual(counts(gateway), [2, 1])
 })
 
 test('fastest: a provider that is quick to refuse is not the fastest (ROUTE-10)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(404), beta: after(50, answer()) },
     config: auto('strategy: fastest'),
   })
-  for (let n = 0; n < 5; n++) await served(house)
-  assert.deepEqual(counts(house), [1, 4])
+  for (let n = 0; n < 5; n++) await served(gateway)
+  assert.deepEqual(counts(gateway), [1, 4])
 })
 
 test('least-busy: calls that are open at the same time are shared out, and count no more when they are over (ROUTE-10)', async (t) => {
@@ -73,32 +76,32 @@ test('least-busy: calls that are open at the same time are shared out, and count
     await gate.promise
     answer()(response, received)
   }
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: held, beta: held },
     config: auto('strategy: least-busy'),
   })
   const chances = async () =>
-    (await house.get('/api/cloud/model/resolve?model=auto')).json.candidates.map(
+    (await gateway.get('/api/cloud/model/resolve?model=auto')).json.candidates.map(
       ({ probability }: { probability: number }) => probability,
     )
   const leave = new AbortController()
-  const direct = fetch(`${house.url}/v1/chat/completions`, {
+  const direct = fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('alpha/other')),
     signal: leave.signal,
   })
-  await until(() => house.received() === 1)
-  const calls = Array.from({ length: 10 }, () => house.chat(ask('auto')))
-  await until(() => house.received() === 11)
-  assert.deepEqual(counts(house), [6, 5], 'ten in two halves; a call to another model is another target')
+  await until(() => gateway.received() === 1)
+  const calls = Array.from({ length: 10 }, () => gateway.chat(ask('auto')))
+  await until(() => gateway.received() === 11)
+  assert.deepEqual(counts(gateway), [6, 5], 'ten in two halves; a call to another model is another target')
   assert.deepEqual(await chances(), [0.5, 0.5])
   leave.abort()
   await assert.rejects(direct)
 
-  const more = house.chat(ask('auto'))
-  await until(() => house.received() === 12)
-  const [, beta] = counts(house)
+  const more = gateway.chat(ask('auto'))
+  await until(() => gateway.received() === 12)
+  const [, beta] = counts(gateway)
   assert.deepEqual(await chances(), beta === 6 ? [1, 0] : [0, 1])
   gate.resolve()
   for (const { status } of await Promise.all([...calls, more])) assert.equal(status, 200)
@@ -107,31 +110,31 @@ test('least-busy: calls that are open at the same time are shared out, and count
 })
 
 test('a client that leaves, and a call that cannot be recorded, are not open any more (ROUTE-10)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: stream(chunk({ content: 'x' }), 60_000), beta: answer() },
     config: auto('strategy: least-busy'),
     options: { random: () => 0 }, // of two that are alike the first
   })
   const leave = new AbortController()
-  const response = await fetch(`${house.url}/v1/chat/completions`, {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
     signal: leave.signal,
   })
   const probability = async () =>
-    (await house.get('/api/cloud/model/resolve?model=auto')).json.candidates[0].probability
+    (await gateway.get('/api/cloud/model/resolve?model=auto')).json.candidates[0].probability
   assert.equal(await probability(), 0)
   leave.abort()
-  await house.record(response.headers.get('x-gateway-request-id'))
+  await gateway.record(response.headers.get('x-gateway-request-id'))
   assert.equal(await probability(), 0.5)
 
-  const database = new Database(databaseFile(house.data))
+  const database = new Database(databaseFile(gateway.data))
   t.after(() => database.close())
   database.exec(
     `CREATE TRIGGER full BEFORE INSERT ON call_logs BEGIN SELECT RAISE(FAIL, 'disk is full'); END`,
   )
-  assert.equal((await house.chat(ask('auto'))).status, 503)
+  assert.equal((await gateway.chat(ask('auto'))).status, 503)
   assert.equal(await probability(), 0.5)
 })
 
@@ -142,22 +145,22 @@ test('sticky: the calls of a session stay where the first was served, a fallback
     config: auto('strategy: round-robin, sticky: session'),
     data,
   }
-  const house = await underTest(t, setup)
+  const gateway = await testGateway(t, setup)
   const one = { 'x-session-id': 'one' }
-  assert.equal(await served(house, undefined, one), 'alpha')
-  assert.equal(await served(house, undefined, { 'x-session-id': 'two' }), 'beta')
-  for (let n = 0; n < 3; n++) assert.equal(await served(house, undefined, one), 'alpha')
+  assert.equal(await served(gateway, undefined, one), 'alpha')
+  assert.equal(await served(gateway, undefined, { 'x-session-id': 'two' }), 'beta')
+  for (let n = 0; n < 3; n++) assert.equal(await served(gateway, undefined, one), 'alpha')
 
-  house.upstream.alpha!.script = fail(429, { 'retry-after': '0' })
-  assert.equal(await served(house, undefined, one), 'beta')
-  house.upstream.alpha!.script = answer()
-  const { headers } = await house.chat(ask('auto'), one)
+  gateway.upstream.alpha!.script = fail(429, { 'retry-after': '0' })
+  assert.equal(await served(gateway, undefined, one), 'beta')
+  gateway.upstream.alpha!.script = answer()
+  const { headers } = await gateway.chat(ask('auto'), one)
   assert.equal(headers.get('x-gateway-provider'), 'beta', 'alpha is ready again, and the session stays')
-  const { decision } = await house.record(headers.get('x-gateway-request-id'))
+  const { decision } = await gateway.record(headers.get('x-gateway-request-id'))
   assert.deepEqual(decision, { cause: 'sticky', skipped: [] })
 
-  await house.gateway.close()
-  const again = await underTest(t, setup)
+  await gateway.gateway.close()
+  const again = await testGateway(t, setup)
   assert.equal(await served(again, undefined, one), 'alpha', 'the first of a new rotation')
 })
 
@@ -198,19 +201,19 @@ for (const [name, body, provider, cause] of [
   ],
 ] as const)
   test(`rules: ${name} goes to ${provider}, and the record says why (ROUTE-10)`, async (t) => {
-    const house = await underTest(t, {
+    const gateway = await testGateway(t, {
       providers: { alpha: answer(), beta: answer(), gamma: answer() },
       config: RULES,
     })
-    const { headers } = await house.chat(ask('auto', body))
+    const { headers } = await gateway.chat(ask('auto', body))
     assert.equal(headers.get('x-gateway-provider'), provider)
-    const { decision } = await house.record(headers.get('x-gateway-request-id'))
+    const { decision } = await gateway.record(headers.get('x-gateway-request-id'))
     assert.equal(decision.cause, cause)
     assert.equal(decision.skipped.length, cause === 'priority' ? 0 : 2)
   })
 
 test('a call that needs tools, images or a long context goes only to targets that have them; where none has, it is refused (ROUTE-12, PURE-07)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `
 models:
@@ -218,8 +221,8 @@ models:
   beta/model-b: { capabilities: { images: false } }
 ${auto('strategy: priority')}`,
   })
-  const plain = await house.chat(ask('auto'))
-  const record = await house.record(plain.headers.get('x-gateway-request-id'))
+  const plain = await gateway.chat(ask('auto'))
+  const record = await gateway.record(plain.headers.get('x-gateway-request-id'))
   assert.deepEqual([record.resolved_provider, record.tier], ['alpha', 'small'])
 
   const long = { messages: [{ role: 'user', content: 'a word or two '.repeat(1_000) }] }
@@ -227,31 +230,31 @@ ${auto('strategy: priority')}`,
     [{ tools: TOOLS }, 'no tools'],
     [long, 'context of 500 tokens too short'],
   ] as const) {
-    const { headers } = await house.chat(ask('auto', body))
-    const { decision, resolved_provider, attempt_log } = await house.record(
+    const { headers } = await gateway.chat(ask('auto', body))
+    const { decision, resolved_provider, attempt_log } = await gateway.record(
       headers.get('x-gateway-request-id'),
     )
     assert.deepEqual(decision.skipped, [{ target: 'alpha/model-a', reason }])
     assert.deepEqual([resolved_provider, attempt_log.length], ['beta', 1])
   }
 
-  const before = house.received()
-  const { status, json } = await house.chat(ask('auto', IMAGE))
+  const before = gateway.received()
+  const { status, json } = await gateway.chat(ask('auto', IMAGE))
   assert.deepEqual([status, json.error.code], [503, 'no_target_available'])
   assert.match(json.error.message, /alpha\/model-a: no images; beta\/model-b: no images/)
-  assert.equal(house.received(), before)
-  const { json: log } = await house.get('/api/usage/request-logs')
+  assert.equal(gateway.received(), before)
+  const { json: log } = await gateway.get('/api/usage/request-logs')
   assert.equal(log.data.length, 3, 'what was refused before routing has no record')
 
   assert.equal(
-    (await house.chat(ask('alpha/model-a', IMAGE))).status,
+    (await gateway.chat(ask('alpha/model-a', IMAGE))).status,
     200,
     'a direct id is the client’s choice',
   )
 })
 
 test('answer_model: requested writes the requested id into the answer and into each event, and changes nothing else', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: streamed('Grüße'), beta: answer() },
     config: `routes:
   as/it-is: { targets: [ { model: alpha/model-a } ] }
@@ -259,31 +262,31 @@ test('answer_model: requested writes the requested id into the answer and into e
   whole: { answer_model: requested, targets: [ { model: beta/model-b } ] }`,
   })
   const more = { stream: true, stream_options: { include_usage: true } }
-  const untouched = await house.chat(ask('as/it-is', more))
+  const untouched = await gateway.chat(ask('as/it-is', more))
   assert.match(untouched.text, /"model":"model-a-2026-01-01"/)
-  const renamed = await house.chat(ask('as/asked', more))
+  const renamed = await gateway.chat(ask('as/asked', more))
   assert.equal(renamed.text, untouched.text.replaceAll('"model-a-2026-01-01"', '"as/asked"'))
-  const { response_model } = await house.record(renamed.headers.get('x-gateway-request-id'))
+  const { response_model } = await gateway.record(renamed.headers.get('x-gateway-request-id'))
   assert.equal(response_model, 'model-a-2026-01-01', 'the record says what the provider said')
 
-  const whole = await house.chat(ask('whole'))
-  const direct = await house.chat(ask('beta/model-b'))
+  const whole = await gateway.chat(ask('whole'))
+  const direct = await gateway.chat(ask('beta/model-b'))
   assert.equal(whole.text, direct.text.replace('"model-b-2026-01-01"', '"whole"'))
 
   const trouble = event({ error: { message: 'no', code: 'no' } })
-  house.upstream.alpha!.script = stream(chunk({ content: 'x' }, { model: 'm' }), ': ping\n\n', trouble)
-  const failed = await house.chat(ask('as/asked', more))
+  gateway.upstream.alpha!.script = stream(chunk({ content: 'x' }, { model: 'm' }), ': ping\n\n', trouble)
+  const failed = await gateway.chat(ask('as/asked', more))
   assert.equal(failed.text, `${chunk({ content: 'x' }, { model: 'as/asked' })}: ping\n\n${trouble}`)
 })
 
 test('a target that cooled down is tried again by the next call, and by nothing else (ROUTE-09, PURE-01)', async (t) => {
   let time = Date.now()
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(503), beta: answer() },
     config: `resilience: { cooldown: 10s }\n${auto('strategy: priority')}`,
     options: { now: () => time },
   })
-  await served(house)
+  await served(gateway)
   time += 10_001
   for (const path of [
     '/readyz',
@@ -291,12 +294,12 @@ test('a target that cooled down is tried again by the next call, and by nothing 
     '/api/cloud/model/resolve?model=auto',
     '/api/usage/request-logs',
   ])
-    assert.equal((await house.get(path)).status, 200)
+    assert.equal((await gateway.get(path)).status, 200)
   await sleep(100)
-  assert.deepEqual(counts(house), [1, 1])
-  house.upstream.alpha!.script = answer()
-  assert.equal(await served(house), 'alpha')
-  assert.equal(await served(house), 'alpha')
+  assert.deepEqual(counts(gateway), [1, 1])
+  gateway.upstream.alpha!.script = answer()
+  assert.equal(await served(gateway), 'alpha')
+  assert.equal(await served(gateway), 'alpha')
 })
 
 /** Waits until something is so, for up to five seconds. */

@@ -1,7 +1,7 @@
 // What endpoints work with. The two houses differ in one thing: only a call endpoint can reach a provider.
 import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config.ts'
-import type { Limits } from '../http/limits.ts'
+import type { KeyLimits } from '../http/limits.ts'
 import type { Pricer } from '../pricing.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
@@ -16,7 +16,7 @@ export interface ConfigurationState {
   readonly since: number
 }
 
-export interface ReadHouse {
+export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
   readonly calls: Reads
@@ -31,15 +31,15 @@ export interface ReadHouse {
   readonly openApi: object
 }
 
-export interface CallHouse {
+export interface CallContext {
   readonly config: Config
   readonly router: Router
-  readonly store: Pick<Store, 'write' | 'keep'>
+  readonly store: Pick<Store, 'write' | 'saveArtifact'>
   /** By the price table that was in force when the call arrived: a reload meanwhile changes nothing about its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache
   /** Throws when a key has made its calls for now, or spent its money for the month. */
-  readonly limits: Limits
+  readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
   /** Takes the providers' keys out of a text. */
   readonly mask: Mask

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/stand-in.ts'
-import { ask, underTest } from '../test-gateway.ts'
+import { ask, testGateway } from '../test-gateway.ts'
 
 const CONFIG = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
@@ -75,9 +75,9 @@ const ROWS: readonly Row[] = [
 
 for (const { name, script, leaves = false, state, source } of ROWS)
   test(`when ${name}, the tokens on record are ${source ?? 'not known'} (USE-07)`, async (t) => {
-    const house = await underTest(t, { providers: { alpha: script }, config: CONFIG })
+    const gateway = await testGateway(t, { providers: { alpha: script }, config: CONFIG })
     const leave = new AbortController()
-    const response = await fetch(`${house.url}/v1/chat/completions`, {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({
@@ -93,7 +93,7 @@ for (const { name, script, leaves = false, state, source } of ROWS)
         if (leaves && got === TEXT.length) setTimeout(() => leave.abort(), 50)
       }
     })().catch(() => {}) // a stream that is cut cannot be read to its end
-    const record = await house.record(response.headers.get('x-gateway-request-id'))
+    const record = await gateway.record(response.headers.get('x-gateway-request-id'))
     assert.equal(record.state, state)
     assert.equal(record.tokens.source, source)
     assert.deepEqual(record.attempt_log[0].tokens, record.tokens)

@@ -1,7 +1,7 @@
 // The process is alive: no key, no Host guard, no database.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 
 export const healthz = {
   path: '/healthz',
@@ -10,4 +10,4 @@ export const healthz = {
   query: z.strictObject({}),
   response: z.strictObject({ status: z.literal('ok') }),
   answer: () => ({ status: 'ok' }),
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findKey } from '../statusline/key.ts'
-import { ask, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
 
 const BODY = JSON.stringify(ask('auto'))
 const POST = 'POST /v1/chat/completions HTTP/1.1\r\n'
@@ -63,19 +63,19 @@ const ROWS: readonly Row[] = [
 ].map(([name, bytes, status, code]) => ({ name, bytes, status, code }) as Row)
 
 test('what an attacker sends is refused in the one shape, reaches no provider, and stops nobody (KEEP-06, PURE-07, FAIL-01, FAIL-06)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (const { name, bytes, status, code } of ROWS)
     await t.test(name, async () => {
-      const socket = open(house)
+      const socket = open(gateway)
       socket.write(bytes)
       const text = await firstAnswer(socket)
       assertRefused(text, status, code)
       assert.doesNotMatch(text, /root:/)
       socket.destroy()
     })
-  assert.equal(house.received(), 0)
-  assert.deepEqual((await house.get('/api/usage/request-logs')).json.data, [])
-  await stillServes(house)
+  assert.equal(gateway.received(), 0)
+  assert.deepEqual((await gateway.get('/api/usage/request-logs')).json.data, [])
+  await stillServes(gateway)
 })
 
 const MANY = 2 ** 20
@@ -88,20 +88,20 @@ const INTRICATE: readonly (readonly [string, string])[] = [
 ]
 
 test('a body of a million values is 413 before it is parsed, and one of long texts is none (PURE-07, FAIL-06)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const holding = (value: string) =>
     `{"model":"auto","messages":[{"role":"user","content":"x"}],"x":${value}}`
   for (const [name, value] of INTRICATE) {
-    const { status, json } = await house.chat(holding(value))
+    const { status, json } = await gateway.chat(holding(value))
     assert.deepEqual([status, json.error.code], [413, 'body_too_large'], name)
     assert.match(json.error.message, /^The body holds more than 250000 JSON values /)
   }
-  assert.equal(house.received(), 0)
-  assert.deepEqual((await house.get('/api/usage/request-logs')).json.data, [])
+  assert.equal(gateway.received(), 0)
+  assert.deepEqual((await gateway.get('/api/usage/request-logs')).json.data, [])
   const texts = [`[{"\\,`.repeat(2 * MANY), `data:image/png;base64,${'QUJD'.repeat(MANY)}`, '\\']
   const values = [...texts, ...Array(200_000).fill('')]
-  assert.equal((await house.chat(holding(JSON.stringify(values)))).status, 200)
-  assert.deepEqual(house.upstream.alpha!.ledger[0]!.json.x, values)
+  assert.equal((await gateway.chat(holding(JSON.stringify(values)))).status, 200)
+  assert.deepEqual(gateway.upstream.alpha!.ledger[0]!.json.x, values)
 })
 
 const SLOW: readonly (readonly [string, string, string])[] = [
@@ -118,9 +118,9 @@ const SLOW: readonly (readonly [string, string, string])[] = [
 
 for (const [name, first, then] of SLOW)
   test(`fifty clients ${name} are cut off with 408, and others are served meanwhile (FAIL-01, FAIL-06)`, async (t) => {
-    const house = await underTest(t, { server: 'headers_timeout: 1s, request_timeout: 1500ms' })
+    const gateway = await testGateway(t, { server: 'headers_timeout: 1s, request_timeout: 1500ms' })
     const cutOff = Array.from({ length: 50 }, async () => {
-      const socket = open(house)
+      const socket = open(gateway)
       socket.on('error', () => {}) // it is cut off while it writes
       socket.write(first)
       const dribble = setInterval(() => socket.write(then), 50)
@@ -128,14 +128,14 @@ for (const [name, first, then] of SLOW)
       clearInterval(dribble)
       assertRefused(answer, 408, 'request_timeout')
     })
-    await stillServes(house)
+    await stillServes(gateway)
     await Promise.all(cutOff)
-    assert.equal(house.received(), 1, 'the one that was served')
-    await stillServes(house)
+    assert.equal(gateway.received(), 1, 'the one that was served')
+    await stillServes(gateway)
   })
 
 test('a client that is slow within its time is served, and the answer may take longer than the request (FAIL-06)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     server: 'headers_timeout: 2s, request_timeout: 2s',
     providers: {
       alpha: (response) => {
@@ -146,7 +146,7 @@ test('a client that is slow within its time is served, and the answer may take l
       },
     },
   })
-  const socket = open(house)
+  const socket = open(gateway)
   socket.write(`${POST}host: localhost\r\n${LENGTH}\r\n`)
   for (const part of BODY.match(/.{1,20}/gs)!) socket.write(part)
   assert.match(await firstAnswer(socket), /^HTTP\/1\.1 200 /)
@@ -165,7 +165,7 @@ test('a key file that others may read or write is refused in one line (KEEP-06, 
   }
 })
 
-const open = (house: UnderTest): Socket => connect(Number(new URL(house.url).port), '127.0.0.1')
+const open = (gateway: TestGateway): Socket => connect(Number(new URL(gateway.url).port), '127.0.0.1')
 
 /** The first whole answer of a connection, head and body. */
 async function firstAnswer(socket: Socket): Promise<string> {
@@ -186,6 +186,6 @@ function assertRefused(text: string, status: number, code: string): void {
   assert.match(request_id, /^[0-9a-f-]{36}$/)
 }
 
-async function stillServes(house: UnderTest): Promise<void> {
-  assert.equal((await house.chat(ask('auto'))).status, 200)
+async function stillServes(gateway: TestGateway): Promise<void> {
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
 }

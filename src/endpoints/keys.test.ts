@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { answer } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
 import { CALLS, READS } from '../gateway.ts'
-import { ask, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const CONFIG = `
@@ -65,7 +65,7 @@ const NOBODY: readonly (readonly [string, Record<string, string>])[] = [
 ]
 
 test('without a right key every endpoint but the probes is 401, and reaches nobody (KEEP-03, PURE-07)', async (t) => {
-  const house = await underTest(t, { config: CONFIG })
+  const gateway = await testGateway(t, { config: CONFIG })
   const others = { id: '01900000-0000-7000-8000-000000000001', session: 's', model: 'auto' }
   const reads = READS.flatMap((endpoint) =>
     urlsOf(endpoint.path, others).map((url) => ({ url, open: 'open' in endpoint && endpoint.open === true })),
@@ -82,7 +82,7 @@ test('without a right key every endpoint but the probes is 401, and reaches nobo
   for (const { url, open, method } of requests)
     for (const [what, headers] of NOBODY) {
       const body = method === 'POST' ? { body: JSON.stringify(ask('auto')) } : {}
-      const { status, json } = await house.get(url, {
+      const { status, json } = await gateway.get(url, {
         method,
         headers: { 'content-type': 'application/json', ...headers },
         ...body,
@@ -93,8 +93,8 @@ test('without a right key every endpoint but the probes is 401, and reaches nobo
         if (method !== 'HEAD') assert.equal(json.error.code, 'invalid_api_key')
       }
     }
-  assert.equal(house.received(), 0)
-  assert.equal((await house.chat(ask('auto'), as('ann'))).status, 200)
+  assert.equal(gateway.received(), 0)
+  assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
 interface Seen {
@@ -104,11 +104,11 @@ interface Seen {
 }
 
 /** Everything that a key is shown. */
-async function view(house: UnderTest, who: string, others: Others): Promise<Seen[]> {
+async function view(gateway: TestGateway, who: string, others: Others): Promise<Seen[]> {
   const seen: Seen[] = []
   for (const { path } of READS)
     for (const url of urlsOf(path, others)) {
-      const { status, text } = await house.get(url, { headers: as(who) })
+      const { status, text } = await gateway.get(url, { headers: as(who) })
       const may = path.includes('*') || status === 403 ? [200, 403, 404] : [200]
       assert.ok(
         may.includes(status),
@@ -121,12 +121,12 @@ async function view(house: UnderTest, who: string, others: Others): Promise<Seen
 
 test('what one key is shown does not change with another key’s calls, in no list, sum, line or single record (KEEP-04)', async (t) => {
   const at = Date.now()
-  const house = await underTest(t, { config: CONFIG, options: { now: () => at } })
+  const gateway = await testGateway(t, { config: CONFIG, options: { now: () => at } })
   const closed = async (who: string, id: string | null) => {
-    while (!(await house.get(`/api/usage/request-logs/${id}`, { headers: as(who) })).json.completed_at);
+    while (!(await gateway.get(`/api/usage/request-logs/${id}`, { headers: as(who) })).json.completed_at);
   }
   const call = async (who: string, agent = {}) => {
-    const { status, headers } = await house.chat(ask(who === 'bob' ? 'alpha/bobs-model' : 'auto'), {
+    const { status, headers } = await gateway.chat(ask(who === 'bob' ? 'alpha/bobs-model' : 'auto'), {
       ...as(who),
       'x-session-id': `session-of-${who}`,
       ...agent,
@@ -137,11 +137,11 @@ test('what one key is shown does not change with another key’s calls, in no li
   }
   const mine = await call('ann')
   const others = { id: idOf(at), session: 'session-of-bob', model: 'alpha/bobs-model' }
-  const before = await view(house, 'ann', others) // when Bob had not called at all
+  const before = await view(gateway, 'ann', others) // when Bob had not called at all
   others.id = await call('bob')
-  house.upstream.alpha!.script = answer('longer', { prompt_tokens: 9_000, completion_tokens: 9_000 })
+  gateway.upstream.alpha!.script = answer('longer', { prompt_tokens: 9_000, completion_tokens: 9_000 })
   await call('bob', { 'x-claude-code-agent-id': 'agent-of-bob' })
-  const after = await view(house, 'ann', others)
+  const after = await view(gateway, 'ann', others)
 
   for (const [index, { url, text }] of after.entries()) {
     assert.equal(text, before[index]!.text, `${url} shows something of another key`)
@@ -151,7 +151,7 @@ test('what one key is shown does not change with another key’s calls, in no li
   const shown = (seen: Seen[], path: string) => seen.find(({ url }) => url === path)!.text
   const [list, one] = ['/api/usage/request-logs', `/api/usage/request-logs/${others.id}`]
   assert.match(shown(after, list), new RegExp(mine), 'and its own is there')
-  const all = await view(house, 'boss', others)
+  const all = await view(gateway, 'boss', others)
   assert.match(shown(all, list), new RegExp(others.id), 'and an admin sees both')
   assert.match(shown(all, one), /"key_name":"bob"/)
 })

@@ -7,7 +7,7 @@ import { answer, chunk, stream } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
 import { STEPS } from '../store/migrations.ts'
 import { databaseFile } from '../store/open.ts'
-import { ask, type Setup, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
 
 const ROUTES = `
 models: { alpha/model-a: { price: { input: 100000, output: 0 } }, beta/model-b: { price: { input: 100000, output: 0 } } }
@@ -20,58 +20,58 @@ const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 const keys = (...list: string[]) => `${ROUTES}\nkeys: [ ${list.join(', ')} ]`
 
 const start = (t: TestContext, setup: Setup) =>
-  underTest(t, { providers: { alpha: answer(), beta: answer() }, ...setup })
+  testGateway(t, { providers: { alpha: answer(), beta: answer() }, ...setup })
 
-async function spend(house: UnderTest, who: string, model = 'auto') {
-  const got = await house.chat(ask(model), as(who))
+async function spend(gateway: TestGateway, who: string, model = 'auto') {
+  const got = await gateway.chat(ask(model), as(who))
   if (got.status === 200) {
     const path = `/api/usage/request-logs/${got.headers.get('x-gateway-request-id')}`
-    while (!(await house.get(path, { headers: as(who) })).json.completed_at);
+    while (!(await gateway.get(path, { headers: as(who) })).json.completed_at);
   }
   return got
 }
 
 test('a key makes so many calls in its time; one more is 429 with Retry-After, no record and no inference (PURE-07)', async (t) => {
-  const house = await start(t, {
+  const gateway = await start(t, {
     config: keys(key('ann', ', rate: { requests: 3, per: 3s }'), key('bob')),
   })
   // All at once, so that they are within a window however slow the machine is.
-  const calls = await Promise.all([1, 2, 3, 4].map(() => house.chat(ask('auto'), as('ann'))))
+  const calls = await Promise.all([1, 2, 3, 4].map(() => gateway.chat(ask('auto'), as('ann'))))
   assert.deepEqual(calls.map(({ status }) => status).sort(), [200, 200, 200, 429])
   const refused = calls.find(({ status }) => status === 429)!
   assert.equal(refused.json.error.code, 'rate_limited')
   assert.match(refused.json.error.message, /^The key "ann" may make 3 calls in 3 s; try again in [123] s\.$/)
   const seconds = Number(refused.headers.get('retry-after'))
   assert.ok(seconds >= 1 && seconds <= 3)
-  assert.equal(house.received(), 3)
-  const log = await house.get('/api/usage/request-logs', { headers: as('ann') })
+  assert.equal(gateway.received(), 3)
+  const log = await gateway.get('/api/usage/request-logs', { headers: as('ann') })
   assert.equal(log.status, 200, 'reads are not limited')
   assert.equal(log.json.data.length, 3)
-  assert.equal((await house.chat(ask('auto'), as('bob'))).status, 200, 'another key is not concerned')
+  assert.equal((await gateway.chat(ask('auto'), as('bob'))).status, 200, 'another key is not concerned')
   await new Promise((done) => setTimeout(done, seconds * 1000))
-  assert.equal((await house.chat(ask('auto'), as('ann'))).status, 200)
+  assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
 })
 
 test('a budget ends with what is on record, says when it begins anew, and does', async (t) => {
   let time = Date.UTC(2026, 10, 30, 23, 59)
-  const house = await start(t, {
+  const gateway = await start(t, {
     config: keys(key('ann', ', budget: { usd: 3 }'), key('bob', ', budget: { usd: 3 }')),
     options: { now: () => time },
   })
-  assert.equal((await spend(house, 'ann')).status, 200)
-  assert.equal((await spend(house, 'ann', 'free')).status, 200, 'an unknown price does not count')
-  assert.equal((await spend(house, 'ann')).status, 200, '$2 of $3 are spent, so one more may go')
-  const refused = await spend(house, 'ann', 'free')
+  assert.equal((await spend(gateway, 'ann')).status, 200)
+  assert.equal((await spend(gateway, 'ann', 'free')).status, 200, 'an unknown price does not count')
+  assert.equal((await spend(gateway, 'ann')).status, 200, '$2 of $3 are spent, so one more may go')
+  const refused = await spend(gateway, 'ann', 'free')
   assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
   assert.equal(
     refused.json.error.message,
     'The key "ann" has spent $4.00 of its $3 for this month; the budget begins anew at 2026-12-01T00:00:00.000Z.',
   )
   assert.equal(refused.headers.get('retry-after'), '60')
-  assert.equal(house.received(), 3)
-  assert.equal((await spend(house, 'bob')).status, 200)
+  assert.equal(gateway.received(), 3)
+  assert.equal((await spend(gateway, 'bob')).status, 200)
   time += 60_000
-  assert.equal((await spend(house, 'ann')).status, 200, 'December')
+  assert.equal((await spend(gateway, 'ann')).status, 200, 'December')
 })
 
 test('what was spent survives a restart, rows that retention drops, and a budget that is set later', async (t) => {
@@ -88,26 +88,26 @@ test('what was spent survives a restart, rows that retention drops, and a budget
 })
 
 test('a fallback counts what each of its attempts is known to have cost, also where the sum of the call is unknown', async (t) => {
-  const house = await start(t, {
+  const gateway = await start(t, {
     providers: { alpha: (response) => response.destroy(), beta: answer() },
     config: `${ROUTES.replace('{ model: alpha/model-a }', '{ model: alpha/model-a }, { model: beta/model-b }')}\nkeys: [ ${key('ann', ', budget: { usd: 2 }')} ]`,
   })
-  const { headers } = await spend(house, 'ann')
+  const { headers } = await spend(gateway, 'ann')
   const path = `/api/usage/request-logs/${headers.get('x-gateway-request-id')}`
-  assert.equal((await house.get(path, { headers: as('ann') })).json.cost_usd, null)
-  assert.equal((await spend(house, 'ann')).json.error.code, 'budget_exceeded')
+  assert.equal((await gateway.get(path, { headers: as('ann') })).json.cost_usd, null)
+  assert.equal((await spend(gateway, 'ann')).json.error.code, 'budget_exceeded')
 })
 
 test('calls that are open do not count yet, and are not cut off when the budget ends', async (t) => {
   const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
-  const house = await start(t, {
+  const gateway = await start(t, {
     providers: { alpha: answer(), beta: slow },
     config: keys(key('ann', ', budget: { usd: 2 }')),
   })
-  const open = house.chat(ask('beta/model-b', { stream: true }), as('ann'))
-  while (house.received() === 0) await new Promise((done) => setTimeout(done, 5))
-  assert.equal((await spend(house, 'ann')).status, 200)
-  assert.equal((await spend(house, 'ann')).status, 429)
+  const open = gateway.chat(ask('beta/model-b', { stream: true }), as('ann'))
+  while (gateway.received() === 0) await new Promise((done) => setTimeout(done, 5))
+  assert.equal((await spend(gateway, 'ann')).status, 200)
+  assert.equal((await spend(gateway, 'ann')).status, 429)
   assert.match((await open).text, /\[DONE\]/)
 })
 
@@ -139,10 +139,10 @@ test('an older database begins with what its rows say, and its counts were repor
     insert('call_attempts', { ...attempt, n: 2, outcome: 'failed' })
   }
   db.close()
-  const house = await start(t, { data, config: keys(key('ann', ', budget: { usd: 1.5 }')) })
-  assert.match((await spend(house, 'ann')).json.error.message, /has spent \$1\.50 of its \$1\.5 /)
-  const { json } = await house.get('/api/usage/request-logs', { headers: as('ann') })
-  const call = await house.get(`/api/usage/request-logs/${json.data[0].id}`, { headers: as('ann') })
+  const gateway = await start(t, { data, config: keys(key('ann', ', budget: { usd: 1.5 }')) })
+  assert.match((await spend(gateway, 'ann')).json.error.message, /has spent \$1\.50 of its \$1\.5 /)
+  const { json } = await gateway.get('/api/usage/request-logs', { headers: as('ann') })
+  const call = await gateway.get(`/api/usage/request-logs/${json.data[0].id}`, { headers: as('ann') })
   assert.deepEqual(
     call.json.attempt_log.map((attempt: any) => attempt.tokens.source),
     ['reported', null],

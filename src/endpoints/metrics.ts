@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 
 export const metrics = {
   path: '/metrics',
@@ -15,4 +15,4 @@ export const metrics = {
       throw new GatewayError('forbidden', 'These figures are totals over all keys; they need an admin key.')
     return metrics()
   },
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { catalogEntry } from './schemas.ts'
 
 export const model = {
@@ -19,4 +19,4 @@ export const model = {
       })
     return found
   },
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

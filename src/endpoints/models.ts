@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { catalogEntry } from './schemas.ts'
 
 export const models = {
@@ -12,4 +12,4 @@ export const models = {
   query: z.looseObject({}),
   response: z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) }),
   answer: (_query, _admitted, { config }) => ({ object: 'list', data: catalog(config) }),
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

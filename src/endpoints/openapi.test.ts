@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { CALLS, READS } from '../gateway.ts'
 import { errorBody } from '../http/openapi.ts'
-import { ask, underTest } from '../test-gateway.ts'
+import { ask, testGateway } from '../test-gateway.ts'
 
 test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
-  const house = await underTest(t)
-  const { json } = await house.get('/openapi.json')
+  const gateway = await testGateway(t)
+  const { json } = await gateway.get('/openapi.json')
   const { valid, errors } = await new Validator().validate(structuredClone(json))
   assert.ok(valid, JSON.stringify(errors))
   const paths = [...READS, ...CALLS].map(({ path }) => path.replace('*', '{id}'))
@@ -46,17 +46,17 @@ test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every paramet
 })
 
 test('errors have the shape that the document tells, and live answers the headers (FAIL-01)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (const path of [
     '/nothing',
     '/api/usage/request-logs?limit=x',
     '/api/usage/request-logs/x',
     '/v1/models/x',
   ])
-    errorBody.parse((await house.get(path)).json)
-  errorBody.parse((await house.chat('{')).json)
-  const { headers } = await house.chat(ask('auto'), { 'x-session-id': 's' })
-  const { json } = await house.get('/openapi.json')
+    errorBody.parse((await gateway.get(path)).json)
+  errorBody.parse((await gateway.chat('{')).json)
+  const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
+  const { json } = await gateway.get('/openapi.json')
   const told = Object.keys(json.paths['/v1/chat/completions'].post.responses[200].headers)
   const sent = [...headers.keys()].filter((name) => name.startsWith('x-gateway-'))
   assert.deepEqual(told.map((name) => name.toLowerCase()).sort(), sent.sort())

@@ -1,7 +1,7 @@
 // GET /openapi.json: the interface as an OpenAPI 3.1 document.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 
 export const openapi = {
   path: '/openapi.json',
@@ -9,4 +9,4 @@ export const openapi = {
   query: z.strictObject({}),
   response: z.looseObject({ openapi: z.literal('3.1.0'), info: z.looseObject({ version: z.string() }) }),
   answer: (_query, _admitted, { openApi }) => openApi,
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

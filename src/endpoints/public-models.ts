@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 
 export const publicModels = {
   path: '/v1beta/models',
@@ -31,4 +31,4 @@ export const publicModels = {
       }
     }),
   }),
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

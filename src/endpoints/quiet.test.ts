@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, stream, usageChunk } from '../../mocks/stand-in.ts'
 import { READS } from '../gateway.ts'
-import { ask, underTest } from '../test-gateway.ts'
+import { ask, testGateway } from '../test-gateway.ts'
 
 const PATHS = READS.map(({ path }) =>
   path
@@ -20,22 +20,22 @@ const PATHS = READS.map(({ path }) =>
 const IDLE_MS = 3_000
 
 test('starting and idling reach no provider, not even with a connection (PURE-02)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   let connections = 0
-  house.upstream.alpha!.onConnection(() => connections++)
+  gateway.upstream.alpha!.onConnection(() => connections++)
   await sleep(IDLE_MS)
-  assert.deepEqual([house.received(), connections], [0, 0])
-  await house.chat(ask('auto'))
-  assert.deepEqual([house.received(), connections], [1, 1], 'and the way was open')
+  assert.deepEqual([gateway.received(), connections], [0, 0])
+  await gateway.chat(ask('auto'))
+  assert.deepEqual([gateway.received(), connections], [1, 1], 'and the way was open')
 })
 
 test('reading writes nothing: neither the database nor its log changes (PURE-05)', async (t) => {
-  const before = await underTest(t)
+  const before = await testGateway(t)
   const { headers } = await before.chat(ask('auto'), { 'x-session-id': 's' })
   const id = headers.get('x-gateway-request-id')!
   await before.gateway.close() // nothing of the call waits to be written any more
-  const house = await underTest(t, { data: before.data })
-  const file = join(house.data, 'waybill.db')
+  const gateway = await testGateway(t, { data: before.data })
+  const file = join(gateway.data, 'waybill.db')
   const db = new Database(file, { readonly: true })
   t.after(() => db.close())
   const state = () => [
@@ -52,26 +52,26 @@ test('reading writes nothing: neither the database nor its log changes (PURE-05)
       '/api/usage/history?window=30d&by=model',
     ])
       for (const method of ['GET', 'HEAD', 'OPTIONS'])
-        assert.ok((await house.get(path, { method })).status < 400, path)
+        assert.ok((await gateway.get(path, { method })).status < 400, path)
   assert.deepEqual(state(), quiet)
-  await house.chat(ask('auto'))
+  await gateway.chat(ask('auto'))
   assert.notDeepEqual(state(), quiet, 'a call does change them')
 })
 
 test('session and cache headers have their closed sets, and are on live answers only (TELL-04)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (const more of [{}, { stream: true }]) {
-    const { headers } = await house.chat(ask('auto', more), { 'x-session-id': 's 1' })
+    const { headers } = await gateway.chat(ask('auto', more), { 'x-session-id': 's 1' })
     assert.match(headers.get('x-gateway-cache')!, /^(HIT|MISS|BYPASS)$/)
     assert.equal(headers.get('x-gateway-session-id'), 's 1')
   }
   assert.equal(
-    (await house.chat(ask('auto'))).headers.get('x-gateway-session-id'),
+    (await gateway.chat(ask('auto'))).headers.get('x-gateway-session-id'),
     null,
     'absent where there is none',
   )
   for (const path of PATHS) {
-    const { headers } = await house.get(path, { headers: { 'x-session-id': 's 1' } })
+    const { headers } = await gateway.get(path, { headers: { 'x-session-id': 's 1' } })
     for (const name of ['x-gateway-cache', 'x-gateway-session-id'])
       assert.equal(headers.get(name), null, `${path} ${name}`)
   }
@@ -85,10 +85,10 @@ const USAGE = {
 }
 
 test('an answer is the provider’s, word for word, and its usage too (TELL-05, USE-01)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer('Seven words, and not one of ours.', USAGE) },
   })
-  const { json } = await house.chat(ask('auto'))
+  const { json } = await gateway.chat(ask('auto'))
   assert.equal(json.choices[0].message.content, 'Seven words, and not one of ours.')
   assert.deepEqual(json.usage, USAGE)
 
@@ -100,8 +100,8 @@ test('an answer is the provider’s, word for word, and its usage too (TELL-05, 
     usageChunk({ usage: USAGE }),
     DONE,
   ]
-  house.upstream.alpha!.script = stream(...events)
-  const { text } = await house.chat(ask('auto', { stream: true, stream_options: { include_usage: true } }))
+  gateway.upstream.alpha!.script = stream(...events)
+  const { text } = await gateway.chat(ask('auto', { stream: true, stream_options: { include_usage: true } }))
   assert.equal(text, events.join(''))
 })
 
@@ -111,7 +111,7 @@ test('comments and pings neither end nor corrupt a stream (FLOW-04)', async (t) 
     chunk({ content: 'a' }),
     chunk({ content: 'b' }, { finish_reason: 'stop' }),
   ]
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: stream(
         ': waiting\n\n',
@@ -128,7 +128,7 @@ test('comments and pings neither end nor corrupt a stream (FLOW-04)', async (t) 
       ),
     },
   })
-  const { text, headers } = await house.chat(ask('auto', { stream: true }))
+  const { text, headers } = await gateway.chat(ask('auto', { stream: true }))
   assert.equal(text.replace(/^:.*\n\n/gm, ''), role + first + last + DONE)
-  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })

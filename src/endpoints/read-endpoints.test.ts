@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, underTest } from '../test-gateway.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 
 const READS = [
   '/healthz',
@@ -19,30 +19,30 @@ const READS = [
 ]
 
 test('no read reaches a provider, whatever its method and however often (PURE-01, PURE-03, PURE-04)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (let round = 0; round < 5; round++)
     for (const path of READS)
-      for (const method of ['GET', 'HEAD', 'OPTIONS']) await house.get(path, { method })
-  assert.equal(house.received(), 0)
-  assert.equal((await house.chat(ask('auto'))).status, 200)
-  assert.equal(house.received(), 1, 'and the way to the provider was open all the time')
+      for (const method of ['GET', 'HEAD', 'OPTIONS']) await gateway.get(path, { method })
+  assert.equal(gateway.received(), 0)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  assert.equal(gateway.received(), 1, 'and the way to the provider was open all the time')
 })
 
 for (const path of READS)
   test(`${path} answers GET, HEAD and OPTIONS and nothing else (PURE-06)`, async (t) => {
-    const house = await underTest(t)
-    const get = await house.get(path)
+    const gateway = await testGateway(t)
+    const get = await gateway.get(path)
     assert.equal(get.status, 200)
     assert.equal(get.headers.get('x-gateway-cache'), null)
     assert.equal(get.headers.get('x-gateway-session-id'), null)
-    const head = await house.get(path, { method: 'HEAD' })
+    const head = await gateway.get(path, { method: 'HEAD' })
     assert.deepEqual([head.status, head.text], [200, ''])
     assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(get.text)))
     assert.equal(head.headers.get('content-type'), get.headers.get('content-type'))
-    const options = await house.get(path, { method: 'OPTIONS' })
+    const options = await gateway.get(path, { method: 'OPTIONS' })
     assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, HEAD, OPTIONS'])
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const other = await house.get(path, { method })
+      const other = await gateway.get(path, { method })
       assert.deepEqual(
         [other.status, other.headers.get('allow'), other.json.error.code],
         [405, 'GET, HEAD, OPTIONS', 'method_not_allowed'],
@@ -58,8 +58,8 @@ routes:
 `
 
 test('the catalog names every route and model with its type, and always in the same bytes (CAT-01, CAT-02, CAT-03)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
-  const first = await house.get('/v1/models')
+  const gateway = await testGateway(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
+  const first = await gateway.get('/v1/models')
   assert.deepEqual(
     first.json.data.map((entry: any) => [entry.id, entry.object, entry.owned_by, entry.type]),
     [
@@ -71,23 +71,23 @@ test('the catalog names every route and model with its type, and always in the s
       ['beta/model-b', 'model', 'beta', 'chat'],
     ],
   )
-  await house.chat(ask('auto'), { 'x-session-id': 's-1' })
+  await gateway.chat(ask('auto'), { 'x-session-id': 's-1' })
   assert.equal(
-    (await house.get('/v1/models?limit=1000', { headers: { 'x-session-id': 's-2' } })).text,
+    (await gateway.get('/v1/models?limit=1000', { headers: { 'x-session-id': 's-2' } })).text,
     first.text,
   )
   for (const path of ['/v1/models/alpha/org/model-a', '/v1/models/alpha%2Forg%2Fmodel-a'])
-    assert.equal((await house.get(path)).json.id, 'alpha/org/model-a')
+    assert.equal((await gateway.get(path)).json.id, 'alpha/org/model-a')
   for (const path of ['/v1/models/nothing', '/v1/models/%ff', '/v1/models/../../etc']) {
-    const { status, json } = await house.get(path)
+    const { status, json } = await gateway.get(path)
     assert.equal(status, 404, path)
     assert.match(json.error.code, /^(model_)?not_found$/)
   }
 })
 
 test('public metadata holds exactly the public fields (KEEP-05)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
-  const { json, text } = await house.get('/v1beta/models')
+  const gateway = await testGateway(t, { providers: { alpha: answer(), beta: answer() }, config: CONFIG })
+  const { json, text } = await gateway.get('/v1beta/models')
   for (const entry of json.models)
     assert.deepEqual(Object.keys(entry), ['name', 'strategy', 'model_ids', 'providerId', 'description'])
   assert.deepEqual(json.models[0], {
@@ -101,15 +101,15 @@ test('public metadata holds exactly the public fields (KEEP-05)', async (t) => {
 })
 
 test('resolve foretells the next pick, shows chances and cooldown, and moves nothing (PURE-04, ROUTE-11)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: `${CONFIG}  turns: { strategy: round-robin, targets: [ { model: beta/m1 }, { model: beta/m2 }, { model: beta/m3 } ] }`,
   })
   const resolve = async (model: string) =>
-    (await house.get(`/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)).json
+    (await gateway.get(`/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)).json
   for (const expected of ['m1', 'm2', 'm3', 'm1']) {
     for (let again = 0; again < 3; again++) assert.equal((await resolve('turns')).resolved_model, expected)
-    assert.equal((await house.chat(ask('turns'))).headers.get('x-gateway-model'), expected)
+    assert.equal((await gateway.chat(ask('turns'))).headers.get('x-gateway-model'), expected)
   }
   const weighted = await resolve('auto/cheap')
   assert.deepEqual(
@@ -117,7 +117,7 @@ test('resolve foretells the next pick, shows chances and cooldown, and moves not
     [false, [0.75, 0.25]],
   )
   assert.deepEqual((await resolve('auto')).provider, 'alpha')
-  await house.chat(ask('auto'))
+  await gateway.chat(ask('auto'))
   const cooled = await resolve('auto')
   assert.deepEqual(
     [cooled.provider, cooled.candidates[0].state, cooled.candidates[0].probability],
@@ -131,19 +131,19 @@ test('resolve foretells the next pick, shows chances and cooldown, and moves not
     ['model=auto&model=auto', 400],
     ['model=auto&x=1', 400],
   ] as const)
-    assert.equal((await house.get(`/api/cloud/model/resolve?${query}`)).status, status, query)
+    assert.equal((await gateway.get(`/api/cloud/model/resolve?${query}`)).status, status, query)
 })
 
 test('pages have no gap and no repeat while calls are added (LOG-09)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const made: string[] = []
-  const call = async () => made.push((await house.chat(ask('auto'))).headers.get('x-gateway-request-id')!)
+  const call = async () => made.push((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id')!)
   for (let i = 0; i < 23; i++) await call()
   const before = [...made].sort().reverse()
   const seen: string[] = []
   let cursor = ''
   do {
-    const { json } = await house.get(`/api/usage/request-logs?limit=4${cursor}`)
+    const { json } = await gateway.get(`/api/usage/request-logs?limit=4${cursor}`)
     seen.push(...json.data.map((record: any) => record.id))
     assert.equal(json.has_more, json.next_cursor !== null)
     cursor = json.next_cursor && `&cursor=${json.next_cursor}`
@@ -153,30 +153,30 @@ test('pages have no gap and no repeat while calls are added (LOG-09)', async (t)
 })
 
 test('the log is narrowed by each of its filters, and holds no prompt and no answer (LOG-08, LOG-12)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer('the-answer-text'), beta: fail(400) },
     config: TWO_TARGETS,
   })
   const ids: Record<string, string> = {}
   const call = async (name: string, model: string, headers = {}, more = {}) => {
-    const { headers: got } = await house.chat(
+    const { headers: got } = await gateway.chat(
       { ...ask(model, more), messages: [{ role: 'user', content: 'the-secret-prompt' }] },
       headers,
     )
     ids[name] = got.get('x-gateway-request-id')!
-    await house.record(ids[name])
+    await gateway.record(ids[name])
   }
   await call('main', 'auto', { 'x-claude-code-session-id': 's-1' })
   await call('agent', 'auto', { 'x-claude-code-session-id': 's-1', 'x-claude-code-agent-id': 'a-1' })
   await call('body', 'alpha/other', {}, { metadata: { user_id: JSON.stringify({ session_id: 's-2' }) } })
   await call('failed', 'beta/model-b', {}, { prompt_cache_key: 's-3' })
   const found = async (query: string) => {
-    const { status, json, text } = await house.get(`/api/usage/request-logs?${query}`)
+    const { status, json, text } = await gateway.get(`/api/usage/request-logs?${query}`)
     assert.equal(status, 200, query)
     assert.doesNotMatch(text, /the-secret-prompt|the-answer-text/)
     return json.data.map(({ id }: any) => Object.entries(ids).find(([, value]) => value === id)![0]).reverse()
   }
-  const created = (await house.record(ids.failed!)).created_at
+  const created = (await gateway.record(ids.failed!)).created_at
   const rows: [string, string[]][] = [
     ['', ['main', 'agent', 'body', 'failed']],
     ['session_id=s-1', ['main', 'agent']],
@@ -210,9 +210,9 @@ test('the log is narrowed by each of its filters, and holds no prompt and no ans
     'nonsense=1',
     'limit=1&limit=2',
   ]) {
-    const { status, json } = await house.get(`/api/usage/request-logs?${query}`)
+    const { status, json } = await gateway.get(`/api/usage/request-logs?${query}`)
     assert.deepEqual([status, json.error.code], [400, 'invalid_request'], query)
   }
   for (const id of ['x', '../../../etc/passwd', '%00', ids.main!.toUpperCase()])
-    assert.equal((await house.get(`/api/usage/request-logs/${encodeURIComponent(id)}`)).status, 404)
+    assert.equal((await gateway.get(`/api/usage/request-logs/${encodeURIComponent(id)}`)).status, 404)
 })

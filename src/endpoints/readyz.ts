@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 
 export const readyz = {
   path: '/readyz',
@@ -34,4 +34,4 @@ export const readyz = {
       reads: readFailure() === null ? 'ready' : 'restarting',
     }
   },
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

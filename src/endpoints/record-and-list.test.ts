@@ -4,18 +4,21 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, underTest } from '../test-gateway.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 
 test('every row of call_logs is in the list with the same values, and nothing else is (LOG-13)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
+  const gateway = await testGateway(t, {
+    providers: { alpha: fail(500), beta: answer() },
+    config: TWO_TARGETS,
+  })
   for (let i = 0; i < 7; i++) {
-    const { headers } = await house.chat(ask(i % 2 ? 'auto' : 'beta/other'), { 'x-session-id': `s-${i}` })
-    await house.record(headers.get('x-gateway-request-id'))
+    const { headers } = await gateway.chat(ask(i % 2 ? 'auto' : 'beta/other'), { 'x-session-id': `s-${i}` })
+    await gateway.record(headers.get('x-gateway-request-id'))
   }
-  const db = new Database(join(house.data, 'waybill.db'), { readonly: true })
+  const db = new Database(join(gateway.data, 'waybill.db'), { readonly: true })
   t.after(() => db.close())
   const rows = db.prepare('SELECT * FROM call_logs ORDER BY id DESC').all() as Record<string, any>[]
-  const { json } = await house.get('/api/usage/request-logs?limit=200')
+  const { json } = await gateway.get('/api/usage/request-logs?limit=200')
   assert.deepEqual(
     json.data.map((record: any) => record.id),
     rows.map(({ id }) => id),
@@ -37,23 +40,23 @@ test('every row of call_logs is in the list with the same values, and nothing el
 
 test('a table that cannot be read is a 503 in the one shape, never an empty list (LOG-11)', async (t) => {
   const said: string[] = []
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     options: { log: { error: (_, text) => void said.push(text), warn() {}, info() {}, debug() {} } },
   })
-  await house.record((await house.chat(ask('auto'))).headers.get('x-gateway-request-id'))
-  const other = new Database(join(house.data, 'waybill.db'))
+  await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  const other = new Database(join(gateway.data, 'waybill.db'))
   other.exec('ALTER TABLE call_logs RENAME TO gone')
   for (const path of [
     '/api/usage/request-logs',
     '/api/usage/request-logs/x',
     '/api/statusline?session_id=s',
   ]) {
-    const { status, json, text } = await house.get(path)
+    const { status, json, text } = await gateway.get(path)
     assert.deepEqual([status, json.error.code], [503, 'log_unavailable'], path)
     assert.doesNotMatch(text, /call_logs|SQL/, 'the cause is for the log only')
   }
   other.exec('ALTER TABLE gone RENAME TO call_logs')
   other.close()
-  assert.equal((await house.get('/api/usage/request-logs')).json.data.length, 1)
+  assert.equal((await gateway.get('/api/usage/request-logs')).json.data.length, 1)
   assert.deepEqual(said, ['internal error', 'internal error', 'internal error'])
 })

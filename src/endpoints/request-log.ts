@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { ownKey } from './query.ts'
 import { attempt, callRecord } from './schemas.ts'
 
@@ -20,4 +20,4 @@ export const requestLog = {
       throw new GatewayError('not_found', 'There is no call with this id in the log, or it is not yours.')
     return found
   },
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

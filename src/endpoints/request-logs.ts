@@ -1,6 +1,6 @@
 // GET /api/usage/request-logs: the request log, newest first, in pages that neither skip nor repeat a row.
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { callList, listArguments } from './query.ts'
 import { callRecord, page } from './schemas.ts'
 
@@ -12,4 +12,4 @@ export const requestLogs = {
   async answer(query, { caller }, { calls }) {
     return { object: 'list', ...(await calls.list(...listArguments(query, caller))) }
   },
-} satisfies ReadEndpoint<ReadHouse, typeof callList>
+} satisfies ReadEndpoint<ReadContext, typeof callList>

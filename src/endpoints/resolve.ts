@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 
 const query = z.strictObject({ model: z.string('a logical model id or provider/model is required').min(1) })
 
@@ -42,4 +42,4 @@ export const resolve = {
       )
     return resolution
   },
-} satisfies ReadEndpoint<ReadHouse, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query>

@@ -2,23 +2,23 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { ownKey } from './query.ts'
-import * as shape from './schemas.ts'
+import * as schemas from './schemas.ts'
 
 export const session = {
   path: '/api/sessions/*',
   summary: 'one session, with what it used of each model',
   query: z.strictObject({}),
-  response: shape.session.extend({
+  response: schemas.session.extend({
     by_model: z.array(
       z.strictObject({
         provider: z.string(),
         model: z.string(),
-        calls: shape.count,
-        failed: shape.count,
-        tokens: shape.tokenSums,
-        cost_usd: shape.usd.nullable(),
+        calls: schemas.count,
+        failed: schemas.count,
+        tokens: schemas.tokenSums,
+        cost_usd: schemas.usd.nullable(),
       }),
     ),
   }),
@@ -27,4 +27,4 @@ export const session = {
     if (!found) throw new GatewayError('not_found', 'There is no session with this id, or it is not yours.')
     return found
   },
-} satisfies ReadEndpoint<ReadHouse>
+} satisfies ReadEndpoint<ReadContext>

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { ask, underTest } from '../test-gateway.ts'
+import { ask, testGateway } from '../test-gateway.ts'
 
 test('the endpoint says where the session went, as plain text, and reaches no provider (LINE-03, LINE-04)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const line = async (query: string) => {
-    const { status, headers, text } = await house.get(`/api/statusline?theme=none&${query}`)
+    const { status, headers, text } = await gateway.get(`/api/statusline?theme=none&${query}`)
     assert.deepEqual([status, headers.get('content-type')], [200, 'text/plain; charset=utf-8'])
     return text
   }
   assert.equal(await line('session_id=s&model=auto'), 'auto → ~alpha/model-a · priority\n')
-  const { headers } = await house.chat(ask('auto'), { 'x-session-id': 's' })
-  await house.chat(ask('alpha/other'), { 'x-session-id': 's' })
-  await house.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-agent-id': 'a' })
-  const { latency_ms } = await house.record(headers.get('x-gateway-request-id'))
+  const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
+  await gateway.chat(ask('alpha/other'), { 'x-session-id': 's' })
+  await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-agent-id': 'a' })
+  const { latency_ms } = await gateway.record(headers.get('x-gateway-request-id'))
   const went = `auto → alpha/model-a · priority · ${Math.round(latency_ms)} ms\n`
   assert.equal(await line('session_id=s&model=auto'), went)
   assert.equal(await line('session_id=s&model=auto%5B1m%5D'), went)
@@ -26,9 +26,9 @@ test('the endpoint says where the session went, as plain text, and reaches no pr
   assert.match(await line('session_id=s&model=auto&aged=1'), /\n.+ · \{___age___\}\n\d{10}\n$/)
   assert.equal(await line('session_id=s&model=nowhere'), 'nowhere · the gateway does not know this model\n')
   assert.equal(await line(''), 'waybill\n')
-  assert.equal(house.received(), 3)
+  assert.equal(gateway.received(), 3)
   for (const query of ['columns=many', 'segments=nonsense', 'theme=pink', 'aged=2', 'x=1'])
-    assert.equal((await house.get(`/api/statusline?${query}`)).status, 400, query)
+    assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })
 
 test('a key is shown its own sessions only (KEEP-04)', async (t) => {
@@ -36,15 +36,15 @@ test('a key is shown its own sessions only (KEEP-04)', async (t) => {
   const keys = ['ann', 'bob'].map(
     (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,
   )
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }\nkeys: [ ${keys.join(', ')} ]`,
   })
-  await house.chat(ask('auto'), { 'x-session-id': 's', authorization: 'Bearer ann' })
+  await gateway.chat(ask('auto'), { 'x-session-id': 's', authorization: 'Bearer ann' })
   const seen = async (key: string) => {
     const init = { headers: { authorization: `Bearer ${key}` } }
-    return (await house.get('/api/statusline?session_id=s&model=auto&theme=none&segments=route', init)).text
+    return (await gateway.get('/api/statusline?session_id=s&model=auto&theme=none&segments=route', init)).text
   }
   assert.equal(await seen('ann'), 'auto → alpha/model-a\n')
   assert.equal(await seen('bob'), 'auto → ~alpha/model-a\n')
-  assert.equal((await house.get('/api/statusline?session_id=s')).status, 401)
+  assert.equal((await gateway.get('/api/statusline?session_id=s')).status, 401)
 })

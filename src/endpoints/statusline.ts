@@ -9,7 +9,7 @@ import { withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
 import { cells } from '../statusline/width.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { ownKey } from './query.ts'
 
 const query = z.strictObject({
@@ -67,4 +67,4 @@ export const statusline = {
     const seconds = Math.floor(timeOfId(facts?.id ?? requestId) / 1000)
     return `${line}\n${renderLine({ ...view, age: AGE_PLACEHOLDER }, look)}\n${seconds}\n`
   },
-} satisfies ReadEndpoint<ReadHouse, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query>

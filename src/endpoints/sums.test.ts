@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/stand-in.ts'
-import { ask, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = ['ann', 'bob', 'boss'] as const
@@ -36,18 +36,18 @@ const moody: Script = (response, received) => {
 
 const as = (key: string) => ({ headers: { authorization: `Bearer key-of-${key}` } })
 
-async function get(house: UnderTest, path: string, key: string) {
-  const { status, json } = await house.get(path, as(key))
+async function get(gateway: TestGateway, path: string, key: string) {
+  const { status, json } = await gateway.get(path, as(key))
   assert.equal(status, 200, `${path}: ${JSON.stringify(json)}`)
   return json
 }
 
 /** All pages of a list. */
-async function all(house: UnderTest, path: string, key: string): Promise<any[]> {
+async function all(gateway: TestGateway, path: string, key: string): Promise<any[]> {
   const items: any[] = []
   let cursor = ''
   do {
-    const page = await get(house, `${path}${path.includes('?') ? '&' : '?'}limit=37${cursor}`, key)
+    const page = await get(gateway, `${path}${path.includes('?') ? '&' : '?'}limit=37${cursor}`, key)
     items.push(...page.data)
     cursor = page.next_cursor && `&cursor=${page.next_cursor}`
   } while (cursor)
@@ -127,7 +127,7 @@ function clock(): () => number {
 }
 
 test('history, usage logs, sessions and analytics add up to the request log (LOG-10, KEEP-04)', async (t) => {
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: moody, beta: moody },
     config: CONFIG,
     options: { now: clock() },
@@ -138,7 +138,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
   for (let number = 0; number < 150; number++) {
     const session = SESSIONS[number % 3]
     const key = KEYS[Math.floor(number / 3) % 3]!
-    await house.chat(
+    await gateway.chat(
       { ...ask(MODELS[number % MODELS.length]!), ...at(number) },
       {
         ...as(key).headers,
@@ -147,18 +147,18 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       },
     )
   }
-  house.upstream.alpha!.script = stream(chunk({ content: 'a' }), 60_000)
-  const open = await fetch(`${house.url}/v1/chat/completions`, {
+  gateway.upstream.alpha!.script = stream(chunk({ content: 'a' }), 60_000)
+  const open = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { ...as('ann').headers, 'content-type': 'application/json', 'x-session-id': 's-1' },
     body: JSON.stringify(ask('alpha/only-open', { stream: true })),
   })
-  while ((await get(house, '/api/usage/request-logs?state=streaming', 'boss')).data.length === 0)
+  while ((await get(gateway, '/api/usage/request-logs?state=streaming', 'boss')).data.length === 0)
     await sleep(5)
-  while ((await get(house, '/api/usage/request-logs?state=routed', 'boss')).data.length > 0) await sleep(5)
+  while ((await get(gateway, '/api/usage/request-logs?state=routed', 'boss')).data.length > 0) await sleep(5)
 
   const log = Object.fromEntries(
-    await Promise.all(KEYS.map(async (key) => [key, await all(house, '/api/usage/request-logs', key)])),
+    await Promise.all(KEYS.map(async (key) => [key, await all(gateway, '/api/usage/request-logs', key)])),
   ) as Record<(typeof KEYS)[number], any[]>
   assert.equal(log.boss.length, 151)
   assert.ok(log.boss.some(({ cost_usd }) => cost_usd > 0) && log.boss.some(isFailed))
@@ -194,23 +194,23 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     fc.asyncProperty(asked, async ({ key, span: [since, until], bucket, by, filter }) => {
       const span = `since=${since}&until=${until}`
       const records = log[key].filter(({ created_at }) => created_at >= since && created_at < until)
-      assert.deepEqual(await all(house, `/api/usage/request-logs?${span}`, key), records)
+      assert.deepEqual(await all(gateway, `/api/usage/request-logs?${span}`, key), records)
 
       const narrowed = filter.map(([query]) => `&${query}`).join('')
       assert.deepEqual(
-        (await all(house, `/api/usage/request-logs?${span}${narrowed}`, key)).map(({ id }) => id),
+        (await all(gateway, `/api/usage/request-logs?${span}${narrowed}`, key)).map(({ id }) => id),
         records.filter((record) => filter.every(([, holds]) => holds(record))).map(({ id }) => id),
         narrowed,
       )
 
-      const logs = await all(house, `/api/usage/logs?${span}`, key)
+      const logs = await all(gateway, `/api/usage/logs?${span}`, key)
       assert.deepEqual(
         logs.map(({ id, tokens, cost_usd }) => [id, tokens, cost_usd]),
         records.map(({ id, tokens, cost_usd }) => [id, tokens, cost_usd]),
       )
 
       const history = await get(
-        house,
+        gateway,
         `/api/usage/history?${span}&bucket=${bucket}${by ? `&by=${by}` : ''}`,
         key,
       )
@@ -223,7 +223,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       for (const said of history.buckets)
         equalUsage(said, buckets.get(JSON.stringify([said.start, said.by])) ?? [], `${said.start} ${said.by}`)
 
-      const routing = await get(house, `/api/analytics/auto-routing?${span}`, key)
+      const routing = await get(gateway, `/api/analytics/auto-routing?${span}`, key)
       assert.equal(routing.total_calls, records.length)
       const count = (field: string) =>
         Object.fromEntries(
@@ -247,7 +247,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
       log[key].filter(({ session_id }) => session_id !== null),
       ({ session_id }) => session_id,
     )
-    const sessions = await all(house, '/api/sessions', key)
+    const sessions = await all(gateway, '/api/sessions', key)
     assert.deepEqual(sessions.map(({ session_id }) => session_id).sort(), [...inSessions.keys()].sort())
     for (const session of sessions) {
       const records = inSessions.get(session.session_id)!
@@ -260,7 +260,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
         [session.last_requested_model, session.last_provider, session.last_model],
         [records[0].requested_model, records[0].resolved_provider, records[0].resolved_model],
       )
-      const one = await get(house, `/api/sessions/${encodeURIComponent(session.session_id)}`, key)
+      const one = await get(gateway, `/api/sessions/${encodeURIComponent(session.session_id)}`, key)
       const { by_model, ...rest } = one
       assert.deepEqual(rest, session)
       for (const said of by_model)
@@ -282,25 +282,25 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
 })
 
 test('the median latency of the analytics is within a fifth of the true one', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const latencies: number[] = []
   for (let call = 0; call < 30; call++) {
     if (call === 10)
-      house.upstream.alpha!.script = (...args) => setTimeout(() => answer()(...args), 40 + call)
-    const { headers } = await house.chat(ask('auto'))
-    latencies.push((await house.record(headers.get('x-gateway-request-id'))).latency_ms)
+      gateway.upstream.alpha!.script = (...args) => setTimeout(() => answer()(...args), 40 + call)
+    const { headers } = await gateway.chat(ask('auto'))
+    latencies.push((await gateway.record(headers.get('x-gateway-request-id'))).latency_ms)
   }
-  const [provider] = (await house.get('/api/analytics/auto-routing')).json.top_providers
+  const [provider] = (await gateway.get('/api/analytics/auto-routing')).json.top_providers
   const median = latencies.sort((a, b) => a - b)[14]!
   assert.ok(Math.abs(provider.p50_latency_ms / median - 1) < 0.2, `${provider.p50_latency_ms} for ${median}`)
 })
 
 test('one session is found by any id, and only by its owner; bad questions are 400', async (t) => {
-  const house = await underTest(t)
-  await house.chat(ask('auto'), { 'x-session-id': 'a/b c' })
-  assert.equal((await house.get('/api/sessions/a%2Fb%20c')).json.session_id, 'a/b c')
+  const gateway = await testGateway(t)
+  await gateway.chat(ask('auto'), { 'x-session-id': 'a/b c' })
+  assert.equal((await gateway.get('/api/sessions/a%2Fb%20c')).json.session_id, 'a/b c')
   for (const id of ['x', '%00', "' OR 1=1 --"])
-    assert.equal((await house.get(`/api/sessions/${encodeURIComponent(id)}`)).status, 404, id)
+    assert.equal((await gateway.get(`/api/sessions/${encodeURIComponent(id)}`)).status, 404, id)
   for (const path of [
     '/api/usage/history?window=1h',
     '/api/usage/history?window=24h&since=2026-01-01T00:00:00Z',
@@ -313,7 +313,7 @@ test('one session is found by any id, and only by its owner; bad questions are 4
     '/api/sessions?session_id=x',
     '/api/sessions/x?y=1',
   ]) {
-    const { status, json } = await house.get(path)
+    const { status, json } = await gateway.get(path)
     assert.deepEqual([status, json.error.code], [400, 'invalid_request'], path)
   }
 })

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { invalid, ownKey, span, spanAnswer, spanOf } from './query.ts'
-import * as shape from './schemas.ts'
+import * as schemas from './schemas.ts'
 
 const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
 const MOST_BUCKETS = 1_500
@@ -20,10 +20,10 @@ export const usageHistory = {
   summary: 'usage in buckets of time; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
   query,
   response: z.strictObject({
-    window: shape.span,
-    totals: shape.usage,
+    window: schemas.span,
+    totals: schemas.usage,
     buckets: z.array(
-      shape.usage.extend({ start: shape.time, by: z.string().nullable().optional() }).strict(),
+      schemas.usage.extend({ start: schemas.time, by: z.string().nullable().optional() }).strict(),
     ),
   }),
   async answer({ bucket, by, ...asked }, { caller, requestId }, { calls }) {
@@ -33,4 +33,4 @@ export const usageHistory = {
       throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones, or for less time`)
     return { window: spanAnswer(span), ...(await calls.history(span, bucketMs, by, ownKey(caller))) }
   },
-} satisfies ReadEndpoint<ReadHouse, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query>

@@ -1,6 +1,6 @@
 // GET /api/usage/logs: what each call used and cost; the request log with fewer fields.
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { ReadHouse } from './context.ts'
+import type { ReadContext } from './context.ts'
 import { callList, listArguments } from './query.ts'
 import { callRecord, page } from './schemas.ts'
 
@@ -25,7 +25,7 @@ export const usageLogs = {
     const { data, ...rest } = await calls.list(...listArguments(query, caller))
     return { object: 'list', data: data.map(usageOf), ...rest }
   },
-} satisfies ReadEndpoint<ReadHouse, typeof callList>
+} satisfies ReadEndpoint<ReadContext, typeof callList>
 
 const FIELDS = Object.keys(item.shape)
 const usageOf = (record: Readonly<Record<string, unknown>>) =>

@@ -10,7 +10,7 @@ import { answer, chunk, fail, type Script, stream, streamed } from '../../mocks/
 import { CODES } from '../errors.ts'
 import { errorBody } from '../http/openapi.ts'
 import { SILENT } from '../log.ts'
-import { ask, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 import { exchange, type Raw, raw } from './test-requests.ts'
 
 const CASES = Number(process.env.WAYBILL_FUZZ ?? 5_000)
@@ -42,7 +42,7 @@ test('whatever comes over a socket, the gateway lives, errors have their shape, 
   t.diagnostic(`seed ${SEED}, ${CASES} cases (WAYBILL_FUZZ_SEED=${SEED} repeats them)`)
   let requests = 0
   const moody: Script = (response, received) => MOODS[(requests++ * 7) % MOODS.length]!(response, received)
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: moody, beta: moody },
     config: CONFIG,
     options: { log: SILENT },
@@ -57,18 +57,18 @@ test('whatever comes over a socket, the gateway lives, errors have their shape, 
 
   await fc.assert(
     fc.asyncProperty(raw, async (request) => {
-      count(check(request, await exchange(house.url, request)))
+      count(check(request, await exchange(gateway.url, request)))
       assert.deepEqual(crashes, [])
     }),
     { numRuns: CASES, seed: SEED },
   )
 
-  house.upstream.alpha!.script = answer('the plant')
+  gateway.upstream.alpha!.script = answer('the plant')
   await sleep(5) // the cooldown
-  const plant = await house.chat(ask('alpha/plant'))
+  const plant = await gateway.chat(ask('alpha/plant'))
   assert.equal(plant.json.choices[0].message.content, 'the plant', 'it still works')
-  await house.record(plant.headers.get('x-gateway-request-id'))
-  const { attempts, received } = await compare(house)
+  await gateway.record(plant.headers.get('x-gateway-request-id'))
+  const { attempts, received } = await compare(gateway)
   t.diagnostic(
     `${[...seen].map(([what, n]) => `${what}: ${n}`).join(', ')}; ${received} inferences, ${attempts} attempts on record`,
   )
@@ -98,8 +98,8 @@ function check({ method, framing }: Raw, bytes: Buffer | null): string {
 }
 
 /** Promise 2 for each provider and model: what is certain on record was received, and what was received is on record. */
-async function compare(house: UnderTest): Promise<{ attempts: number; received: number }> {
-  const db = new Database(join(house.data, 'waybill.db'), { readonly: true })
+async function compare(gateway: TestGateway): Promise<{ attempts: number; received: number }> {
+  const db = new Database(join(gateway.data, 'waybill.db'), { readonly: true })
   try {
     const open = db.prepare('SELECT count(*) FROM call_logs WHERE completed_at IS NULL').pluck()
     for (let tries = 0; open.get() !== 0 && tries < 500; tries++) await sleep(10)
@@ -110,7 +110,7 @@ async function compare(house: UnderTest): Promise<{ attempts: number; received: 
       outcome: string
       status: number | null
     }[]
-    const ledger = Object.entries(house.upstream).flatMap(([provider, { ledger }]) =>
+    const ledger = Object.entries(gateway.upstream).flatMap(([provider, { ledger }]) =>
       ledger.map(({ json }) => `${provider}/${json.model}`),
     )
     const received = Map.groupBy(ledger, (id) => id)

@@ -14,7 +14,7 @@ export interface Admitted {
   readonly rest: string
 }
 
-export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
+export interface ReadEndpoint<Context, Query extends z.ZodType = z.ZodType> {
   /** As polka reads it; what stands for `*` is handed over as `rest`. */
   readonly path: string
   /** A line for the table of endpoints in the documentation. */
@@ -28,13 +28,13 @@ export interface ReadEndpoint<House, Query extends z.ZodType = z.ZodType> {
   /** Answers a text of this type, which `answer` returns. JSON by default. */
   readonly mediaType?: string
   /** Returns what is sent as JSON, or throws a GatewayError. */
-  answer(query: z.output<Query>, admitted: Admitted, house: House): unknown
+  answer(query: z.output<Query>, admitted: Admitted, context: Context): unknown
 }
 
-export interface CallEndpoint<House> {
+export interface CallEndpoint<Context> {
   readonly path: string
   readonly summary: string
   /** What is read of a request's body, for the OpenAPI document. */
   readonly request: z.ZodType
-  handle(admitted: Admitted, response: ServerResponse, house: House): Promise<void>
+  handle(admitted: Admitted, response: ServerResponse, context: Context): Promise<void>
 }

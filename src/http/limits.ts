@@ -12,7 +12,7 @@ export interface LimitsDeps {
 }
 
 /** Lets one more call of a key pass, or throws `rate_limited` or `budget_exceeded`. */
-export type Limits = (keyName: string | null) => Promise<void>
+export type KeyLimits = (keyName: string | null) => Promise<void>
 
 /**
  * Returns what makes the limits of a configuration's keys. A window begins with its first call; those that are refused
@@ -20,7 +20,7 @@ export type Limits = (keyName: string | null) => Promise<void>
  * what is known to have been spent when a call arrives: calls that are still open, and those whose price is unknown, do
  * not count.
  */
-export function createLimits({ spent, now }: LimitsDeps): (keys: readonly KeyConfig[]) => Limits {
+export function createLimits({ spent, now }: LimitsDeps): (keys: readonly KeyConfig[]) => KeyLimits {
   const limiters = new Map<string, RateLimiterMemory>()
   const limiterOf = (keyName: string, { requests, per }: NonNullable<KeyConfig['rate']>) => {
     const id = `${keyName} ${requests} ${per}`

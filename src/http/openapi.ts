@@ -70,7 +70,7 @@ export function openApi({ version, reads, calls }: Described): Json {
         responses: {
           200: {
             description: "The provider's answer, its bytes as they came.",
-            headers: liveHeaders(),
+            headers: routeHeaders(),
             content: { 'application/json': { schema: { type: 'object' } }, 'text/event-stream': {} },
           },
           default: { $ref: '#/components/responses/Error' },
@@ -120,7 +120,7 @@ function queryParameters(query: z.ZodType): Json[] {
   }))
 }
 
-const liveHeaders = (): Json =>
+const routeHeaders = (): Json =>
   Object.fromEntries(
     Object.entries(LIVE_HEADERS).map(([name, description]) => [
       name,

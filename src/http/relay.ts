@@ -1,7 +1,7 @@
 // Passes a provider's stream on to the client, event by event and byte for byte, and notes on the way what it
 // says. Withholds the usage event that only the gateway asked for; makes a cut stream visible as an error.
 import type { ServerResponse } from 'node:http'
-import type { EventStream, ProviderError, Reading, StreamEnd, Tokens } from '../call.ts'
+import type { EventStream, ParsedEvent, ProviderError, StreamEnd, Tokens } from '../call.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import { type Mask, maskBody } from '../redact.ts'
 import { delivered } from './reply.ts'
@@ -12,16 +12,16 @@ export interface RelayOptions {
   /** Takes out what must not reach the client, should the provider repeat it in an error. */
   readonly mask: Mask
   /** How an event is to be sent that is no error; as it came by default. */
-  readonly rewrite?: ((bytes: Buffer, reading: Reading) => Buffer) | undefined
+  readonly rewrite?: ((bytes: Buffer, parsed: ParsedEvent) => Buffer) | undefined
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   readonly requestId: string
   /** Hears of every event of the stream, also of one that is withheld. */
-  readonly onEvent: (bytes: Buffer, reading: Reading) => void
+  readonly onEvent: (bytes: Buffer, parsed: ParsedEvent) => void
 }
 
 /** What the stream said, and how it ended. */
-export interface Relayed {
+export interface RelayResult {
   readonly state: 'completed' | 'failed' | 'aborted'
   readonly errorCode: string | null
   readonly model: string | null
@@ -42,34 +42,34 @@ export async function relayStream(
   response: ServerResponse,
   stream: EventStream,
   options: RelayOptions,
-): Promise<Relayed> {
-  const relayed = await pump(response, stream, options)
-  if (relayed.state !== 'completed' || (await delivered(response, options.idle))) return relayed
-  return { ...relayed, state: 'aborted', errorCode: 'client_closed' }
+): Promise<RelayResult> {
+  const result = await pump(response, stream, options)
+  if (result.state !== 'completed' || (await delivered(response, options.idle))) return result
+  return { ...result, state: 'aborted', errorCode: 'client_closed' }
 }
 
 function pump(
   response: ServerResponse,
   stream: EventStream,
   { withholdUsage, mask, rewrite = asItCame, idle, requestId, onEvent }: RelayOptions,
-): Promise<Relayed> {
-  const { promise, resolve } = Promise.withResolvers<Relayed>()
+): Promise<RelayResult> {
+  const { promise, resolve } = Promise.withResolvers<RelayResult>()
   let model: string | null = null
   let tokens: Tokens | null = null
   let error: ProviderError | null = null
   let finished = false
   let over = false
 
-  const settle = (state: Relayed['state'], errorCode: string | null) => {
+  const finish = (state: RelayResult['state'], errorCode: string | null) => {
     over = true
     response.off('drain', goOn)
     resolve({ state, errorCode, model, tokens })
   }
-  const note = (reading: Reading) => {
-    model ??= reading.model
-    tokens = reading.tokens ?? tokens
-    error ??= reading.error
-    finished ||= reading.finished
+  const note = (parsed: ParsedEvent) => {
+    model ??= parsed.model
+    tokens = parsed.tokens ?? tokens
+    error ??= parsed.error
+    finished ||= parsed.finished
   }
   const goOn = () => {
     response.setTimeout(0)
@@ -79,18 +79,18 @@ function pump(
   response.on('timeout', () => response.destroy()) // armed while the client takes nothing
 
   stream.flow({
-    event(bytes, reading) {
+    event(bytes, parsed) {
       if (over) return true // nothing follows the end mark
-      note(reading)
-      const shown = reading.error
+      note(parsed)
+      const shown = parsed.error
         ? Buffer.from(maskBody(bytes.toString('utf8'), mask))
-        : rewrite(bytes, reading)
-      onEvent(shown, reading)
-      if (reading.usageOnly && withholdUsage) return true
+        : rewrite(bytes, parsed)
+      onEvent(shown, parsed)
+      if (parsed.usageOnly && withholdUsage) return true
       const room = response.write(shown)
-      if (reading.done) {
+      if (parsed.done) {
         response.end()
-        settle(error ? 'failed' : 'completed', error && codeOf(error))
+        finish(error ? 'failed' : 'completed', error && codeOf(error))
         stream.resume() // what may still come is read and dropped, so that the connection can be used again
         return true
       }
@@ -99,16 +99,16 @@ function pump(
     },
     end(how) {
       if (over) return
-      if (how === 'aborted') return settle('aborted', 'client_closed')
+      if (how === 'aborted') return finish('aborted', 'client_closed')
       if (error || (how === 'ended' && finished)) {
         response.end()
-        return settle(error ? 'failed' : 'completed', error && codeOf(error))
+        return finish(error ? 'failed' : 'completed', error && codeOf(error))
       }
       const [code, message] = BROKEN[how]
       // The event tells clients that read errors, the missing end of the body tells all others.
       response.setTimeout(idle)
       response.write(`data: ${new GatewayError(code, message).body(requestId)}\n\n`, () => response.destroy())
-      settle('failed', code)
+      finish('failed', code)
     },
   })
   return promise

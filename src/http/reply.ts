@@ -70,11 +70,11 @@ export function replyError(
 const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
 
 /** The head of a live answer, contract "Headers": what the provider said, and where the call went. */
-export function liveHeaders(
+export function routeHeaders(
   call: Call,
   route: Route,
   target: Target,
-  sent: number,
+  requestsSent: number,
   provider: IncomingHttpHeaders,
   mask: Mask,
 ): OutgoingHttpHeaders {
@@ -85,7 +85,7 @@ export function liveHeaders(
   headers['x-gateway-provider'] = encodeHeader(target.provider)
   headers['x-gateway-model'] = encodeHeader(target.model)
   headers['x-gateway-strategy'] = route.strategy
-  headers['x-gateway-attempts'] = sent
+  headers['x-gateway-attempts'] = requestsSent
   headers['x-gateway-cache'] = call.cache
   if (call.sessionId !== null) headers['x-gateway-session-id'] = encodeHeader(call.sessionId)
   return headers

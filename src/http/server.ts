@@ -20,7 +20,7 @@ export interface ServerOptions<Read, Live> {
   readonly reads: readonly ReadEndpoint<Read>[]
   readonly calls: readonly CallEndpoint<Live>[]
   /** What follows from the configuration that is in force; asked once per request, which keeps it to its end. */
-  readonly rooms: () => Rooms<Read, Live>
+  readonly context: () => RequestContext<Read, Live>
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** How long a client may take for the head of a request, and for the whole of it, ms. */
@@ -32,11 +32,11 @@ export interface ServerOptions<Read, Live> {
   readonly onInternalError: (error: unknown, requestId: string) => void
 }
 
-export interface Rooms<Read, Live> {
+export interface RequestContext<Read, Live> {
   /** What read endpoints may use. */
-  readonly readHouse: Read
+  readonly readContext: Read
   /** What call endpoints may use. */
-  readonly callHouse: Live
+  readonly callContext: Live
   /** Says who is calling; throws when that is nobody we know. */
   readonly authenticate: (request: IncomingMessage) => Caller
   /** Throws for a foreign Host or Origin. */
@@ -46,10 +46,10 @@ export interface Rooms<Read, Live> {
 type Handler<Read, Live> = (
   admitted: Admitted,
   response: ServerResponse,
-  rooms: Rooms<Read, Live>,
+  context: RequestContext<Read, Live>,
 ) => void | Promise<void>
 
-interface Door {
+interface Admission {
   /** Answers without a key and under any Host. */
   readonly open?: boolean
   /** A call: being refused here is all that is ever heard of it. */
@@ -60,14 +60,14 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, rooms, now, onRefused, onInternalError } = options
+  const { reads, calls, context, now, onRefused, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = ({ open = false, call = false }: Door, handler: Handler<Read, Live>) => {
+  const admit = ({ open = false, call = false }: Admission, handler: Handler<Read, Live>) => {
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
-      const current = rooms()
+      const current = context()
       try {
         if (!open) {
           current.guard(request)
@@ -85,8 +85,8 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       }
     }
   }
-  const notAllowed = (door: Door, allow: string) =>
-    admit(door, ({ request, requestId }, response) => {
+  const notAllowed = (admission: Admission, allow: string) =>
+    admit(admission, ({ request, requestId }, response) => {
       if (request.method === 'OPTIONS') {
         response.writeHead(204, { allow }).end()
         return
@@ -106,9 +106,9 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   for (const { path, open = false, mediaType, query, answer } of reads) {
     app.get(
       path,
-      admit({ open }, async (admitted, response, { readHouse }) => {
+      admit({ open }, async (admitted, response, { readContext }) => {
         const parsed = parseQuery(query, (admitted.request as Request).query)
-        const said = await answer(parsed, admitted, readHouse)
+        const said = await answer(parsed, admitted, readContext)
         if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
         else replyJson(response, 200, JSON.stringify(said))
       }),
@@ -118,7 +118,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   for (const { path, handle } of calls) {
     app.post(
       path,
-      admit({ call: true }, (admitted, response, { callHouse }) => handle(admitted, response, callHouse)),
+      admit({ call: true }, (admitted, response, { callContext }) => handle(admitted, response, callContext)),
     )
     app.all(path, notAllowed({}, 'POST, OPTIONS'))
   }

@@ -23,7 +23,7 @@ export const logCalls = (log: Log): Observer => ({
       'call opened',
     )
   },
-  closed({ call, route, fallbacks }, { target, outcome, sent, costUsd }) {
+  closed({ call, route, fallbacks }, { target, outcome, requestsSent, costUsd }) {
     const { tokens } = outcome
     log.info(
       {
@@ -38,7 +38,7 @@ export const logCalls = (log: Log): Observer => ({
         state: outcome.state,
         status: outcome.status,
         error_code: safe(outcome.errorCode),
-        attempts: sent,
+        attempts: requestsSent,
         fallbacks,
         latency_ms: outcome.latencyMs,
         ttft_ms: outcome.ttftMs,

@@ -5,11 +5,11 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, chunk, fail, stream, streamed } from '../../mocks/stand-in.ts'
 import { openLog } from '../commands/log.ts'
-import { ask, TWO_TARGETS, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 
 /** Samples of Prometheus' text format: name{labels} -> value. */
-async function samples(house: UnderTest): Promise<Map<string, number>> {
-  const { text } = await house.get('/metrics')
+async function samples(gateway: TestGateway): Promise<Map<string, number>> {
+  const { text } = await gateway.get('/metrics')
   const lines = text.split('\n').filter((line) => line && !line.startsWith('#'))
   return new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
@@ -30,7 +30,7 @@ const round = (usd: number): number => Math.round(usd * 1e9) / 1e9
 
 test('the figures add up to the request log after a mixed run, and no session, key or foreign model is a label (LOG-10)', async (t) => {
   let turn = 0
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     providers: {
       alpha: (response, received) => {
         const scripts = [
@@ -49,19 +49,21 @@ test('the figures add up to the request log after a mixed run, and no session, k
   })
   for (let i = 0; i < 36; i++) {
     const model = i % 3 === 0 ? 'alpha/invented-by-a-client' : 'auto'
-    await house.chat(ask(model, { stream: i % 2 === 0 }), { 'x-session-id': `session-${i}` }).catch(() => {})
+    await gateway
+      .chat(ask(model, { stream: i % 2 === 0 }), { 'x-session-id': `session-${i}` })
+      .catch(() => {})
   }
-  await house.chat('{')
-  await house.chat(ask('nowhere'))
-  await house.chat(ask('nobody/knows'))
+  await gateway.chat('{')
+  await gateway.chat(ask('nowhere'))
+  await gateway.chat(ask('nobody/knows'))
   await sleep(100)
 
-  const { json } = await house.get('/api/usage/request-logs?limit=200')
+  const { json } = await gateway.get('/api/usage/request-logs?limit=200')
   const records: any[] = json.data
   const full = await Promise.all(
-    records.map(async ({ id }) => (await house.get(`/api/usage/request-logs/${id}`)).json),
+    records.map(async ({ id }) => (await gateway.get(`/api/usage/request-logs/${id}`)).json),
   )
-  const all = await samples(house)
+  const all = await samples(gateway)
   assert.equal(records.length, 36)
   for (const state of ['completed', 'failed', 'aborted'])
     assert.equal(
@@ -115,22 +117,25 @@ test('the figures add up to the request log after a mixed run, and no session, k
 })
 
 test('a cooling target shows in the figures, and reading them reaches nobody (PURE-01)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: fail(500), beta: answer() }, config: TWO_TARGETS })
-  assert.equal(sum(await samples(house), 'waybill_target_cooling'), 0)
-  await house.chat(ask('auto'))
-  const all = await samples(house)
+  const gateway = await testGateway(t, {
+    providers: { alpha: fail(500), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  assert.equal(sum(await samples(gateway), 'waybill_target_cooling'), 0)
+  await gateway.chat(ask('auto'))
+  const all = await samples(gateway)
   assert.equal(sum(all, 'waybill_target_cooling', 'provider="alpha"'), 1)
   assert.equal(sum(all, 'waybill_target_cooling', 'provider="beta"'), 0)
-  assert.equal(house.received(), 2)
+  assert.equal(gateway.received(), 2)
 })
 
 test('the figures are totals over all keys, so a client key does not get them (KEEP-04)', async (t) => {
   const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     config: `keys: [ { name: ann, digest: "${digest('key-of-ann')}" }, { name: boss, role: admin, digest: "${digest('key-of-boss')}" } ]`,
   })
   const status = async (key: string | null) => {
-    const { status, json } = await house.get('/metrics', { headers: key ? { 'x-api-key': key } : {} })
+    const { status, json } = await gateway.get('/metrics', { headers: key ? { 'x-api-key': key } : {} })
     return [status, json?.error.code]
   }
   assert.deepEqual(await status(null), [401, 'invalid_api_key'])
@@ -150,11 +155,11 @@ for (const pretty of [false, true])
       },
     }
     const { log } = await openLog('debug', { pretty, colour: false, stream })
-    const house = await underTest(t, {
+    const gateway = await testGateway(t, {
       providers: { alpha: fail(400, {}, { code: 'bad code\u001b[31m' }) },
       options: { log },
     })
-    const { status } = await house.chat(ask(`alpha/${HOSTILE}`, { prompt_cache_key: `s${HOSTILE}` }), {
+    const { status } = await gateway.chat(ask(`alpha/${HOSTILE}`, { prompt_cache_key: `s${HOSTILE}` }), {
       'x-session-id': 'caf\u00e9\u0085\u009b2J',
     })
     assert.equal(status, 400)
@@ -182,10 +187,10 @@ test('a log that fails keeps no call from being answered, and no record from bei
     },
     debug() {},
   }
-  const house = await underTest(t, { options: { log } })
-  const { status, headers } = await house.chat(ask('auto'))
+  const gateway = await testGateway(t, { options: { log } })
+  const { status, headers } = await gateway.chat(ask('auto'))
   assert.equal(status, 200)
-  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
   assert.deepEqual(faults, ['a call could not be observed'])
-  assert.equal(sum(await samples(house), 'waybill_calls_total'), 1, 'the others are told all the same')
+  assert.equal(sum(await samples(gateway), 'waybill_calls_total'), 1, 'the others are told all the same')
 })

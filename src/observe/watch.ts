@@ -1,6 +1,6 @@
 // What happens to calls, seen from the one place that all of it passes: the writes to the record. So whatever is
 // on record is observed, and nothing else. Knows the writes; knows no log and no metric.
-import type { Call, Outcome, Route, Target } from '../call.ts'
+import type { Call, CallOutcome, Route, Target } from '../call.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedAttempt, Write } from '../store/writes.ts'
 
@@ -15,9 +15,9 @@ export interface WatchedCall {
 /** How it ended. */
 export interface CallEnd {
   readonly target: Pick<Target, 'provider' | 'model'>
-  readonly outcome: Outcome
+  readonly outcome: CallOutcome
   /** Requests that left for a provider. */
-  readonly sent: number
+  readonly requestsSent: number
   /** US dollars, null when it is not known: as it goes into the record. */
   readonly costUsd: number | null
   /** What a cache hit would have cost; null where it is not known, or was none. */
@@ -55,12 +55,12 @@ export function watchWrites(
       }
     }
   }
-  const tellEnd = ({ id, outcome, sent, target, ended, cost }: Extract<Write, { kind: 'close' }>) => {
+  const tellEnd = ({ id, outcome, requestsSent, target, ended, cost }: Extract<Write, { kind: 'close' }>) => {
     const watched = open.get(id)
     open.delete(id)
     // The same sums as in `store/writes.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
     const usd = outcome.tokens && cost.usd
-    const end = { target, outcome, sent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
+    const end = { target, outcome, requestsSent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
     tell((observer) => {
       if (ended) observer.attempted?.(ended)
       if (watched) observer.closed?.(watched, end)

@@ -1,26 +1,26 @@
 // What an attempt came to, as values: a stream that has begun, a whole answer, or a failure. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { AttemptOutcome, ProviderError, Reading } from '../call.ts'
+import type { AttemptOutcome, ParsedEvent, ProviderError } from '../call.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Dialect } from './dialect.ts'
 
 /** The head of a provider's answer. */
-export interface Head {
+export interface StatusAndHeaders {
   readonly status: number
   readonly headers: IncomingHttpHeaders
 }
 
 /** The commit of a stream: its first event is there and is no error. */
-export interface Streaming extends Head {
+export interface Streaming extends StatusAndHeaders {
   readonly kind: 'stream'
 }
 
 /** A complete answer: a 2xx that is not streamed, or any error status. */
-export interface Whole extends Head {
+export interface Whole extends StatusAndHeaders {
   readonly kind: 'whole'
   readonly body: Buffer
   /** Null where the status is not 2xx. */
-  readonly reading: Reading | null
+  readonly parsed: ParsedEvent | null
 }
 
 /** A failed attempt: what to record, and what to answer when nothing better comes. */
@@ -37,49 +37,49 @@ export interface Failure {
   readonly error: ProviderError | null
 }
 
-export type Verdict = Streaming | Whole | Failure
+export type AttemptResult = Streaming | Whole | Failure
 
 /** A failure that is told in our own words. */
 export function failure(
   outcome: Failure['outcome'],
   code: ErrorCode,
   message: string,
-  head: Head | null,
+  response: StatusAndHeaders | null,
 ): Failure {
   return {
     kind: 'failure',
     outcome,
     code,
     message,
-    status: head?.status ?? null,
-    headers: head?.headers ?? {},
+    status: response?.status ?? null,
+    headers: response?.headers ?? {},
     body: null,
     error: null,
   }
 }
 
 /** An error that a provider reported inside a 200, in an answer or in the first event of a stream. */
-export function reported(error: ProviderError, body: Buffer, head: Head): Failure {
-  return { ...failure('failed', 'upstream_error', error.message, head), body, error }
+export function reported(error: ProviderError, body: Buffer, response: StatusAndHeaders): Failure {
+  return { ...failure('failed', 'upstream_error', error.message, response), body, error }
 }
 
 /** Judges an answer that is not a stream. */
-export function judgeWhole(head: Head, body: Buffer, dialect: Dialect): Whole | Failure {
-  const { status, headers } = head
-  if (status >= 400) return { kind: 'whole', status, headers, body, reading: null }
-  let reading: Reading
+export function judgeWhole(response: StatusAndHeaders, body: Buffer, dialect: Dialect): Whole | Failure {
+  const { status, headers } = response
+  if (status >= 400) return { kind: 'whole', status, headers, body, parsed: null }
+  let parsed: ParsedEvent
   try {
-    reading = dialect.readAnswer(body.toString('utf8'))
+    parsed = dialect.readAnswer(body.toString('utf8'))
   } catch {
     const type = headers['content-type'] ?? 'no content type'
     return failure(
       'failed',
       'upstream_invalid',
       `a ${status} that is not a JSON answer (${type}, ${body.length} bytes)`,
-      head,
+      response,
     )
   }
-  return reading.error
-    ? reported(reading.error, body, head)
-    : { kind: 'whole', status, headers, body, reading }
+  return parsed.error
+    ? reported(parsed.error, body, response)
+    : { kind: 'whole', status, headers, body, parsed }
 }

@@ -1,9 +1,9 @@
 // What a dialect is: how a provider wants to be asked, and what its answers say. One file each beside this one.
 import type { EventSourceMessage } from 'eventsource-parser'
-import type { ProviderError, Reading } from '../call.ts'
+import type { ParsedEvent, ProviderError } from '../call.ts'
 
 /** A client's request, read once. */
-export interface Asked {
+export interface ClientRequest {
   /** The body as it came, valid JSON. */
   readonly text: string
   readonly stream: boolean
@@ -21,14 +21,14 @@ export interface ProviderRequest {
 
 export interface Dialect {
   request(
-    asked: Asked,
+    clientRequest: ClientRequest,
     model: string,
     provider: { readonly basePath: string; readonly key: string | null },
   ): ProviderRequest
   /** Reads a complete answer that is not streamed. Throws when it is not of this dialect. */
-  readAnswer(text: string): Reading
+  readAnswer(text: string): ParsedEvent
   /** Reads one event of a stream. Throws when it is not of this dialect. */
-  readEvent(event: EventSourceMessage): Reading
+  readEvent(event: EventSourceMessage): ParsedEvent
   /** Reads the body of an error status; null when it is not of this dialect. */
   readError(text: string): ProviderError | null
 }

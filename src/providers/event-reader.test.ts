@@ -16,9 +16,9 @@ for (const [name, end] of Object.entries({ LF: '\n', 'CR LF': '\r\n', CR: '\r' }
       const events = []
       for (let at = 0; at < bytes.length; at += size)
         events.push(...reader.push(Buffer.from(bytes.subarray(at, at + size))))
-      const said = events.filter(({ reading }) => reading !== null)
+      const said = events.filter(({ parsed }) => parsed !== null)
       assert.deepEqual(
-        said.map(({ reading }) => [reading!.model, reading!.done, reading!.error]),
+        said.map(({ parsed }) => [parsed!.model, parsed!.done, parsed!.error]),
         [
           ['m', false, null],
           ['m', false, null],

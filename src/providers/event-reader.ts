@@ -1,7 +1,7 @@
 // Bytes of a stream -> its events, each as the bytes that came and as what they say. Knows how Server-Sent Events
 // are cut and read, and asks the dialect what their data means.
 import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { NO_READING, type Reading } from '../call.ts'
+import { EMPTY_EVENT, type ParsedEvent } from '../call.ts'
 import type { Dialect } from './dialect.ts'
 import { EventFramer } from './event-framer.ts'
 
@@ -9,7 +9,7 @@ import { EventFramer } from './event-framer.ts'
 export interface ReadEvent {
   readonly bytes: Buffer
   readonly data: string
-  readonly reading: Reading | null
+  readonly parsed: ParsedEvent | null
 }
 
 const CR = 0x0d
@@ -37,7 +37,7 @@ export class EventReader {
   rest(): ReadEvent | null {
     const bytes = this.#framer.rest()
     const event = bytes && this.#read(bytes, `${bytes.toString('utf8')}\n\n`)
-    return event?.reading && event.reading !== UNREADABLE ? event : null
+    return event?.parsed && event.parsed !== UNREADABLE ? event : null
   }
 
   #read(bytes: Buffer, text: string): ReadEvent {
@@ -45,10 +45,10 @@ export class EventReader {
     // After a CR the parser waits for the LF that may still come; the event is whole without it.
     this.#parser.feed(bytes.at(-1) === CR ? `${text}\n` : text)
     const message = this.#message as EventSourceMessage | null
-    return { bytes, data: message?.data ?? '', reading: message && this.#interpret(message) }
+    return { bytes, data: message?.data ?? '', parsed: message && this.#interpret(message) }
   }
 
-  #interpret(message: EventSourceMessage): Reading {
+  #interpret(message: EventSourceMessage): ParsedEvent {
     try {
       return this.#dialect.readEvent(message)
     } catch {
@@ -57,8 +57,8 @@ export class EventReader {
   }
 }
 
-const UNREADABLE: Reading = {
-  ...NO_READING,
+const UNREADABLE: ParsedEvent = {
+  ...EMPTY_EVENT,
   error: {
     message: 'the provider sent an event that cannot be read',
     code: 'upstream_invalid',

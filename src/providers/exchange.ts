@@ -3,15 +3,22 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
-import { type EventStream, NO_READING, type StreamEnd, type StreamSink } from '../call.ts'
-import { type Failure, failure, type Head, judgeWhole, reported, type Verdict } from './attempt-result.ts'
+import { EMPTY_EVENT, type EventStream, type StreamEnd, type StreamSink } from '../call.ts'
+import {
+  type AttemptResult,
+  type Failure,
+  failure,
+  judgeWhole,
+  reported,
+  type StatusAndHeaders,
+} from './attempt-result.ts'
 import type { Dialect } from './dialect.ts'
 import { EventReader, type ReadEvent } from './event-reader.ts'
 
 /** Milliseconds. */
-export interface Limits {
+export interface TimeLimits {
   /** To the commit: the first event of a stream, or the end of a whole answer. */
-  readonly commit: number
+  readonly responseStart: number
   /** Between two chunks after the commit. */
   readonly idle: number
 }
@@ -26,10 +33,10 @@ type Controller = Dispatcher.DispatchController
 
 export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   /** Settles once: at the commit, at a complete answer, or at a failure. Never rejects. */
-  readonly verdict: Promise<Verdict>
-  readonly #settle: (verdict: Verdict) => void
+  readonly result: Promise<AttemptResult>
+  readonly #resolve: (result: AttemptResult) => void
   readonly #dialect: Dialect
-  readonly #limits: Limits
+  readonly #limits: TimeLimits
   readonly #wantsStream: boolean
   readonly #trace: AnswerTrace
   #timer: NodeJS.Timeout
@@ -37,25 +44,25 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #controller: Controller | null = null
   /** Why we ended it ourselves. */
   #stopped: Error | null = null
-  #head: Head | null = null
+  #response: StatusAndHeaders | null = null
   #chunks: Buffer[] = []
   #size = 0
   #reader: EventReader | null = null
   #held: ReadEvent[] = []
   #decided = false
-  #committed = false
+  #started = false
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  constructor(dialect: Dialect, limits: Limits, wantsStream: boolean, trace: AnswerTrace) {
+  constructor(dialect: Dialect, limits: TimeLimits, wantsStream: boolean, trace: AnswerTrace) {
     this.#trace = trace
     this.#dialect = dialect
     this.#limits = limits
     this.#wantsStream = wantsStream
-    const { promise, resolve } = Promise.withResolvers<Verdict>()
-    this.verdict = promise
-    this.#settle = resolve
-    this.#timer = this.#arm(limits.commit)
+    const { promise, resolve } = Promise.withResolvers<AttemptResult>()
+    this.result = promise
+    this.#resolve = resolve
+    this.#timer = this.#arm(limits.responseStart)
   }
 
   /** The client has gone: stop the provider too. */
@@ -67,7 +74,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   flow(sink: StreamSink): void {
     this.#sink = sink
     let room = true
-    for (const event of this.#held) room = sink.event(event.bytes, event.reading ?? NO_READING)
+    for (const event of this.#held) room = sink.event(event.bytes, event.parsed ?? EMPTY_EVENT)
     this.#held = []
     if (this.#ended) sink.end(this.#ended)
     else if (!room) this.#pause()
@@ -88,8 +95,8 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
 
   onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
-    this.#head = { status, headers }
-    this.#trace.head(status, headers)
+    this.#response = { status, headers }
+    this.#trace.responseStarted(status, headers)
     const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
     if (this.#wantsStream && isStream && status < 300) this.#reader = new EventReader(this.#dialect)
   }
@@ -105,65 +112,66 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     let room = true
     for (const event of this.#reader.push(chunk)) room = this.#deliver(event)
     if (!room) this.#pause()
-    else if (this.#committed) this.#timer.refresh()
+    else if (this.#started) this.#timer.refresh()
   }
 
   onResponseEnd(): void {
     this.#trace.end('complete')
     const rest = this.#reader?.rest()
     if (rest) this.#deliver(rest)
-    if (this.#committed) this.#finish('ended')
+    if (this.#started) this.#finish('ended')
     else if (this.#reader)
       this.#decide(
-        failure('failed', 'upstream_invalid', 'the stream ended before its first event', this.#head),
+        failure('failed', 'upstream_invalid', 'the stream ended before its first event', this.#response),
       )
-    else this.#decide(judgeWhole(this.#head!, Buffer.concat(this.#chunks), this.#dialect))
+    else this.#decide(judgeWhole(this.#response!, Buffer.concat(this.#chunks), this.#dialect))
   }
 
   onResponseError(_: Controller | null, error: Error): void {
     this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
-    if (this.#committed)
+    if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
     else this.#decide(this.#explain(error))
   }
 
   /** Why there is no answer, and whether the request may have arrived. */
   #explain(error: Error): Failure {
-    const head = this.#head
-    const sent = this.#controller !== null
+    const response = this.#response
+    const wasSent = this.#controller !== null
     const reason = (error as NodeJS.ErrnoException).code ?? error.message // a code names no address and no secret
     if (this.#stopped === ABORTED)
-      return failure(sent ? 'aborted' : 'not_sent', 'client_closed', 'the client went away', head)
+      return failure(wasSent ? 'aborted' : 'not_sent', 'client_closed', 'the client went away', response)
     if (this.#stopped === TIMED_OUT)
       return failure(
-        sent ? 'timed_out' : 'not_sent',
+        wasSent ? 'timed_out' : 'not_sent',
         'upstream_timeout',
-        `no answer within ${this.#limits.commit} ms`,
-        head,
+        `no answer within ${this.#limits.responseStart} ms`,
+        response,
       )
-    if (!sent) return failure('not_sent', 'upstream_unreachable', `no connection (${reason})`, head)
+    if (!wasSent) return failure('not_sent', 'upstream_unreachable', `no connection (${reason})`, response)
     if (!isConnectionError(reason))
-      return failure('failed', 'upstream_invalid', `not a usable answer (${reason})`, head)
-    if (head) return failure('failed', 'upstream_unreachable', `the answer broke off (${reason})`, head)
-    return failure('unknown', 'upstream_unreachable', `the connection broke (${reason})`, head)
+      return failure('failed', 'upstream_invalid', `not a usable answer (${reason})`, response)
+    if (response)
+      return failure('failed', 'upstream_unreachable', `the answer broke off (${reason})`, response)
+    return failure('unknown', 'upstream_unreachable', `the connection broke (${reason})`, response)
   }
 
   #deliver(event: ReadEvent): boolean {
-    const { bytes, data, reading } = event
-    if (this.#decided && !this.#committed) return true // it has failed already; what else comes does not count
+    const { bytes, data, parsed } = event
+    if (this.#decided && !this.#started) return true // it has failed already; what else comes does not count
     // Before the commit comments wait for an event, because a fallback must leave no trace.
-    if (!this.#committed && reading) {
-      if (reading.error) {
-        this.#decide(reported(reading.error, Buffer.from(data), this.#head!))
+    if (!this.#started && parsed) {
+      if (parsed.error) {
+        this.#decide(reported(parsed.error, Buffer.from(data), this.#response!))
         this.#controller?.abort(ABORTED)
         return true
       }
-      if (reading.done) return true // the end before anything else: `onResponseEnd` says so
-      this.#committed = true
-      this.#decide({ kind: 'stream', ...this.#head! })
+      if (parsed.done) return true // the end before anything else: `onResponseEnd` says so
+      this.#started = true
+      this.#decide({ kind: 'stream', ...this.#response! })
       this.#timer = this.#arm(this.#limits.idle)
     }
-    if (this.#sink) return this.#sink.event(bytes, reading ?? NO_READING)
+    if (this.#sink) return this.#sink.event(bytes, parsed ?? EMPTY_EVENT)
     this.#held.push(event)
     return true
   }
@@ -185,10 +193,10 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     this.#controller?.pause()
   }
 
-  #decide(verdict: Verdict): void {
+  #decide(result: AttemptResult): void {
     clearTimeout(this.#timer)
     this.#decided = true
-    this.#settle(verdict)
+    this.#resolve(result)
   }
 
   #finish(how: StreamEnd): void {

@@ -1,6 +1,6 @@
 // The OpenAI chat-completions dialect, which most providers speak: OpenAI, Groq, OpenRouter, DeepSeek,
 // Mistral, xAI, Together, Ollama, vLLM. Shapes: OpenAI API reference, "Chat" and "Streaming".
-import { NO_READING, type ProviderError, type Reading, type Tokens } from '../call.ts'
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../call.ts'
 import type { Dialect } from './dialect.ts'
 import { spliceMembers } from './splice.ts'
 
@@ -38,11 +38,11 @@ export const openai = {
   },
 
   readEvent({ event, data }) {
-    if (data.trim() === '[DONE]') return { ...NO_READING, done: true }
+    if (data.trim() === '[DONE]') return { ...EMPTY_EVENT, done: true }
     const json: unknown = JSON.parse(data)
     if (!isObject(json)) throw new Error('not a JSON object')
-    const reading = read(json)
-    return event === 'error' && !reading.error ? { ...reading, error: errorOf(json) } : reading
+    const parsed = read(json)
+    return event === 'error' && !parsed.error ? { ...parsed, error: errorOf(json) } : parsed
   },
 
   readError(text) {
@@ -55,7 +55,7 @@ export const openai = {
   },
 } satisfies Dialect
 
-function read(json: Json): Reading {
+function read(json: Json): ParsedEvent {
   const { usage, model, error } = json
   const choices = Array.isArray(json.choices) ? json.choices : null
   const reported = usage ?? member(json.x_groq, 'usage') // Groq puts it there where it was not asked for

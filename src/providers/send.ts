@@ -3,9 +3,9 @@
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
-import { type Failure, failure, type Streaming, type Verdict, type Whole } from './attempt-result.ts'
-import type { Asked, Dialect } from './dialect.ts'
-import { Exchange, type Limits } from './exchange.ts'
+import { type AttemptResult, type Failure, failure, type Streaming, type Whole } from './attempt-result.ts'
+import type { ClientRequest, Dialect } from './dialect.ts'
+import { Exchange, type TimeLimits } from './exchange.ts'
 
 /** A provider, ready to be asked. */
 export interface Provider {
@@ -20,7 +20,7 @@ export interface Provider {
 export interface SendOptions {
   readonly providers: ReadonlyMap<string, Provider>
   /** As they apply to this call. */
-  readonly limits: Limits
+  readonly limits: TimeLimits
   /** Further tries of a target that could not be connected to. */
   readonly retries: number
   /** How long a target that failed is passed over, ms, where it does not say so itself. */
@@ -44,17 +44,17 @@ export interface NextAttempt {
   /** Changes of target so far, this one included. */
   readonly fallbacks: number
   /** Attempts before this one whose request left. */
-  readonly sent: number
+  readonly requestsSent: number
   readonly before: { readonly target: Target; readonly end: AttemptEnd }
 }
 
 /** What came of a call. */
-export interface Sent {
+export interface SendResult {
   /** The last attempt, and its target. */
   readonly n: number
   readonly target: Target
   /** Attempts whose request left, as far as is known. */
-  readonly sent: number
+  readonly requestsSent: number
   /** Changes of target. */
   readonly fallbacks: number
   /** An earlier attempt may have used tokens that nobody reported. */
@@ -68,9 +68,13 @@ export interface Sent {
 }
 
 /** Tries the candidates in order. Rejects only when a request cannot be made at all, before it is sent. */
-export async function send(asked: Asked, route: Route, options: SendOptions): Promise<Sent> {
+export async function send(
+  clientRequest: ClientRequest,
+  route: Route,
+  options: SendOptions,
+): Promise<SendResult> {
   let n = 0
-  let sent = 0
+  let requestsSent = 0
   let fallbacks = 0
   let unknownSpend = false
   let tried = route.candidates[0]
@@ -82,17 +86,18 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
       if (last) {
         const changes = target === tried ? fallbacks : fallbacks + 1
         const before = { target: tried, end: endOf(last) }
-        if (!(await options.onAttempt({ n: n + 1, target, fallbacks: changes, sent, before }))) break walk
+        if (!(await options.onAttempt({ n: n + 1, target, fallbacks: changes, requestsSent, before })))
+          break walk
         fallbacks = changes
         unknownSpend ||= mayHaveSpent(last)
       }
       n++
       tried = target
       options.onSend(target)
-      const { exchange, verdict } = await attempt(asked, target, options)
-      const answer = judge(verdict, target, options)
-      if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') sent++
-      const done = { n, target, from: target, sent, fallbacks, unknownSpend, failed: null }
+      const { exchange, result } = await attempt(clientRequest, target, options)
+      const answer = judge(result, target, options)
+      if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') requestsSent++
+      const done = { n, target, from: target, requestsSent, fallbacks, unknownSpend, failed: null }
       if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
       if (answer.kind === 'whole') return { ...done, answer }
 
@@ -105,15 +110,15 @@ export async function send(asked: Asked, route: Route, options: SendOptions): Pr
     }
   }
   const told = last!.code === 'client_closed' ? { answer: last!, from: tried } : best!
-  return { n, target: tried, sent, fallbacks, unknownSpend, ...told, failed: endOf(last!) }
+  return { n, target: tried, requestsSent, fallbacks, unknownSpend, ...told, failed: endOf(last!) }
 }
 
-async function attempt(asked: Asked, target: Target, options: SendOptions) {
+async function attempt(clientRequest: ClientRequest, target: Target, options: SendOptions) {
   const { dialect, dispatcher, origin, basePath, key } = options.providers.get(target.provider)!
   const { gone, limits } = options
-  const { path, headers, body } = dialect.request(asked, target.model, { basePath, key })
+  const { path, headers, body } = dialect.request(clientRequest, target.model, { basePath, key })
   const trace = options.trace(target, path, headers, body)
-  const exchange = new Exchange(dialect, limits, asked.stream, trace)
+  const exchange = new Exchange(dialect, limits, clientRequest.stream, trace)
   const abort = () => exchange.abort()
   gone.addEventListener('abort', abort)
   if (gone.aborted) abort()
@@ -122,9 +127,9 @@ async function attempt(asked: Asked, target: Target, options: SendOptions) {
       { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       exchange,
     )
-  const verdict = await exchange.verdict
-  if (verdict.kind !== 'stream') gone.removeEventListener('abort', abort)
-  return { exchange, verdict }
+  const result = await exchange.result
+  if (result.kind !== 'stream') gone.removeEventListener('abort', abort)
+  return { exchange, result }
 }
 
 /** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
@@ -132,18 +137,18 @@ const OPERATORS_FAULT = [401, 402, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
 /** Turns an error status that another target may not have into a failure; any other answer is final. */
-function judge(verdict: Verdict, target: Target, { providers }: SendOptions): Verdict {
-  if (verdict.kind === 'stream') return verdict
-  if (verdict.kind === 'failure') return { ...verdict, message: `${targetId(target)}: ${verdict.message}` }
-  const { status, body } = verdict
+function judge(result: AttemptResult, target: Target, { providers }: SendOptions): AttemptResult {
+  if (result.kind === 'stream') return result
+  if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
+  const { status, body } = result
   const error = () => providers.get(target.provider)!.dialect.readError(body.toString('utf8'))
   if (OPERATORS_FAULT.includes(status)) {
     const message = `${targetId(target)}: refused the gateway's own access with status ${status}`
-    return { ...failure('failed', 'upstream_refused', message, verdict), error: error() }
+    return { ...failure('failed', 'upstream_refused', message, result), error: error() }
   }
-  if (status < 500 && !MOVES_ON.includes(status)) return verdict
+  if (status < 500 && !MOVES_ON.includes(status)) return result
   const message = `${targetId(target)}: failed with status ${status}`
-  return { ...failure('failed', 'upstream_error', message, verdict), body, error: error() }
+  return { ...failure('failed', 'upstream_error', message, result), body, error: error() }
 }
 
 /** How a failed attempt is written down. */

@@ -1,9 +1,9 @@
 // What routing learns from one call on its way. Whoever sends the call tells it; routing asks nobody.
 import type { Target } from '../call.ts'
-import type { Memory } from './routing-state.ts'
+import type { RoutingState } from './routing-state.ts'
 
 /** Told in the order of events; times in ms by one steady clock. */
-export interface Progress {
+export interface AttemptTracker {
   /** An attempt is about to leave; one before it is over. */
   attempt(target: Target, at: number): void
   /** The attempt under way has an answer: the first event of a stream, or the whole of what is not streamed. */
@@ -18,31 +18,36 @@ export interface Progress {
  * unless another call of the session has found one meanwhile. So calls that begin together stay with the first that
  * was served, and a fallback moves them on.
  */
-export function follow(memory: Memory, first: Target, home: string | null): Progress {
-  const before = home === null ? undefined : memory.home(home)
+export function trackAttempts(
+  routingState: RoutingState,
+  first: Target,
+  stickyKey: string | null,
+): AttemptTracker {
+  const before = stickyKey === null ? undefined : routingState.stickyTarget(stickyKey)
   let open: Target | null = first
   let since: number | null = null
   let isAnswered = false
-  memory.began(first)
+  routingState.began(first)
 
   const over = () => {
     if (!open) return
-    memory.ended(open)
-    if (since !== null && !isAnswered) memory.unanswered(open)
+    routingState.ended(open)
+    if (since !== null && !isAnswered) routingState.unanswered(open)
     open = null
   }
   return {
     attempt(target, at) {
       over()
-      memory.began(target)
+      routingState.began(target)
       open = target
       since = at
     },
     answered(at) {
       if (!open || since === null) return
       isAnswered = true
-      memory.answered(open, at - since)
-      if (home !== null && memory.home(home) === before) memory.settle(home, open)
+      routingState.answered(open, at - since)
+      if (stickyKey !== null && routingState.stickyTarget(stickyKey) === before)
+        routingState.setStickyTarget(stickyKey, open)
     },
     over,
   }

@@ -1,18 +1,18 @@
 // What a model lacks for a call, in words (ROUTE-12). Knows what the operator said of the model and the call's shape;
 // what was not said of a model is assumed to be there.
 import type { ModelConfig } from '../config.ts'
-import type { Shape } from './request-traits.ts'
+import type { RequestTraits } from './request-traits.ts'
 
 /** Whether anything is said of a model that can keep a call away. */
 export const isLimited = (model: ModelConfig | undefined): boolean =>
   model?.context !== undefined || model?.capabilities.tools === false || model?.capabilities.images === false
 
 /** The first thing that a call needs and the model has not; null where it has everything. */
-export function lackOf(model: ModelConfig | undefined, shape: Shape): string | null {
+export function lackOf(model: ModelConfig | undefined, traits: RequestTraits): string | null {
   if (!model) return null
   const { capabilities, context } = model
-  if (capabilities.tools === false && shape.tools) return 'no tools'
-  if (capabilities.images === false && shape.images) return 'no images'
-  if (context !== undefined && shape.inputTokens > context) return `context of ${context} tokens too short`
+  if (capabilities.tools === false && traits.tools) return 'no tools'
+  if (capabilities.images === false && traits.images) return 'no images'
+  if (context !== undefined && traits.inputTokens > context) return `context of ${context} tokens too short`
   return null
 }

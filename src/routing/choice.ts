@@ -3,7 +3,7 @@
 import { type Skipped, type Target, targetId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { lackOf } from './capabilities.ts'
-import type { Shape } from './request-traits.ts'
+import type { RequestTraits } from './request-traits.ts'
 import type { Entry } from './table.ts'
 
 export interface Choice {
@@ -18,12 +18,12 @@ export interface Choice {
  * A rule whose targets all lack what the call needs does not apply; the next that matches does. Throws
  * `no_target_available` when no target has what the call needs.
  */
-export function choose({ name, targets, models, rules, readsShape }: Entry, shape: Shape): Choice {
-  if (!readsShape) return { targets, rule: null, skipped: [] }
-  const lacks = models.map((model) => lackOf(model, shape))
+export function choose({ name, targets, models, rules, readsTraits }: Entry, traits: RequestTraits): Choice {
+  if (!readsTraits) return { targets, rule: null, skipped: [] }
+  const lacks = models.map((model) => lackOf(model, traits))
   const able = targets.filter((_, index) => lacks[index] === null)
   if (able.length === 0) throw noTarget(name, targets, lacks)
-  const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(shape))
+  const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(traits))
   const skipped = targets.flatMap((target, index) => {
     const reason = lacks[index] ?? (rule && !rule.allows(target) ? rule.label : null)
     return reason === null ? [] : [{ target: targetId(target), reason }]

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ChatShape } from './request-traits.ts'
+import { ChatTraits } from './request-traits.ts'
 
 const part = (type: string) => ({
   messages: [{ role: 'user', content: [{ type: 'text', text: 'x' }, { type }] }],
 })
 
-const ROWS: readonly [string, object, Partial<ChatShape>][] = [
+const ROWS: readonly [string, object, Partial<ChatTraits>][] = [
   [
     'plain text',
     { messages: [{ role: 'user', content: 'hi' }] },
@@ -26,13 +26,13 @@ const ROWS: readonly [string, object, Partial<ChatShape>][] = [
 
 for (const [name, body, expected] of ROWS)
   test(`the shape of a request with ${name}`, () => {
-    const shape = new ChatShape(body as Record<string, unknown>)
-    for (const [key, value] of Object.entries(expected)) assert.equal(shape[key as keyof ChatShape], value)
+    const traits = new ChatTraits(body as Record<string, unknown>)
+    for (const [key, value] of Object.entries(expected)) assert.equal(traits[key as keyof ChatTraits], value)
   })
 
 test('tokens are estimated from messages and tools, pictures and the rest of the body left out', () => {
   const words = 'the quick brown fox jumps over the lazy dog '.repeat(100)
-  const tokens = (body: Record<string, unknown>) => new ChatShape(body).inputTokens
+  const tokens = (body: Record<string, unknown>) => new ChatTraits(body).inputTokens
   const plain = tokens({ messages: [{ role: 'user', content: words }] })
   assert.ok(plain >= 850 && plain <= 1_000, `${plain} tokens for 900 words`)
   const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } }
@@ -48,7 +48,7 @@ test('tokens are estimated from messages and tools, pictures and the rest of the
 test('a long text is estimated from samples: within a fiftieth of the whole where it is alike throughout, in no time', () => {
   const words = 'const answer = await fetch(url); // where the road goes, nobody knows\n'
   const tokens = (times: number) =>
-    new ChatShape({ messages: [{ role: 'user', content: words.repeat(times) }] }).inputTokens
+    new ChatTraits({ messages: [{ role: 'user', content: words.repeat(times) }] }).inputTokens
   const perLine = tokens(400) / 400
   assert.ok(Math.abs(tokens(100_000) / 100_000 / perLine - 1) < 0.02)
 })
@@ -58,7 +58,7 @@ test('whatever a body holds, its shape can be read', () => {
     fc.property(
       fc.dictionary(fc.constantFrom('messages', 'tools', 'functions', 'reasoning'), fc.jsonValue()),
       (body) => {
-        const { tools, images, inputTokens } = new ChatShape(body)
+        const { tools, images, inputTokens } = new ChatTraits(body)
         assert.deepEqual([typeof tools, typeof images], ['boolean', 'boolean'])
         assert.ok(Number.isSafeInteger(inputTokens) && inputTokens >= 0)
       },
@@ -66,5 +66,5 @@ test('whatever a body holds, its shape can be read', () => {
     { numRuns: 1_000 },
   )
   const deep = JSON.parse(`${'['.repeat(100_000)}"word"${']'.repeat(100_000)}`)
-  assert.equal(new ChatShape({ messages: deep }).inputTokens, 1)
+  assert.equal(new ChatTraits({ messages: deep }).inputTokens, 1)
 })

@@ -2,7 +2,7 @@
 // OpenAI's chat shape, and only what is asked for; knows no target.
 import { estimateTokens, textOf } from '../token-estimate.ts'
 
-export interface Shape {
+export interface RequestTraits {
   readonly tools: boolean
   readonly images: boolean
   /** `reasoning_effort` or `reasoning.effort` as sent. */
@@ -12,7 +12,7 @@ export interface Shape {
 }
 
 /** The call that `resolve` speaks of: a few words of plain text. */
-export const PLAIN: Shape = { tools: false, images: false, effort: null, inputTokens: 1 }
+export const PLAIN: RequestTraits = { tools: false, images: false, effort: null, inputTokens: 1 }
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -20,7 +20,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
 
 /** The shape of a chat request; each part is computed when it is first read. Never throws, whatever the body holds. */
-export class ChatShape implements Shape {
+export class ChatTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
   #inputTokens: number | undefined

@@ -4,18 +4,18 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { targetId } from '../call.ts'
 import { STRATEGIES } from '../config.ts'
-import type { Shape } from './request-traits.ts'
-import type { Asked, Router } from './router.ts'
-import { asked, pick, routerOf, TARGETS, target } from './test-router.ts'
+import type { RequestTraits } from './request-traits.ts'
+import type { Router, RoutingInput } from './router.ts'
+import { input, pick, routerOf, TARGETS, target } from './test-router.ts'
 
-const decision = (router: Router, call: Asked) => router.route('auto', call)!.route.decision
+const decision = (router: Router, call: RoutingInput) => router.route('auto', call)!.route.decision
 
 /** A call that its first candidate serves. */
-function serve(router: Router, call: Asked, by = 0): string {
-  const { route, progress } = router.route('auto', call)!
-  for (const each of route.candidates.slice(0, by + 1)) progress.attempt(each, 0)
-  progress.answered(1)
-  progress.over()
+function serve(router: Router, call: RoutingInput, by = 0): string {
+  const { route, tracker } = router.route('auto', call)!
+  for (const each of route.candidates.slice(0, by + 1)) tracker.attempt(each, 0)
+  tracker.answered(1)
+  tracker.over()
   return targetId(route.candidates[by]!)
 }
 
@@ -25,10 +25,10 @@ test('when all are cooling, the one whose time ends first is tried; afterwards i
   for (const [index, model] of ['a', 'b', 'c', 'never'].entries())
     router.cool(target(model), 4_000 - index * 1_000)
   assert.equal(pick(router), 'p/never')
-  assert.equal(decision(router, asked()).cause, 'all_cooling')
+  assert.equal(decision(router, input()).cause, 'all_cooling')
   time = 1_001
   assert.deepEqual(
-    router.route('auto', asked())!.route.candidates.map(({ model }) => model),
+    router.route('auto', input())!.route.candidates.map(({ model }) => model),
     ['never', 'c', 'b', 'a'],
   )
 })
@@ -38,17 +38,17 @@ test('a clock that goes on between two looks loses no target', () => {
   const router = routerOf('priority', { now: () => time++ })
   for (const { model } of TARGETS) router.cool(target(model.slice(2)), 10)
   for (let n = 0; n < 30; n++)
-    assert.equal(router.route('auto', asked())!.route.candidates.length, TARGETS.length)
+    assert.equal(router.route('auto', input())!.route.candidates.length, TARGETS.length)
 })
 
 test('sticky: a session stays with the target that served first, a fallback moves it, another key does not share it', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
-  const session = asked({}, 's')
+  const session = input({}, 's')
   assert.equal(serve(router, session), 'p/a')
-  assert.equal(serve(router, asked({}, 't')), 'p/b')
+  assert.equal(serve(router, input({}, 't')), 'p/b')
   for (let n = 0; n < 2; n++) assert.equal(serve(router, session), 'p/a')
   assert.deepEqual(decision(router, session), { cause: 'sticky', skipped: [] })
-  assert.equal(pick(router, asked({}, 's', 'other-key')), 'p/c', 'those that stay take no turn')
+  assert.equal(pick(router, input({}, 's', 'other-key')), 'p/c', 'those that stay take no turn')
   assert.equal(pick(router), 'p/never', 'nor does a call without a session stay')
 
   assert.equal(serve(router, session, 1), 'p/b', 'a failed and was not cooled; b served')
@@ -61,20 +61,20 @@ test('sticky: a session stays with the target that served first, a fallback move
 
 test('sticky: of calls that begin together the first that is served decides; one that nobody served decides nothing', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
-  const session = asked({}, 's')
+  const session = input({}, 's')
   const [one, two, three] = [1, 2, 3].map(() => router.route('auto', session)!)
-  for (const { route, progress } of [one!, two!, three!]) progress.attempt(route.candidates[0], 0)
-  three!.progress.over()
-  two!.progress.answered(1)
-  one!.progress.answered(2)
+  for (const { route, tracker } of [one!, two!, three!]) tracker.attempt(route.candidates[0], 0)
+  three!.tracker.over()
+  two!.tracker.answered(1)
+  one!.tracker.answered(2)
   assert.equal(pick(router, session), 'p/b')
 })
 
 test('sticky: ten thousand sessions are remembered, the least recent is forgotten', () => {
   const router = routerOf('round-robin', { route: { sticky: 'session' } })
-  for (let n = 0; n <= 10_000; n++) serve(router, asked({}, `s${n}`))
-  assert.equal(decision(router, asked({}, 's0')).cause, 'round-robin')
-  assert.equal(decision(router, asked({}, 's10000')).cause, 'sticky')
+  for (let n = 0; n <= 10_000; n++) serve(router, input({}, `s${n}`))
+  assert.equal(decision(router, input({}, 's0')).cause, 'round-robin')
+  assert.equal(decision(router, input({}, 's10000')).cause, 'sticky')
 })
 
 const RULES = [
@@ -84,7 +84,7 @@ const RULES = [
   { when: { effort: 'low', tools: false }, use: { tier: 'cheap' } },
 ]
 
-const BY_RULE: readonly [string, Partial<Shape>, string, string][] = [
+const BY_RULE: readonly [string, Partial<RequestTraits>, string, string][] = [
   ['nothing matches', { effort: 'medium' }, 'priority', 'p/a'],
   ['the first match wins', { images: true, tools: true, effort: 'high' }, 'rule 1: images', 'p/a'],
   [
@@ -105,16 +105,16 @@ const BY_RULE: readonly [string, Partial<Shape>, string, string][] = [
   ['a tier, and no tools', { effort: 'low' }, 'rule 4: no tools, effort low', 'p/b'],
 ]
 
-for (const [name, shape, cause, first] of BY_RULE)
+for (const [name, traits, cause, first] of BY_RULE)
   test(`rules: ${name}: ${cause}`, () => {
     const router = routerOf('priority', { route: { rules: RULES } })
-    assert.equal(decision(router, asked(shape)).cause, cause)
-    assert.equal(pick(router, asked(shape)), first)
+    assert.equal(decision(router, input(traits)).cause, cause)
+    assert.equal(pick(router, input(traits)), first)
   })
 
 test('rules: what a rule leaves out is skipped and never a fallback; turns and sessions are kept apart for each choice', () => {
   const router = routerOf('round-robin', { route: { rules: RULES, sticky: 'session' } })
-  const cheap = asked({ effort: 'low' }, 's')
+  const cheap = input({ effort: 'low' }, 's')
   const { route } = router.route('auto', cheap)!
   assert.deepEqual(route.candidates.map(targetId), ['p/b', 'p/never'])
   assert.deepEqual(route.decision.skipped, [
@@ -123,9 +123,9 @@ test('rules: what a rule leaves out is skipped and never a fallback; turns and s
   ])
   assert.equal(pick(router), 'p/a')
   assert.equal(serve(router, cheap), 'p/never')
-  assert.equal(serve(router, asked({}, 's')), 'p/b')
+  assert.equal(serve(router, input({}, 's')), 'p/b')
   assert.equal(decision(router, cheap).cause, 'rule 4: no tools, effort low, sticky')
-  assert.deepEqual([pick(router, cheap), pick(router, asked({}, 's'))], ['p/never', 'p/b'])
+  assert.deepEqual([pick(router, cheap), pick(router, input({}, 's'))], ['p/never', 'p/b'])
 })
 
 const MODELS = {
@@ -136,8 +136,8 @@ const MODELS = {
 
 test('capabilities: a call goes only to targets that have what it needs, the others are skipped with the reason (ROUTE-12)', () => {
   const router = routerOf('priority', { models: MODELS })
-  const shape = { tools: true, images: true, inputTokens: 80 }
-  const { candidates, decision } = router.route('auto', asked(shape))!.route
+  const traits = { tools: true, images: true, inputTokens: 80 }
+  const { candidates, decision } = router.route('auto', input(traits))!.route
   assert.deepEqual(candidates.map(targetId), ['p/c'])
   assert.deepEqual(decision, {
     cause: 'priority',
@@ -147,7 +147,7 @@ test('capabilities: a call goes only to targets that have what it needs, the oth
       { target: 'p/never', reason: 'context of 50 tokens too short' },
     ],
   })
-  assert.equal(pick(router, asked({ inputTokens: 100 })), 'p/a', 'as long as the context is not too long')
+  assert.equal(pick(router, input({ inputTokens: 100 })), 'p/a', 'as long as the context is not too long')
 })
 
 test('capabilities: a rule that leaves no target able does not apply; without any able target the call is refused (ROUTE-12)', () => {
@@ -156,9 +156,9 @@ test('capabilities: a rule that leaves no target able does not apply; without an
     { when: { tools: true }, use: { tier: 'cheap' } },
   ]
   const router = routerOf('priority', { models: MODELS, route: { rules } })
-  assert.equal(decision(router, asked({ tools: true })).cause, 'rule 2: tools')
+  assert.equal(decision(router, input({ tools: true })).cause, 'rule 2: tools')
   const nobody = routerOf('priority', { models: { ...MODELS, 'p/c': { context: 1 } } })
-  assert.throws(() => nobody.route('auto', asked({ images: true, tools: true, inputTokens: 200 })), {
+  assert.throws(() => nobody.route('auto', input({ images: true, tools: true, inputTokens: 200 })), {
     code: 'no_target_available',
     status: 503,
     message:
@@ -168,14 +168,17 @@ test('capabilities: a rule that leaves no target able does not apply; without an
 
 test('a direct id is never rerouted and never refused, and has its model’s tier (ROUTE-02, ROUTE-12)', () => {
   const router = routerOf('priority', { models: { 'p/a': { ...MODELS['p/a'], tier: 'mine' } } })
-  const { route } = router.route('p/a', asked({ tools: true, inputTokens: 10_000 }))!
+  const { route } = router.route('p/a', input({ tools: true, inputTokens: 10_000 }))!
   assert.deepEqual([route.candidates, route.strategy], [[{ ...target('a'), tier: 'mine' }], 'direct'])
-  assert.equal(router.route('nobody/a', asked()), null)
+  assert.equal(router.route('nobody/a', input()), null)
 })
 
 test('a route without rules and limits looks at no call', () => {
   const router = routerOf('priority')
-  const call = { ...asked(), shape: new Proxy({} as Shape, { get: () => assert.fail('the shape was read') }) }
+  const call = {
+    ...input(),
+    traits: new Proxy({} as RequestTraits, { get: () => assert.fail('the shape was read') }),
+  }
   assert.equal(pick(router, call), 'p/a')
 })
 
@@ -222,16 +225,16 @@ test('whatever a call is like: nothing outside the table, nothing twice, and eac
   fc.assert(
     fc.property(fc.constantFrom(...STRATEGIES), fc.array(call), (strategy, calls) => {
       const router = routerOf(strategy, { models: MODELS, route: { rules: RULES, sticky: 'session' } })
-      for (const [shape, session, fate] of calls) {
-        const { route, progress } = router.route('auto', asked(shape, session))!
+      for (const [traits, session, fate] of calls) {
+        const { route, tracker } = router.route('auto', input(traits, session))!
         const ids = route.candidates.map(targetId)
         const skipped = route.decision.skipped.map((each) => each.target)
         assert.deepEqual([...new Set([...ids, ...skipped])].sort(), TARGETS.map(({ model }) => model).sort())
         assert.equal(new Set(ids).size, ids.length)
-        progress.attempt(route.candidates[0], 0)
-        if (fate > 1) progress.answered(fate)
+        tracker.attempt(route.candidates[0], 0)
+        if (fate > 1) tracker.answered(fate)
         else router.cool(route.candidates[0], fate)
-        if (fate < 5) progress.over()
+        if (fate < 5) tracker.over()
       }
     }),
   )

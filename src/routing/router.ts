@@ -4,10 +4,10 @@
 import { type Route, type Target, targetId } from '../call.ts'
 import { type Config, pricingOf } from '../config.ts'
 import { createQuote } from '../pricing.ts'
-import { follow, type Progress } from './attempt-tracker.ts'
+import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
 import { choose, groupOf } from './choice.ts'
-import { PLAIN, type Shape } from './request-traits.ts'
-import { Memory } from './routing-state.ts'
+import { PLAIN, type RequestTraits } from './request-traits.ts'
+import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
 import { createTable } from './table.ts'
 
@@ -32,17 +32,17 @@ export interface Resolution {
 }
 
 /** What routing may ask about a call. The shape is read by routes with rules or limited models only. */
-export interface Asked {
+export interface RoutingInput {
   readonly sessionId: string | null
   /** Name of the gateway key; one key's sessions are not another's. */
   readonly keyName: string | null
-  readonly shape: Shape
+  readonly traits: RequestTraits
 }
 
 export interface Routed {
   readonly route: Route
   /** To be told what becomes of the call, and in any case that it is over. */
-  readonly progress: Progress
+  readonly tracker: AttemptTracker
 }
 
 export interface Router {
@@ -50,7 +50,7 @@ export interface Router {
    * Picks the way of a call and moves the router on; null for a model that nobody knows. Throws
    * `no_target_available` when no target of the route has what the call needs.
    */
-  route(model: string, asked: Asked): Routed | null
+  route(model: string, input: RoutingInput): Routed | null
   /** Says where a plain-text call without a session would go and moves nothing; null for a model that nobody knows. */
   resolve(model: string): Resolution | null
   /** A target failed: pass it over for `ms`. */
@@ -63,20 +63,23 @@ export interface RouterDeps {
   /** Uniform in [0, 1). */
   readonly random: () => number
   /** Of a router before this one, with another configuration; empty by default. */
-  readonly memory?: Memory
+  readonly routingState?: RoutingState
 }
 
-export function createRouter(config: Config, { now, random, memory = new Memory(now) }: RouterDeps): Router {
+export function createRouter(
+  config: Config,
+  { now, random, routingState = new RoutingState(now) }: RouterDeps,
+): Router {
   const find = createTable(config)
-  const open: Pick['open'] = (target) => memory.open(target)
-  const latency: Pick['latency'] = (target) => memory.latency(target)
+  const open: Pick['open'] = (target) => routingState.open(target)
+  const latency: Pick['latency'] = (target) => routingState.latency(target)
   const price: Pick['price'] = createQuote(pricingOf(config), now)
-  const pickOf = (group: string): Pick => ({ turn: memory.turn(group), random, open, latency, price })
+  const pickOf = (group: string): Pick => ({ turn: routingState.turn(group), random, open, latency, price })
 
   /** Those that cool down come last, the one whose time ends first before the others. Asks the clock once each. */
   const split = (targets: readonly Target[]): { ready: readonly Target[]; cold: readonly Target[] } => {
-    if (!memory.isAnyCooling) return { ready: targets, cold: [] }
-    const states = targets.map((target) => ({ target, until: memory.coolingUntil(target) }))
+    if (!routingState.isAnyCooling) return { ready: targets, cold: [] }
+    const states = targets.map((target) => ({ target, until: routingState.coolingUntil(target) }))
     const cold = states.filter(({ until }) => until > 0).sort((a, b) => a.until - b.until)
     return {
       ready: states.flatMap(({ target, until }) => (until === 0 ? [target] : [])),
@@ -85,23 +88,23 @@ export function createRouter(config: Config, { now, random, memory = new Memory(
   }
 
   return {
-    route(model, { sessionId, keyName, shape }) {
+    route(model, { sessionId, keyName, traits }) {
       const entry = find(model)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
-      const { targets, rule, skipped } = choose(entry, shape)
+      const { targets, rule, skipped } = choose(entry, traits)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
       const ordered = ready.length > 0 ? strategy.order(ready, pickOf(group)) : []
 
       // Control characters are in no session id and in no name of a key, so the parts cannot run into each other.
       const key = entry.sticky && sessionId !== null ? `${keyName ?? ''}\n${sessionId}\n${group}` : null
-      const home = key === null ? undefined : memory.home(key)
-      const stays = home !== undefined && ordered.find((target) => targetId(target) === home)
+      const stickyTarget = key === null ? undefined : routingState.stickyTarget(key)
+      const stays = stickyTarget !== undefined && ordered.find((target) => targetId(target) === stickyTarget)
       const [first, ...rest] = stays
         ? [stays, ...ordered.filter((target) => target !== stays), ...cold]
         : [...ordered, ...cold]
-      if (name !== null && !stays) memory.turned(group)
+      if (name !== null && !stays) routingState.turned(group)
 
       const causes = [rule, ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : null]
       const cause = causes.filter((each) => each !== null).join(', ') || strategyName
@@ -114,14 +117,14 @@ export function createRouter(config: Config, { now, random, memory = new Memory(
           candidates: [first!, ...rest],
           decision: { cause, skipped: [...skipped, ...passedOver] },
         },
-        progress: follow(memory, first!, key),
+        tracker: trackAttempts(routingState, first!, key),
       }
     },
 
     resolve(model) {
       const entry = find(model)
       if (!entry) return null
-      const { name, strategyName, strategy, sticky, readsShape } = entry
+      const { name, strategyName, strategy, sticky, readsTraits } = entry
       const { targets, skipped } = choose(entry, PLAIN)
       const { ready, cold } = split(targets)
       const alive = ready.length > 0 ? ready : cold.slice(0, 1)
@@ -131,7 +134,7 @@ export function createRouter(config: Config, { now, random, memory = new Memory(
       const likeliest = alive[chances.indexOf(Math.max(...chances))]!
       const depends_on: Resolution['depends_on'] = [
         ...(sticky && isOpen ? (['session'] as const) : []),
-        ...(readsShape ? (['shape'] as const) : []),
+        ...(readsTraits ? (['shape'] as const) : []),
         ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
       ]
       return {
@@ -144,7 +147,7 @@ export function createRouter(config: Config, { now, random, memory = new Memory(
         deterministic: depends_on.length === 0 && !(strategy.probabilities && isOpen),
         depends_on,
         candidates: entry.targets.map((target) => {
-          const until = memory.coolingUntil(target)
+          const until = routingState.coolingUntil(target)
           const passedOver = skipped.find((each) => each.target === targetId(target))
           return {
             provider: target.provider,
@@ -160,7 +163,7 @@ export function createRouter(config: Config, { now, random, memory = new Memory(
       }
     },
 
-    cool: (target, ms) => memory.cool(target, ms),
+    cool: (target, ms) => routingState.cool(target, ms),
   }
 }
 

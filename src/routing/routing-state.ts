@@ -20,13 +20,13 @@ interface Latency {
   readonly until: number
 }
 
-export class Memory {
+export class RoutingState {
   readonly #now: () => number
   readonly #turns = new Map<string, number>()
   readonly #cooling = new Map<string, number>()
   readonly #open = new Map<string, number>()
   readonly #latencies = new LRUCache<string, Latency>({ max: MOST_LATENCIES })
-  readonly #homes = new LRUCache<string, string>({ max: MOST_SESSIONS })
+  readonly #stickyTargets = new LRUCache<string, string>({ max: MOST_SESSIONS })
 
   /** `now` in ms since the epoch. */
   constructor(now: () => number) {
@@ -98,11 +98,11 @@ export class Memory {
   }
 
   /** The `provider/model` with which the calls under this key stay; the least recently used keys are forgotten. */
-  home(key: string): string | undefined {
-    return this.#homes.get(key)
+  stickyTarget(key: string): string | undefined {
+    return this.#stickyTargets.get(key)
   }
 
-  settle(key: string, target: Target): void {
-    this.#homes.set(key, targetId(target))
+  setStickyTarget(key: string, target: Target): void {
+    this.#stickyTargets.set(key, targetId(target))
   }
 }

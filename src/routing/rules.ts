@@ -1,12 +1,12 @@
 // Rules of a route: which calls they are for, and which targets they leave. Pure; the configuration has been checked.
 import { type Target, targetId } from '../call.ts'
 import type { RuleConfig } from '../config.ts'
-import type { Shape } from './request-traits.ts'
+import type { RequestTraits } from './request-traits.ts'
 
 export interface Rule {
   /** As it stands in the record, for example `rule 2: tools`. Numbers begin with 1. */
   readonly label: string
-  readonly matches: (shape: Shape) => boolean
+  readonly matches: (traits: RequestTraits) => boolean
   readonly allows: (target: Target) => boolean
 }
 
@@ -16,7 +16,7 @@ export const compileRules = (rules: readonly RuleConfig[]): Rule[] =>
     const conditions = conditionsOf(when)
     return {
       label: `rule ${index + 1}: ${conditions.map(({ label }) => label).join(', ')}`,
-      matches: (shape) => conditions.every(({ holds }) => holds(shape)),
+      matches: (traits) => conditions.every(({ holds }) => holds(traits)),
       allows: (target) =>
         use.tier === undefined ? targetId(target) === use.target : target.tier === use.tier,
     }
@@ -24,27 +24,27 @@ export const compileRules = (rules: readonly RuleConfig[]): Rule[] =>
 
 interface Condition {
   readonly label: string
-  readonly holds: (shape: Shape) => boolean
+  readonly holds: (traits: RequestTraits) => boolean
 }
 
 /** The length comes last, because it is the one that costs something to know. */
 function conditionsOf({ tools, images, effort, input_tokens }: RuleConfig['when']): Condition[] {
   const conditions: Condition[] = []
   if (tools !== undefined)
-    conditions.push({ label: tools ? 'tools' : 'no tools', holds: (shape) => shape.tools === tools })
+    conditions.push({ label: tools ? 'tools' : 'no tools', holds: (traits) => traits.tools === tools })
   if (images !== undefined)
-    conditions.push({ label: images ? 'images' : 'no images', holds: (shape) => shape.images === images })
+    conditions.push({ label: images ? 'images' : 'no images', holds: (traits) => traits.images === images })
   if (effort !== undefined) {
     const efforts: readonly (string | null)[] = [effort].flat()
     conditions.push({
       label: `effort ${efforts.join(' or ')}`,
-      holds: (shape) => efforts.includes(shape.effort),
+      holds: (traits) => efforts.includes(traits.effort),
     })
   }
   const { over, under } = input_tokens ?? {}
   if (over !== undefined)
-    conditions.push({ label: `input_tokens over ${over}`, holds: (shape) => shape.inputTokens > over })
+    conditions.push({ label: `input_tokens over ${over}`, holds: (traits) => traits.inputTokens > over })
   if (under !== undefined)
-    conditions.push({ label: `input_tokens under ${under}`, holds: (shape) => shape.inputTokens < under })
+    conditions.push({ label: `input_tokens under ${under}`, holds: (traits) => traits.inputTokens < under })
   return conditions
 }

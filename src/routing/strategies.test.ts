@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { type Target, targetId } from '../call.ts'
 import { STRATEGIES } from '../config.ts'
 import { strategies } from './table.ts'
-import { asked, pick, routerOf, seeded, TARGETS, target } from './test-router.ts'
+import { input, pick, routerOf, seeded, TARGETS, target } from './test-router.ts'
 
 const IDS = TARGETS.map(({ model }) => model)
 const N = 20_000
@@ -16,7 +16,7 @@ const LOAD: Readonly<Record<string, number>> = { a: 2, b: 0, c: 1, never: 0 }
 function loaded(...[strategy, setup]: Parameters<typeof routerOf>): ReturnType<typeof routerOf> {
   const router = routerOf(strategy, setup)
   for (const [model, open] of Object.entries(LOAD))
-    for (let n = 0; n < open; n++) router.route(`p/${model}`, asked())
+    for (let n = 0; n < open; n++) router.route(`p/${model}`, input())
   return router
 }
 
@@ -54,7 +54,7 @@ test('random: every order is as likely as any other, within 3 sigma (ROUTE-10)',
   const router = routerOf('random', { seed: 3 })
   const orders = new Map<string, number>()
   for (let n = 0; n < N; n++) {
-    const order = router.route('auto', asked())!.route.candidates.map(({ model }) => model)
+    const order = router.route('auto', input())!.route.candidates.map(({ model }) => model)
     orders.set(order.join(), (orders.get(order.join()) ?? 0) + 1)
   }
   assert.equal(orders.size, 24)
@@ -75,7 +75,7 @@ test('round-robin: the rotation is exact over 20,000 picks; priority always begi
 test('cheapest: by price, an unknown one last, equal ones in the order of the table (ROUTE-10)', () => {
   const order = (models: object) =>
     routerOf('cheapest', { models })
-      .route('auto', asked())!
+      .route('auto', input())!
       .route.candidates.map(({ model }) => model)
   assert.deepEqual(order({}), ['never', 'b', 'a', 'c'])
   const one = { price: { input: 1, output: 2 } }
@@ -95,18 +95,18 @@ test('fastest: tries each target once, then the quickest; what was slow is tried
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const call = (ms: (model: string) => number) => {
-    const { route, progress } = router.route('auto', asked())!
+    const { route, tracker } = router.route('auto', input())!
     const [{ model }] = route.candidates
-    progress.attempt(route.candidates[0], 1_000)
-    progress.answered(1_000 + ms(model))
-    progress.over()
+    tracker.attempt(route.candidates[0], 1_000)
+    tracker.answered(1_000 + ms(model))
+    tracker.over()
     return model
   }
   const usual = (model: string) => ({ a: 300, b: 100, c: 200, never: 400 })[model]!
   const first = [1, 2, 3, 4].map(() => call(usual))
   assert.deepEqual(first, ['a', 'b', 'c', 'never'])
   assert.deepEqual(
-    router.route('auto', asked())!.route.candidates.map(({ model }) => model),
+    router.route('auto', input())!.route.candidates.map(({ model }) => model),
     ['b', 'c', 'a', 'never'],
   )
   // One slow answer of many does not count for much: 100 + 0.2 × 400 is 180, another one makes 244.
@@ -125,13 +125,13 @@ test('fastest: tries each target once, then the quickest; what was slow is tried
 
 test('fastest: while the first answers are awaited, calls go to the others, then to the least busy (ROUTE-10)', () => {
   const router = routerOf('fastest')
-  const open = [1, 2, 3, 4, 5].map(() => router.route('auto', asked())!)
+  const open = [1, 2, 3, 4, 5].map(() => router.route('auto', input())!)
   assert.deepEqual(
     open.map(({ route }) => route.candidates[0].model),
     ['a', 'b', 'c', 'never', 'a'],
   )
-  open[2]!.progress.attempt(target('c'), 0)
-  open[2]!.progress.answered(900)
+  open[2]!.tracker.attempt(target('c'), 0)
+  open[2]!.tracker.answered(900)
   assert.equal(pick(router), 'p/c', 'slow or not, it is the only one that is known to answer')
 })
 
@@ -139,15 +139,15 @@ test('fastest: a try without an answer is no measurement; the next one is made h
   let time = 0
   const router = routerOf('fastest', { now: () => time })
   const fail = () => {
-    const { route, progress } = router.route('auto', asked())!
-    progress.attempt(route.candidates[0], 5)
-    progress.over()
+    const { route, tracker } = router.route('auto', input())!
+    tracker.attempt(route.candidates[0], 5)
+    tracker.over()
     return route.candidates[0].model
   }
   assert.deepEqual([fail(), fail(), fail(), fail(), fail()], ['a', 'b', 'c', 'never', 'a'])
-  const { route, progress } = router.route('auto', asked())!
-  progress.attempt(route.candidates[1]!, 5)
-  progress.answered(100_000)
+  const { route, tracker } = router.route('auto', input())!
+  tracker.attempt(route.candidates[1]!, 5)
+  tracker.answered(100_000)
   assert.equal(pick(router), 'p/b', 'any answer is better than none')
   time = 30_000
   assert.equal(pick(router), 'p/a')
@@ -168,7 +168,7 @@ test('least-busy: calls that stay open spread evenly (ROUTE-10)', () => {
   const router = routerOf('least-busy', { seed: 5 })
   const counts = new Map<string, number>()
   for (let n = 0; n < 400; n++) {
-    const { model } = router.route('auto', asked())!.route.candidates[0]
+    const { model } = router.route('auto', input())!.route.candidates[0]
     counts.set(model, (counts.get(model) ?? 0) + 1)
   }
   for (const [model, count] of counts) assert.ok(Math.abs(count - 100) <= 3, `${model}: ${count} of 400`)
@@ -183,7 +183,7 @@ for (const strategy of STRATEGIES)
         for (const { model } of cold) router.cool(target(model.slice(2)), 1_000)
         const foretold = router.resolve('auto')!
         assert.deepEqual(router.resolve('auto'), foretold, 'resolving moves nothing (PURE-04)')
-        const { candidates } = router.route('auto', asked())!.route
+        const { candidates } = router.route('auto', input())!.route
         assert.deepEqual(candidates.map(targetId).sort(), [...IDS].sort())
         if (cold.length < TARGETS.length)
           assert.ok(!cold.some(({ model }) => model === targetId(candidates[0])))

@@ -33,7 +33,7 @@ export interface Entry {
   readonly models: readonly (ModelConfig | undefined)[]
   readonly rules: readonly Rule[]
   /** There are rules or limited models, so where a call may go depends on what it is like. */
-  readonly readsShape: boolean
+  readonly readsTraits: boolean
   readonly sticky: boolean
 }
 
@@ -51,7 +51,7 @@ export function createTable(config: Config): Table {
       targets: targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!),
       models,
       rules: compileRules(rules),
-      readsShape: rules.length > 0 || models.some(isLimited),
+      readsTraits: rules.length > 0 || models.some(isLimited),
       sticky: sticky === 'session',
     })
   }
@@ -70,7 +70,7 @@ const DIRECT: Omit<Entry, 'targets'> = {
   strategy: priority,
   models: [undefined],
   rules: [],
-  readsShape: false,
+  readsTraits: false,
   sticky: false,
 }
 

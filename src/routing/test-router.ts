@@ -1,8 +1,8 @@
 // A router over four targets, for the tests beside this file.
 import { type Target, targetId } from '../call.ts'
 import { parseConfig } from '../config.ts'
-import { PLAIN, type Shape } from './request-traits.ts'
-import { type Asked, createRouter, type Router } from './router.ts'
+import { PLAIN, type RequestTraits } from './request-traits.ts'
+import { createRouter, type Router, type RoutingInput } from './router.ts'
 
 /** Beside `never`, whose weight is 0, the weights add up to 10; `c` has no price. */
 export const TARGETS = [
@@ -52,15 +52,19 @@ export function routerOf(
 
 export const target = (model: string): Target => ({ provider: 'p', model, tier: null, weight: 1 })
 
-export const asked = (shape: Partial<Shape> = {}, sessionId: string | null = null, keyName = 'k'): Asked => ({
+export const input = (
+  traits: Partial<RequestTraits> = {},
+  sessionId: string | null = null,
+  keyName = 'k',
+): RoutingInput => ({
   sessionId,
   keyName,
-  shape: { ...PLAIN, ...shape },
+  traits: { ...PLAIN, ...traits },
 })
 
 /** Routes a call to `auto` that is over at once; returns where it would have gone. */
-export function pick(router: Router, call: Asked = asked()): string {
-  const { route, progress } = router.route('auto', call)!
-  progress.over()
+export function pick(router: Router, call: RoutingInput = input()): string {
+  const { route, tracker } = router.route('auto', call)!
+  tracker.over()
   return targetId(route.candidates[0])
 }

@@ -1,7 +1,7 @@
 // LINE-05 as a table: whatever listens where the gateway should be, both variants say what they know.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { underTest } from '../test-gateway.ts'
+import { testGateway } from '../test-gateway.ts'
 import {
   answering,
   assertSound,
@@ -43,13 +43,13 @@ const BROKEN: Readonly<Record<string, Treatment>> = {
 }
 
 test('a gateway that is not well: the label, or the last known route with its age (LINE-05, LINE-08)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const variants = await commands(t)
-  await recorded(house, 'auto', { 'x-session-id': 'main' })
+  await recorded(gateway, 'auto', { 'x-session-id': 'main' })
   for (const [name, treatment] of Object.entries(BROKEN))
     for (const variant of VARIANTS)
       await t.test(`${variant}: a gateway that ${name}`, async (t) => {
-        const { url, become } = await front(t, house.url)
+        const { url, become } = await front(t, gateway.url)
         const env = surroundings(t, { WAYBILL_URL: url, WAYBILL_KEY: 'wb-secret-0123456789', COLUMNS: '80' })
         const draw = async (session_id: string) => {
           const ran = await run(variants[variant], env, JSON.stringify(session(session_id)))
@@ -72,5 +72,5 @@ test('a gateway that is not well: the label, or the last known route with its ag
         assert.match(line, /^auto → alpha\/model-a · priority · .+ ms · \d+ s ago$/)
         assert.ok(!stdout.includes('\u001b[1;'), 'dimmed')
       })
-  assert.equal(house.received(), 1, 'LINE-04: no inference beside the first')
+  assert.equal(gateway.received(), 1, 'LINE-04: no inference beside the first')
 })

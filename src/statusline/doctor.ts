@@ -16,7 +16,7 @@ export interface Finding {
   readonly text: string
 }
 
-export interface Examined {
+export interface DiagnoseOptions {
   readonly env: Env
   readonly cwd: string
   readonly url: URL
@@ -26,13 +26,13 @@ export interface Examined {
 }
 
 /** All that was looked at, in order. */
-export async function examine(examined: Examined): Promise<Finding[]> {
+export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
   const settings = settingsFindings(examined)
   const ran = settings.command === null ? [] : [await runFinding(settings.command, examined)]
   return [...settings.findings, ...ran, ...(await gatewayFindings(examined))]
 }
 
-function settingsFindings({ env, cwd }: Examined): { findings: Finding[]; command: string | null } {
+function settingsFindings({ env, cwd }: DiagnoseOptions): { findings: Finding[]; command: string | null } {
   const findings: Finding[] = []
   let command: string | null = null
   for (const scope of SCOPES) {
@@ -60,7 +60,7 @@ function settingsFindings({ env, cwd }: Examined): { findings: Finding[]; comman
   return { findings, command }
 }
 
-function runFinding(command: string, { env, sessionId }: Examined): Promise<Finding> {
+function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promise<Finding> {
   return new Promise((resolve) => {
     const began = performance.now()
     const child = spawn(command, { shell: true, env: { ...env, COLUMNS: '80' }, timeout: 5_000 })
@@ -85,7 +85,7 @@ function runFinding(command: string, { env, sessionId }: Examined): Promise<Find
   })
 }
 
-async function gatewayFindings({ env, url, keyFile, sessionId }: Examined): Promise<Finding[]> {
+async function gatewayFindings({ env, url, keyFile, sessionId }: DiagnoseOptions): Promise<Finding[]> {
   const { key, problem } = findKey(env, keyFile)
   const findings: Finding[] = problem === null ? [] : [{ ok: false, text: problem }]
   const source = gatewaySource(url, key, 2_000)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { install, uninstall } from './install.ts'
 import { bundle, type Run, run } from './test-statusline.ts'
 
@@ -52,12 +52,12 @@ for (const [name, text] of Object.entries(SETTINGS))
   })
 
 test('the installed line runs in a shell as the client runs it, and is gone afterwards (LINE-11)', async (t) => {
-  const house = await underTest(t)
-  await house.chat(ask('auto'), { 'x-session-id': 's' })
+  const gateway = await testGateway(t)
+  await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const directory = temporaryDirectory(t)
   const { waybill, env } = home(t, null, { CLAUDE_CONFIG_DIR: join(directory, "it's here"), NO_COLOR: '1' })
   const file = join(directory, "it's here", 'settings.json')
-  assert.equal((await waybill('install', '--sh', '--url', house.url)).code, 0)
+  assert.equal((await waybill('install', '--sh', '--url', gateway.url)).code, 0)
   const { command } = JSON.parse(readFileSync(file, 'utf8')).statusLine
   const { stdout, code } = await run(
     ['/bin/sh', '-c', command],
@@ -65,10 +65,10 @@ test('the installed line runs in a shell as the client runs it, and is gone afte
     '{"session_id":"s","model":{"id":"auto"}}',
   )
   assert.deepEqual([code, stdout.slice(0, 23)], [0, 'auto → alpha/model-a · '])
-  const doctor = await waybill('doctor', '--url', house.url, '--session', 's')
+  const doctor = await waybill('doctor', '--url', gateway.url, '--session', 's')
   assert.equal(doctor.code, 0, doctor.stdout)
   assert.match(doctor.stdout, /ours/)
-  const other = await waybill('doctor', '--url', house.url, '--session', 'elsewhere')
+  const other = await waybill('doctor', '--url', gateway.url, '--session', 'elsewhere')
   assert.equal(other.code, 1)
   assert.match(other.stdout, /BAD {2}this key sees no main call of session "elsewhere"/)
   assert.equal((await waybill('uninstall')).code, 0)

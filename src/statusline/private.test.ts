@@ -7,7 +7,7 @@ import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -25,16 +25,16 @@ test('the key is sent to the gateway and written nowhere; a file that others may
   const key = 'wb-secret-0123456789'
   const digest = createHash('sha256').update(key).digest('hex')
   const keys = `keys: [ { name: ann, role: client, digest: "sha256:${digest}" } ]`
-  const house = await underTest(t, {
+  const gateway = await testGateway(t, {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }\n${keys}`,
   })
   const variants = await commands(t)
-  await house.chat(ask('auto'), { 'x-session-id': 'main', authorization: `Bearer ${key}` })
+  await gateway.chat(ask('auto'), { 'x-session-id': 'main', authorization: `Bearer ${key}` })
   await sleep(1_000) // the record is final within a second (LOG-04)
   const file = join(temporaryDirectory(t), 'key')
   writeFileSync(file, `${key}\n`, { mode: 0o600 })
   for (const variant of VARIANTS) {
-    const env = surroundings(t, { WAYBILL_URL: house.url })
+    const env = surroundings(t, { WAYBILL_URL: gateway.url })
     const draw = (more: Record<string, string>, ...args: string[]) =>
       run([...variants[variant], ...args], { ...env, ...more }, JSON.stringify(session('main')))
     chmodSync(file, 0o600)
@@ -60,12 +60,12 @@ test('the key is sent to the gateway and written nowhere; a file that others may
 })
 
 test('what is remembered is private, and whole although the process is killed at any moment (LINE-12)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const variants = await commands(t)
   for (const variant of VARIANTS) {
-    const env = surroundings(t, { WAYBILL_URL: house.url })
+    const env = surroundings(t, { WAYBILL_URL: gateway.url })
     for (let ms = 0; ms < 60; ms += 3) {
-      await recorded(house, 'auto', { 'x-session-id': 'main' }) // so that there is something new to keep
+      await recorded(gateway, 'auto', { 'x-session-id': 'main' }) // so that there is something new to keep
       const [file, ...args] = variants[variant]
       const child = spawn(file, args, { env: { PATH: process.env.PATH!, ...env }, detached: true })
       child.stdin.on('error', () => {}).end(JSON.stringify(session('main')))
@@ -88,7 +88,7 @@ test('what is remembered is private, and whole although the process is killed at
 
     chmodSync(directory, 0o755)
     const before = text
-    await recorded(house, 'auto', { 'x-session-id': 'main' })
+    await recorded(gateway, 'auto', { 'x-session-id': 'main' })
     assertSound(await run(variants[variant], env, JSON.stringify(session('main'))))
     await sleep(50)
     assert.equal(readFileSync(join(directory, files[0]!), 'utf8'), before, 'others could read it: not used')

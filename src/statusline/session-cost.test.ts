@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script } from '../../mocks/stand-in.ts'
-import { ask, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -95,9 +95,9 @@ const ROWS: Readonly<Record<string, Row>> = {
 }
 
 test('the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-04, LINE-06)', async (t) => {
-  const house = await seeded(t)
+  const gateway = await seeded(t)
   const variants = await commands(t)
-  const spent = house.received()
+  const spent = gateway.received()
   for (const variant of VARIANTS)
     for (const [name, { id, model = 'auto', segments = 'route,session', env = {}, shows }] of Object.entries(
       ROWS,
@@ -105,13 +105,13 @@ test('the cost of the session, of a cache hit and of an estimate (LINE-02, LINE-
       await t.test(`${variant}: ${name}`, async () => {
         const ran = await run(
           [...variants[variant], '--segments', segments],
-          surroundings(t, { WAYBILL_URL: house.url, ...env }),
+          surroundings(t, { WAYBILL_URL: gateway.url, ...env }),
           JSON.stringify(session(id, { id: model })),
         )
         assertSound(ran, env)
         assert.match(bare(ran.stdout).trimEnd(), shows, ran.stderr)
       })
-  assert.equal(house.received(), spent, 'LINE-04: no inference')
+  assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })
 
 const json =
@@ -135,11 +135,11 @@ const SILENT_ABOUT_COST: Readonly<Record<string, (response: ServerResponse) => v
 }
 
 test('a gateway that does not say what the session cost: the line without it, within the deadline (LINE-05)', async (t) => {
-  const house = await seeded(t)
+  const gateway = await seeded(t)
   const { program } = await commands(t)
   for (const [name, treatment] of Object.entries(SILENT_ABOUT_COST))
     await t.test(`a gateway that ${name}`, async (t) => {
-      const env = surroundings(t, { WAYBILL_URL: await treated(t, house, treatment) })
+      const env = surroundings(t, { WAYBILL_URL: await treated(t, gateway, treatment) })
       const ran = await run(
         [...program, '--segments', 'route,session'],
         env,
@@ -153,10 +153,10 @@ test('a gateway that does not say what the session cost: the line without it, wi
 })
 
 test('the last known cost of the session is shown with the age of the route (LINE-05)', async (t) => {
-  const house = await seeded(t)
+  const gateway = await seeded(t)
   const variants = await commands(t)
   for (const variant of VARIANTS) {
-    const { url, become } = await front(t, house.url)
+    const { url, become } = await front(t, gateway.url)
     const env = surroundings(t, { WAYBILL_URL: url })
     const draw = () =>
       run([...variants[variant], '--segments', 'route,session'], env, JSON.stringify(session('mixed')))
@@ -176,10 +176,10 @@ test('a key is told the cost of its own calls only (KEEP-04)', async (t) => {
   const keys = ['ann', 'bob', 'eve'].map(
     (name) => `{ name: ${name}, role: client, digest: "sha256:${digest(name)}" }`,
   )
-  const house = await underTest(t, { config: `${CONFIG}\nkeys: [ ${keys.join(', ')} ]` })
+  const gateway = await testGateway(t, { config: `${CONFIG}\nkeys: [ ${keys.join(', ')} ]` })
   const variants = await commands(t)
   for (const key of ['ann', 'bob', 'bob'])
-    await house.chat(ask('paid'), { 'x-session-id': 's', authorization: `Bearer ${key}` })
+    await gateway.chat(ask('paid'), { 'x-session-id': 's', authorization: `Bearer ${key}` })
   await sleep(1_000) // a record is final within a second (LOG-04)
   for (const variant of VARIANTS)
     for (const [key, shows] of [
@@ -187,7 +187,7 @@ test('a key is told the cost of its own calls only (KEEP-04)', async (t) => {
       ['bob', 'paid → alpha/dear · session $4.00\n'],
       ['eve', 'paid → ~alpha/dear\n'],
     ] as const) {
-      const env = surroundings(t, { WAYBILL_URL: house.url, WAYBILL_KEY: key })
+      const env = surroundings(t, { WAYBILL_URL: gateway.url, WAYBILL_KEY: key })
       const args = [...variants[variant], '--segments', 'route,session'] as const
       const { stdout } = await run([...args], env, JSON.stringify(session('s', { id: 'paid' })))
       assert.equal(bare(stdout), shows, `${variant}, ${key}`)
@@ -195,10 +195,10 @@ test('a key is told the cost of its own calls only (KEEP-04)', async (t) => {
 })
 
 /** Calls of every kind, in sessions named after them. */
-async function seeded(t: TestContext): Promise<UnderTest> {
-  const house = await underTest(t, { config: CONFIG, providers: { alpha: answer() } })
+async function seeded(t: TestContext): Promise<TestGateway> {
+  const gateway = await testGateway(t, { config: CONFIG, providers: { alpha: answer() } })
   const call = (id: string, model: string, more = {}) =>
-    recorded(house, model, { 'x-claude-code-session-id': id, ...more })
+    recorded(gateway, model, { 'x-claude-code-session-id': id, ...more })
   await call('mixed', 'paid')
   await call('mixed', 'paid', AGENT)
   await call('mixed', 'alpha/dear')
@@ -213,22 +213,22 @@ async function seeded(t: TestContext): Promise<UnderTest> {
   await call('paid', 'paid')
   await call('hit', 'cached')
   await call('hit', 'cached')
-  house.upstream.alpha!.script = cutShort
-  await house.chat(ask('paid', { stream: true }), { 'x-session-id': 'cut' }).catch(() => {})
-  const { json } = await house.get('/api/usage/request-logs?session_id=cut')
-  await house.record(json.data[0].id)
-  return house
+  gateway.upstream.alpha!.script = cutShort
+  await gateway.chat(ask('paid', { stream: true }), { 'x-session-id': 'cut' }).catch(() => {})
+  const { json } = await gateway.get('/api/usage/request-logs?session_id=cut')
+  await gateway.record(json.data[0].id)
+  return gateway
 }
 
 /** A gateway whose answers about sessions are others; its address. */
 async function treated(
   t: TestContext,
-  house: UnderTest,
+  gateway: TestGateway,
   treatment: (response: ServerResponse) => void,
 ): Promise<string> {
   const server = createServer(async ({ url }, response) => {
     if (url!.startsWith('/api/sessions/')) return treatment(response)
-    response.end((await house.get(url!)).text)
+    response.end((await gateway.get(url!)).text)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

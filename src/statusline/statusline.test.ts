@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { type UnderTest, underTest } from '../test-gateway.ts'
+import { type TestGateway, testGateway } from '../test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -194,27 +194,27 @@ const WELL: readonly Row[] = [
 ]
 
 test('a gateway that is well (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', async (t) => {
-  const house = await seeded(t)
+  const gateway = await seeded(t)
   const variants = await commands(t)
-  const spent = house.received()
+  const spent = gateway.received()
   for (const variant of VARIANTS)
     for (const { name, input, shows, env = {}, args = [] } of WELL)
       await t.test(`${variant}: ${name}`, async () => {
         const ran = await run(
           [...variants[variant], ...args],
-          surroundings(t, { WAYBILL_URL: house.url, ...env }),
+          surroundings(t, { WAYBILL_URL: gateway.url, ...env }),
           feed(input),
         )
         assertSound(ran, env)
         assert.match(bare(ran.stdout).trimEnd(), 'test' in shows ? shows : shows[variant], ran.stderr)
         assert.ok(ran.took < 1_500, `${ran.took} ms`)
       })
-  assert.equal(house.received(), spent, 'LINE-04: no inference')
+  assert.equal(gateway.received(), spent, 'LINE-04: no inference')
 })
 
 /** Calls of every kind, in sessions named after them. */
-async function seeded(t: TestContext): Promise<UnderTest> {
-  const house = await underTest(t, {
+async function seeded(t: TestContext): Promise<TestGateway> {
+  const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: `routes:
   auto: { targets: [ { model: alpha/model-a } ] }
@@ -223,7 +223,7 @@ async function seeded(t: TestContext): Promise<UnderTest> {
   broken: { targets: [ { model: alpha/bad-a }, { model: beta/bad-b } ] }`,
   })
   const call = (id: string, model: string, more = {}) =>
-    recorded(house, model, { 'x-claude-code-session-id': id, ...more })
+    recorded(gateway, model, { 'x-claude-code-session-id': id, ...more })
   const agent = { 'x-claude-code-agent-id': 'agent-1' }
   await call('main', 'auto')
   await call('main', 'alpha/subagent-model', agent)
@@ -237,12 +237,12 @@ async function seeded(t: TestContext): Promise<UnderTest> {
   await call('direct', 'alpha/model-a')
   await call('wide', 'alpha/模型模型模型模型模型')
   await call('hostile', 'alpha/\u001b[31mred\u001b]0;title\u0007\u009b2J\u001b[2J\u202emoc\u2066.live')
-  house.upstream.alpha!.script = fail(500)
+  gateway.upstream.alpha!.script = fail(500)
   await call('fell', 'half')
-  house.upstream.beta!.script = fail(500)
+  gateway.upstream.beta!.script = fail(500)
   await call('failed', 'auto')
   await call('failed', 'broken')
-  return house
+  return gateway
 }
 
 const feed = (input: Row['input']): Feed | string =>

@@ -1,18 +1,18 @@
 // LINE-10: rows of subagents, as the client asks for them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { bundle, patiently, run } from './test-statusline.ts'
 
 test('each task whose route is known gets a JSON line; the others keep the row of the client (LINE-10)', async (t) => {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   const program = [process.execPath, await bundle(t), '--subagents', '--segments', 'route,strategy'] as const
   const call = (agent: string, session = 's') =>
-    house.chat(ask('auto'), { 'x-claude-code-session-id': session, 'x-claude-code-agent-id': agent })
+    gateway.chat(ask('auto'), { 'x-claude-code-session-id': session, 'x-claude-code-agent-id': agent })
   await call('agent-1')
   await call('agent-2')
   await call('agent-3', 'another session')
-  const env = { HOME: temporaryDirectory(t), NO_COLOR: '1', WAYBILL_URL: house.url }
+  const env = { HOME: temporaryDirectory(t), NO_COLOR: '1', WAYBILL_URL: gateway.url }
   const draw = (input: unknown, more = {}) => run([...program], { ...env, ...more }, JSON.stringify(input))
   const task = (id: unknown, more = {}) => ({
     id,
@@ -57,5 +57,5 @@ test('each task whose route is known gets a JSON line; the others keep the row o
   const dead = await draw(input, { WAYBILL_URL: 'http://127.0.0.1:9' })
   assert.deepEqual([dead.stdout, dead.code], ['', 0])
   assert.match(dead.stderr, /^waybill statusline: the gateway is not there\n$/)
-  assert.equal(house.received(), 3)
+  assert.equal(gateway.received(), 3)
 })

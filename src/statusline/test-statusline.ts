@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'tsup'
-import { ask, temporaryDirectory, type UnderTest } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory } from '../test-gateway.ts'
 import { cells } from './width.ts'
 
 export const VARIANTS = ['program', 'sh'] as const
@@ -120,12 +120,12 @@ export const WENT = /^auto → alpha\/model-a · priority · .+ ms$/
 
 /** Makes a call and waits until its record is closed. */
 export async function recorded(
-  house: UnderTest,
+  gateway: TestGateway,
   model: string,
   headers: Record<string, string>,
 ): Promise<void> {
-  const { headers: head } = await house.chat(ask(model), headers)
-  await house.record(head.get('x-gateway-request-id'))
+  const { headers: head } = await gateway.chat(ask(model), headers)
+  await gateway.record(head.get('x-gateway-request-id'))
 }
 
 /** The two variants as commands. */

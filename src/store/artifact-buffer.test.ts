@@ -1,12 +1,12 @@
 // LIFE-03: artifacts that wait are bounded, and those that stay are written in the end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WaitingArtifacts } from './artifact-buffer.ts'
+import { ArtifactBuffer } from './artifact-buffer.ts'
 
 test('artifacts that cannot be written wait for the next time, no more of them than are kept (LIFE-03)', async () => {
   const written: string[] = []
   let failing = true
-  const waiting = new WaitingArtifacts({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {
+  const waiting = new ArtifactBuffer({ keep: 30, bytes: 2 ** 20 }, async (artifacts) => {
     if (failing) throw new Error('the writer thread ended')
     written.push(...artifacts.map(({ callId }) => callId))
   })

@@ -9,7 +9,7 @@ const SLICE = 25
 /** Makes the artifact's JSON text; called once, when it is written or read first. */
 export type MakeArtifact = () => string
 
-export class WaitingArtifacts {
+export class ArtifactBuffer {
   readonly #limits: ArtifactLimits
   readonly #write: (artifacts: Artifact[]) => Promise<unknown>
   /** Oldest first. */

@@ -1,7 +1,7 @@
 // Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { type CallState, idAt } from '../call.ts'
-import { AFTER_ALL, ALL_HOURS, openMatchingHours } from './hour-index.ts'
+import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
 
 /** What a list may be narrowed to; every field that is set must hold. */
 export interface CallFilter {
@@ -68,7 +68,7 @@ export function openCallLogs(db: Database): CallLogReads {
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
   const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
-  const hoursOf = openMatchingHours(db)
+  const hoursOf = openHourIndex(db)
 
   return {
     list(filter, { limit, cursor = AFTER_ALL }) {

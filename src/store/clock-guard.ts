@@ -15,7 +15,7 @@ export interface Clock {
 }
 
 /** Returns what says the time, ms since the epoch. `last` is when something was surely seen to happen, or null. */
-export function doubtLeaps({ now, elapsed }: Clock, last: number | null): () => number {
+export function guardClock({ now, elapsed }: Clock, last: number | null): () => number {
   let believed = last ?? now()
   let since = elapsed()
   let doubtedSince: number | null = null

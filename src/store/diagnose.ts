@@ -21,7 +21,7 @@ const LEAST_FREE = 64 * 2 ** 20
  * All that was looked at, in order, and whether a running gateway holds the directory. `caps` are those of the
  * configuration, `now` is in milliseconds since the epoch.
  */
-export function examineData(
+export function diagnoseData(
   directory: string,
   caps: Caps,
   now: number,

@@ -30,7 +30,7 @@ const SERIES = {
  * Returns the hours between two ids, newest first, each found when it is asked for; null where the roll-ups say
  * nothing about the filter, or where an index leads to its rows.
  */
-export function openMatchingHours(db: Database) {
+export function openHourIndex(db: Database) {
   const open = db
     .prepare<[string, string], number>(
       `SELECT DISTINCT created_at / ${HOUR} FROM call_logs INDEXED BY call_logs_open

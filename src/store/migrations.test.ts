@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { idOf } from '../call.ts'
-import { temporaryDirectory, underTest } from '../test-gateway.ts'
+import { temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { migrate } from './migrations.ts'
 import { databaseFile } from './open.ts'
 import { checkRollUps } from './test-database.ts'
@@ -40,11 +40,11 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
   const rows = old.prepare(`SELECT * FROM call_logs WHERE state <> 'streaming' ORDER BY id`).all()
   old.close()
 
-  const house = await underTest(t, { data })
-  assert.equal((await house.get('/api/usage/request-logs?state=interrupted')).json.data.length, 1)
-  const { totals } = (await house.get('/api/usage/history?window=7d')).json
+  const gateway = await testGateway(t, { data })
+  assert.equal((await gateway.get('/api/usage/request-logs?state=interrupted')).json.data.length, 1)
+  const { totals } = (await gateway.get('/api/usage/history?window=7d')).json
   assert.deepEqual([totals.calls, totals.failed], [500, 57])
-  await house.gateway.close()
+  await gateway.gateway.close()
 
   const db = new Database(databaseFile(data), { readonly: true })
   t.after(() => db.close())

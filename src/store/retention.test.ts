@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { type Call, idOf, type Route } from '../call.ts'
 import { createPricer } from '../pricing.ts'
-import { ask, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { databaseFile } from './open.ts'
 import { openStore, type Store, type StoreOptions } from './store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
@@ -54,7 +54,7 @@ async function one(store: Store, number: number, at: number): Promise<string> {
     kind: 'close',
     id: call.id,
     at: at + 100,
-    sent: 1,
+    requestsSent: 1,
     fallbacks: 0,
     target,
     ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens },
@@ -69,7 +69,7 @@ async function one(store: Store, number: number, at: number): Promise<string> {
       tokens: failed ? null : tokens,
     },
   })
-  store.keep(call.id, 0, () => JSON.stringify({ id: call.id, filler: 'x'.repeat(1_000) }))
+  store.saveArtifact(call.id, 0, () => JSON.stringify({ id: call.id, filler: 'x'.repeat(1_000) }))
   return call.id
 }
 
@@ -209,11 +209,11 @@ test('a clock that leaps ahead while the gateway runs deletes nothing for an hou
 
 test('a gateway that starts with a clock a year ahead keeps its log (LIFE-03)', async (t) => {
   let time = Date.now()
-  const first = await underTest(t, { options: { now: () => time } })
+  const first = await testGateway(t, { options: { now: () => time } })
   for (let call = 0; call < 3; call++) await first.chat(ask('auto'))
   await first.gateway.close()
   time += 365 * DAY
-  const { get, chat } = await underTest(t, { data: first.data, options: { now: () => time } })
+  const { get, chat } = await testGateway(t, { data: first.data, options: { now: () => time } })
   assert.equal((await chat(ask('auto'))).status, 200)
   await sleep(300) // several steps of deleting
   assert.equal((await get('/api/usage/request-logs')).json.data.length, 4)
@@ -336,7 +336,7 @@ test('artifacts never drive out calls, however many bytes they are allowed (LIFE
     most = Math.max(most, bytesOf(data))
   }, 3)
   for (let call = 0; call < 200; call++)
-    store.keep(await one(store, call, Date.now() - 1_000 + call), json.length, () => json)
+    store.saveArtifact(await one(store, call, Date.now() - 1_000 + call), json.length, () => json)
   await store.close()
   clearInterval(watch)
   assert.ok(most <= cap, `${most} bytes are more than ${cap}`)
@@ -370,7 +370,7 @@ test('a write that comes late does not open a closed call again (LOG-04, LOG-10)
     kind: 'close',
     id: call.id,
     at: call.createdAt + 5,
-    sent: 1,
+    requestsSent: 1,
     fallbacks: 0,
     target: route.candidates[0],
     ended: null,

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream, streamed } from '../../mocks/stand-in.ts'
-import { ask, providerKey, temporaryDirectory, underTest } from '../test-gateway.ts'
+import { ask, providerKey, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { databaseFile, StoreError } from './open.ts'
 import { WriteQueue } from './queue.ts'
 import { openStore } from './store.ts'
@@ -21,60 +21,60 @@ const options = (directory: string, now = Date.now) => ({
 })
 
 test('a call whose record cannot be written is refused and reaches no provider; reads and readiness say so', async (t) => {
-  const house = await underTest(t)
-  const other = new Database(databaseFile(house.data))
+  const gateway = await testGateway(t)
+  const other = new Database(databaseFile(gateway.data))
   other.exec(
     `CREATE TRIGGER full BEFORE INSERT ON call_logs BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
   )
-  const { status, json } = await house.chat(ask('auto'))
+  const { status, json } = await gateway.chat(ask('auto'))
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
-  assert.equal(house.received(), 0)
-  assert.equal((await house.get('/readyz')).status, 503)
+  assert.equal(gateway.received(), 0)
+  assert.equal((await gateway.get('/readyz')).status, 503)
   other.exec('DROP TRIGGER full')
   other.close()
-  assert.equal((await house.chat(ask('auto'))).status, 200)
-  assert.equal((await house.get('/readyz')).status, 200)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.get('/readyz')).status, 200)
 })
 
 test('when only the closing write fails, the client keeps its answer and the write is made up for', async (t) => {
-  const house = await underTest(t, { providers: { alpha: streamed('hello') } })
-  const other = new Database(databaseFile(house.data))
+  const gateway = await testGateway(t, { providers: { alpha: streamed('hello') } })
+  const other = new Database(databaseFile(gateway.data))
   other.exec(
     `CREATE TRIGGER full BEFORE UPDATE ON call_logs BEGIN SELECT RAISE(FAIL, 'database or disk is full'); END`,
   )
-  const { status, text, headers } = await house.chat(ask('auto', { stream: true }))
+  const { status, text, headers } = await gateway.chat(ask('auto', { stream: true }))
   assert.equal(status, 200)
   assert.match(text, /hello[\s\S]*DONE/)
-  while ((await house.get('/readyz')).status === 200) await sleep(5) // until the closing write was tried
+  while ((await gateway.get('/readyz')).status === 200) await sleep(5) // until the closing write was tried
   other.exec('DROP TRIGGER full')
   other.close()
-  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
 test('no prompt, no answer and no key is in any file of the data directory (KEEP-01, LOG-12)', async (t) => {
-  const house = await underTest(t, { providers: { alpha: streamed('ANSWER-CANARY') } })
-  const { headers } = await house.chat({
+  const gateway = await testGateway(t, { providers: { alpha: streamed('ANSWER-CANARY') } })
+  const { headers } = await gateway.chat({
     ...ask('auto', { stream: true }),
     messages: [{ role: 'user', content: 'PROMPT-CANARY' }],
   })
-  await house.record(headers.get('x-gateway-request-id'))
+  await gateway.record(headers.get('x-gateway-request-id'))
   for (const name of ['waybill.db', 'waybill.db-wal']) {
-    const bytes = readFileSync(join(house.data, name), 'latin1')
+    const bytes = readFileSync(join(gateway.data, name), 'latin1')
     assert.doesNotMatch(bytes, new RegExp(`CANARY|${providerKey('alpha')}`), name)
     if (name.endsWith('-wal')) assert.match(bytes, /model-a/, 'the record is in there')
   }
-  assert.equal(statSync(house.data).mode & 0o777, 0o700)
-  assert.equal(statSync(databaseFile(house.data)).mode & 0o777, 0o600)
+  assert.equal(statSync(gateway.data).mode & 0o777, 0o700)
+  assert.equal(statSync(databaseFile(gateway.data)).mode & 0o777, 0o600)
 })
 
 test('a second gateway on the same data directory is refused in one line (LIFE-05)', async (t) => {
-  const house = await underTest(t)
-  await assert.rejects(openStore(options(house.data)), (error: Error) => {
+  const gateway = await testGateway(t)
+  await assert.rejects(openStore(options(gateway.data)), (error: Error) => {
     assert.ok(error instanceof StoreError)
     assert.match(error.message, /^data directory .+ is in use by another Waybill; .+$/)
     return true
   })
-  assert.equal((await house.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
 test('a file that is no database, or is of a newer schema, is refused and left as it is (LIFE-04)', async (t) => {
@@ -168,25 +168,28 @@ test('where nothing can be written, no call waits for the refusals of the others
 
 test('token counts that cannot be are not reported, and do no harm', async (t) => {
   const usage = { prompt_tokens: 12.5, completion_tokens: -1, prompt_tokens_details: { cached_tokens: 1e20 } }
-  const house = await underTest(t, { providers: { alpha: answer('x', usage) } })
-  const first = await house.chat(ask('auto'))
-  const { tokens } = await house.record(first.headers.get('x-gateway-request-id'))
+  const gateway = await testGateway(t, { providers: { alpha: answer('x', usage) } })
+  const first = await gateway.chat(ask('auto'))
+  const { tokens } = await gateway.record(first.headers.get('x-gateway-request-id'))
   assert.deepEqual([tokens.input, tokens.output, tokens.cached_input], [null, null, null])
-  assert.equal((await house.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
 })
 
 test('closing the gateway while calls are open records how they ended (LIFE-02)', async (t) => {
   const data = temporaryDirectory(t)
-  const house = await underTest(t, { providers: { alpha: stream(chunk({ content: 'a' }), 60_000) }, data })
-  const streaming = await fetch(`${house.url}/v1/chat/completions`, {
+  const gateway = await testGateway(t, {
+    providers: { alpha: stream(chunk({ content: 'a' }), 60_000) },
+    data,
+  })
+  const streaming = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(ask('auto', { stream: true })),
   })
-  house.upstream.alpha!.script = () => {} // and one that waits for its answer
-  const waiting = house.chat(ask('auto')).catch(() => null)
-  while (house.received() < 2) await sleep(5)
-  await house.gateway.close(100)
+  gateway.upstream.alpha!.script = () => {} // and one that waits for its answer
+  const waiting = gateway.chat(ask('auto')).catch(() => null)
+  while (gateway.received() < 2) await sleep(5)
+  await gateway.gateway.close(100)
   await waiting
   await streaming.text().catch(() => null)
   const store = await openStore(options(data))

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
-import { type MakeArtifact, WaitingArtifacts } from './artifact-buffer.ts'
+import { ArtifactBuffer, type MakeArtifact } from './artifact-buffer.ts'
 import type { ArtifactLimits } from './artifacts.ts'
-import { DOUBT_MS, doubtLeaps } from './clock-guard.ts'
+import { DOUBT_MS, guardClock } from './clock-guard.ts'
 import { claim, type Durability, databaseFile, isDamage, refusal } from './open.ts'
 import { WriteQueue } from './queue.ts'
 import { type Reads, startReader } from './reads.ts'
@@ -23,7 +23,7 @@ export interface Store {
    */
   write(write: Write): Promise<void>
   /** Keeps the artifact of a call whose `close` was written. `weight` is what holding on to it costs, bytes. */
-  keep(callId: string, weight: number, make: MakeArtifact): void
+  saveArtifact(callId: string, weight: number, make: MakeArtifact): void
   /** What was written. */
   readonly calls: Reads
   /** What the keys have spent; throws `log_unavailable` when that cannot be read. */
@@ -106,7 +106,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   try {
     await ask('[]') // answered when the thread is up and has written something
     await ask({ artifacts: [] }) // there may be more than are to be kept from now on
-    clock = doubtLeaps({ now, elapsed }, await lastSure(reader.reads))
+    clock = guardClock({ now, elapsed }, await lastSure(reader.reads))
     await expire()
   } catch (cause) {
     await reader.thread.stop()
@@ -115,7 +115,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     throw refusal(directory, cause instanceof GatewayError ? cause.cause : cause)
   }
   const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
-  const waiting = new WaitingArtifacts(artifacts, (artifacts) => ask({ artifacts }))
+  const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
   const spent = new Database(file, { readonly: true, fileMustExist: true })
   const spending = openSpending(spent)
@@ -135,18 +135,18 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         throw error
       }
     },
-    keep: (callId, weight, make) => waiting.add(callId, weight, make),
+    saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: {
       ...reader.reads,
       async find(id, keyName) {
-        const json = waiting.find(id) // before the read, or it might be written in between and be in neither
+        const json = artifactBuffer.find(id) // before the read, or it might be written in between and be in neither
         const found = await reader.reads.find(id, keyName)
         return found && json !== null
           ? { ...found, artifact: { available: true, bytes: Buffer.byteLength(json) } }
           : found
       },
       async artifact(id, keyName) {
-        const json = waiting.find(id)
+        const json = artifactBuffer.find(id)
         const kept = await reader.reads.artifact(id, keyName)
         return kept ?? (json !== null && (await reader.reads.find(id, keyName)) ? json : null)
       },
@@ -177,7 +177,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       // A call whose connection was cut a moment ago is about to write its end.
       while (open > 0 && Date.now() < deadline) await sleep(5)
       await queue.drain(Math.max(1, deadline - Date.now()))
-      await waiting.drain()
+      await artifactBuffer.drain()
       spent.close()
       await reader.thread.stop() // first, because the last connection to close takes the write-ahead log with it
       await writer.stop()
@@ -204,7 +204,7 @@ const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at: numbe
   kind: 'close',
   id: call.id,
   at,
-  sent: 0,
+  requestsSent: 0,
   fallbacks: 0,
   target: route.candidates[0],
   ended: null,

@@ -13,10 +13,10 @@ import { SILENT } from '../log.ts'
 import {
   ask,
   type Setup,
+  type TestGateway,
   TWO_TARGETS,
   temporaryDirectory,
-  type UnderTest,
-  underTest,
+  testGateway,
 } from '../test-gateway.ts'
 import { databaseFile } from './open.ts'
 import { openStore, type StoreOptions } from './store.ts'
@@ -33,9 +33,9 @@ async function mortal(t: TestContext, setup: Setup = {}) {
     ...SILENT,
     error: (fields: object, text: string) => said.push(`${text} ${JSON.stringify(fields)}`),
   }
-  const house = await underTest(t, { ...setup, options: { log, ...setup.options } })
+  const gateway = await testGateway(t, { ...setup, options: { log, ...setup.options } })
   return {
-    ...house,
+    ...gateway,
     said,
     end: (name: string) => threads.get(name)!.terminate(),
     endOver: (name: string, answer: number) => endOver(threads.get(name)!, answer),
@@ -68,52 +68,52 @@ async function until(what: string, holds: () => Promise<boolean>): Promise<void>
   }
 }
 
-const readable = async ({ get }: UnderTest) => (await get('/readyz')).json.reads === 'ready'
+const readable = async ({ get }: TestGateway) => (await get('/readyz')).json.reads === 'ready'
 
 test('a reader that died is started again; open reads are refused, calls go on and are on record (LOG-11)', async (t) => {
-  const house = await mortal(t)
-  assert.equal((await house.chat(ask('auto'))).status, 200)
-  const reads = Array.from({ length: 20 }, () => house.get('/api/usage/request-logs'))
-  await house.end('reader')
+  const gateway = await mortal(t)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  const reads = Array.from({ length: 20 }, () => gateway.get('/api/usage/request-logs'))
+  await gateway.end('reader')
   for (const { status, json } of await Promise.all(reads))
     if (status !== 200) assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
 
-  const { status, json } = await house.get('/api/usage/request-logs')
+  const { status, json } = await gateway.get('/api/usage/request-logs')
   assert.deepEqual([status, json.error.code, typeof json.request_id], [503, 'log_unavailable', 'string'])
-  const ready = await house.get('/readyz')
+  const ready = await gateway.get('/readyz')
   assert.deepEqual([ready.status, ready.json.reads], [200, 'restarting'])
-  assert.match((await house.get('/metrics')).text, /^waybill_record_readable 0$/m)
-  const meanwhile = await house.chat(ask('auto'))
+  assert.match((await gateway.get('/metrics')).text, /^waybill_record_readable 0$/m)
+  const meanwhile = await gateway.chat(ask('auto'))
   assert.equal(meanwhile.status, 200)
 
-  await until('readable again', () => readable(house))
-  assert.equal((await house.record(meanwhile.headers.get('x-gateway-request-id'))).state, 'completed')
-  assert.match((await house.get('/metrics')).text, /^waybill_record_readable 1$/m)
+  await until('readable again', () => readable(gateway))
+  assert.equal((await gateway.record(meanwhile.headers.get('x-gateway-request-id'))).state, 'completed')
+  assert.match((await gateway.get('/metrics')).text, /^waybill_record_readable 1$/m)
   assert.deepEqual(
-    house.said.filter((line) => line.includes('thread of the record')),
+    gateway.said.filter((line) => line.includes('thread of the record')),
     ['a thread of the record died; it is started again in a second {"reason":"the reader thread ended"}'],
   )
 })
 
 test('a reader that cannot be started is tried again until it can, a line for each time (LOG-11)', async (t) => {
-  const house = await mortal(t)
-  const { headers } = await house.chat(ask('auto'))
-  const file = databaseFile(house.data)
+  const gateway = await mortal(t)
+  const { headers } = await gateway.chat(ask('auto'))
+  const file = databaseFile(gateway.data)
   renameSync(file, `${file}.away`)
-  await house.end('reader')
-  const deaths = () => house.said.filter((line) => line.includes('thread of the record'))
+  await gateway.end('reader')
+  const deaths = () => gateway.said.filter((line) => line.includes('thread of the record'))
   await until('it was tried again', async () => deaths().length >= 3)
   assert.match(deaths().at(-1)!, /the reader thread failed: unable to open database file/)
-  assert.equal((await house.get('/api/sessions')).status, 503)
-  assert.equal((await house.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.get('/api/sessions')).status, 503)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
   renameSync(`${file}.away`, file)
-  await until('readable again', () => readable(house))
-  assert.equal((await house.record(headers.get('x-gateway-request-id'))).state, 'completed')
+  await until('readable again', () => readable(gateway))
+  assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
 })
 
 test('a writer that dies under load is started again: calls are refused meanwhile, and each inference is on record once, and charged once (LOG-07, LIFE-04)', async (t) => {
   const digest = createHash('sha256').update('ann').digest('hex')
-  const house = await mortal(t, {
+  const gateway = await mortal(t, {
     providers: { alpha: (...request) => setTimeout(() => answer()(...request), 20) },
     config: `models: { alpha/model-a: { price: { input: 100000, output: 0 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
@@ -123,30 +123,30 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   const statuses: number[] = []
   let calling = true
   const clients = Array.from({ length: 8 }, async () => {
-    while (calling) statuses.push((await house.chat(ask('auto'), headers)).status)
+    while (calling) statuses.push((await gateway.chat(ask('auto'), headers)).status)
   })
   const served = () => statuses.filter((status) => status === 200).length
   for (let round = 1; round <= 3; round++) {
     const before = served()
     await until('calls are served', async () => served() > before + 40)
-    await house.end('writer')
-    assert.match((await house.get('/metrics', { headers })).text, /^waybill_record_writable 0$/m)
-    const refused = await house.chat(ask('auto'), headers)
+    await gateway.end('writer')
+    assert.match((await gateway.get('/metrics', { headers })).text, /^waybill_record_writable 0$/m)
+    const refused = await gateway.chat(ask('auto'), headers)
     assert.deepEqual([refused.status, refused.json.error.code], [503, 'log_unavailable'])
-    assert.equal((await house.get('/readyz')).status, 503)
-    await until('ready again', async () => (await house.get('/readyz')).status === 200)
+    assert.equal((await gateway.get('/readyz')).status, 503)
+    await until('ready again', async () => (await gateway.get('/readyz')).status === 200)
   }
   calling = false
   await Promise.all(clients)
   assert.deepEqual([...new Set(statuses)].sort(), [200, 503])
-  await house.gateway.close()
+  await gateway.gateway.close()
 
-  const db = new Database(databaseFile(house.data), { readonly: true })
+  const db = new Database(databaseFile(gateway.data), { readonly: true })
   t.after(() => db.close())
   const count = (sql: string) => db.prepare(sql).pluck().get() as number
-  assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'answered'`), house.received())
-  assert.equal(count(`SELECT count(*) FROM call_logs WHERE state = 'completed'`), house.received())
-  assert.equal(count('SELECT usd FROM key_spending'), 2 * house.received())
+  assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'answered'`), gateway.received())
+  assert.equal(count(`SELECT count(*) FROM call_logs WHERE state = 'completed'`), gateway.received())
+  assert.equal(count('SELECT usd FROM key_spending'), 2 * gateway.received())
   assert.equal(count('SELECT count(*) FROM call_logs WHERE completed_at IS NULL'), 0)
   assert.equal(count(`SELECT count(*) FROM call_attempts WHERE outcome = 'open'`), 0)
   checkReferences(db)
@@ -154,30 +154,30 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
 })
 
 test('a call whose writer dies over its opening is refused, and what is on record of it says so (LOG-01, LOG-07)', async (t) => {
-  const house = await mortal(t)
-  house.endOver('writer', 1)
-  const { status, json } = await house.chat(ask('auto'))
-  assert.deepEqual([status, json.error.code, house.received()], [503, 'log_unavailable', 0])
-  await until('ready again', async () => (await house.get('/readyz')).status === 200)
-  const record = await house.record(json.request_id)
+  const gateway = await mortal(t)
+  gateway.endOver('writer', 1)
+  const { status, json } = await gateway.chat(ask('auto'))
+  assert.deepEqual([status, json.error.code, gateway.received()], [503, 'log_unavailable', 0])
+  await until('ready again', async () => (await gateway.get('/readyz')).status === 200)
+  const record = await gateway.record(json.request_id)
   assert.deepEqual(
     [record.state, record.status, record.error_code, record.attempts, record.cost_usd],
     ['failed', 503, 'log_unavailable', 0, 0],
   )
   assert.deepEqual(told(record), [['alpha', 'not_sent', 'log_unavailable']])
-  await atRest(t, house)
+  await atRest(t, gateway)
 })
 
 test('an attempt that was refused because its writer died over it is not taken for one that was made (LOG-02, LOG-05)', async (t) => {
-  const house = await mortal(t, {
+  const gateway = await mortal(t, {
     config: TWO_TARGETS,
     providers: { alpha: fail(500), beta: answer() },
   })
-  house.endOver('writer', 2)
-  const { status, headers } = await house.chat(ask('auto'))
-  assert.deepEqual([status, headers.get('x-gateway-provider'), house.received()], [500, 'alpha', 1])
-  await until('ready again', async () => (await house.get('/readyz')).status === 200)
-  const record = await house.record(headers.get('x-gateway-request-id'))
+  gateway.endOver('writer', 2)
+  const { status, headers } = await gateway.chat(ask('auto'))
+  assert.deepEqual([status, headers.get('x-gateway-provider'), gateway.received()], [500, 'alpha', 1])
+  await until('ready again', async () => (await gateway.get('/readyz')).status === 200)
+  const record = await gateway.record(headers.get('x-gateway-request-id'))
   assert.deepEqual(
     [record.resolved_provider, record.resolved_model, record.tier, record.attempts, record.fallbacks],
     ['alpha', 'model-a', 'balanced', 1, 0],
@@ -186,14 +186,14 @@ test('an attempt that was refused because its writer died over it is not taken f
     ['alpha', 'failed', 'e500'],
     ['beta', 'not_sent', 'log_unavailable'],
   ])
-  await atRest(t, house)
+  await atRest(t, gateway)
 })
 
 /** The attempts of a record. */
 const told = ({ attempt_log }: any) =>
   attempt_log.map((each: any) => [each.provider, each.outcome, each.error_code])
 
-async function atRest(t: TestContext, { gateway, data }: UnderTest): Promise<void> {
+async function atRest(t: TestContext, { gateway, data }: TestGateway): Promise<void> {
   await gateway.close()
   const db = new Database(databaseFile(data), { readonly: true })
   t.after(() => db.close())
@@ -239,7 +239,15 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
   })
   for (let n = 0; n < 2; n++)
     await store.write({
-      ...{ kind: 'close', id: call.id, at, sent: 1, fallbacks: 0, target, cost: { usd: 2, price: null } },
+      ...{
+        kind: 'close',
+        id: call.id,
+        at,
+        requestsSent: 1,
+        fallbacks: 0,
+        target,
+        cost: { usd: 2, price: null },
+      },
       ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens: null },
       outcome: {
         ...{ state: 'completed', status: 200, errorCode: null, responseModel: 'm' },

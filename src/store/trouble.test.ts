@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ask, temporaryDirectory, type UnderTest, underTest } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { databaseFile, lockFile, StoreError } from './open.ts'
 import { openStore } from './store.ts'
 
@@ -42,21 +42,21 @@ async function refused(directory: string, what: RegExp): Promise<void> {
 }
 
 /** A call is refused and reaches nobody, and the gateway says that it is not ready. */
-async function refusesCalls(house: UnderTest): Promise<void> {
-  const before = house.received()
-  const { status, json } = await house.chat(ask('auto'))
+async function refusesCalls(gateway: TestGateway): Promise<void> {
+  const before = gateway.received()
+  const { status, json } = await gateway.chat(ask('auto'))
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
-  assert.equal(house.received(), before, 'nothing was spent')
-  assert.equal((await house.get('/readyz')).status, 503)
+  assert.equal(gateway.received(), before, 'nothing was spent')
+  assert.equal((await gateway.get('/readyz')).status, 503)
 }
 
 /** Ready again within five seconds, without a call; then calls work. */
-async function recovers(house: UnderTest): Promise<void> {
-  for (let tries = 0; (await house.get('/readyz')).status !== 200; tries++) {
+async function recovers(gateway: TestGateway): Promise<void> {
+  for (let tries = 0; (await gateway.get('/readyz')).status !== 200; tries++) {
     assert.ok(tries < 100, 'ready again')
     await sleep(50)
   }
-  assert.equal((await house.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
 }
 
 const READS = [
@@ -71,11 +71,11 @@ const READS = [
 
 /** A directory with a few hundred calls in its database. */
 async function used(t: TestContext): Promise<string> {
-  const house = await underTest(t)
+  const gateway = await testGateway(t)
   for (let call = 0; call < 300; call++)
-    await house.chat(ask('auto'), { 'x-session-id': `s-${call % 9}`, 'x-filler': 'x' })
-  await house.gateway.close()
-  return house.data
+    await gateway.chat(ask('auto'), { 'x-session-id': `s-${call % 9}`, 'x-filler': 'x' })
+  await gateway.gateway.close()
+  return gateway.data
 }
 
 /** Overwrites the middle of the database, page by page. */
@@ -106,17 +106,17 @@ test('a database that was damaged is refused at the start and left as it is (LIF
 
 test('damage that is found while running is an error on every read, and ends all writing (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
-  const house = await underTest(t, { data })
+  const gateway = await testGateway(t, { data })
   damage(databaseFile(data))
   for (const path of READS) {
-    const { status, json } = await house.get(path)
+    const { status, json } = await gateway.get(path)
     assert.deepEqual([status, json.error?.code], [503, 'log_unavailable'], path)
   }
   const bytes = readFileSync(databaseFile(data))
   const log = statSync(`${databaseFile(data)}-wal`).size
-  await refusesCalls(house)
+  await refusesCalls(gateway)
   await sleep(600) // longer than a write waits before it is tried again
-  await refusesCalls(house)
+  await refusesCalls(gateway)
   assert.equal(statSync(`${databaseFile(data)}-wal`).size, log, 'nothing more is written')
   assert.ok(readFileSync(databaseFile(data)).equals(bytes))
 })
@@ -130,27 +130,27 @@ test('a database that another program locks is refused, or waited for (LIFE-04)'
   other.exec('COMMIT')
   other.close()
 
-  const house = await underTest(t, { data })
+  const gateway = await testGateway(t, { data })
   const rude = new Database(databaseFile(data))
   rude.exec('BEGIN IMMEDIATE')
-  await refusesCalls(house)
-  assert.equal((await house.get('/api/usage/request-logs')).json.data.length, 50, 'reading goes on')
+  await refusesCalls(gateway)
+  assert.equal((await gateway.get('/api/usage/request-logs')).json.data.length, 50, 'reading goes on')
   rude.exec('ROLLBACK')
   rude.close()
-  await recovers(house)
+  await recovers(gateway)
 })
 
 test('a budget that cannot be read is a refusal like any other of the record (LIFE-04, LOG-11)', async (t) => {
   const data = await used(t)
   const digest = createHash('sha256').update('key-of-ann').digest('hex')
   const config = `keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 5 } } ]`
-  const house = await underTest(t, { data, config })
+  const gateway = await testGateway(t, { data, config })
   damage(databaseFile(data))
   const headers = { authorization: 'Bearer key-of-ann' }
-  const { status, json } = await house.chat(ask('alpha/model-a'), headers)
+  const { status, json } = await gateway.chat(ask('alpha/model-a'), headers)
   assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
-  assert.equal(house.received(), 0)
-  assert.equal((await house.get('/readyz', { headers })).status, 503)
+  assert.equal(gateway.received(), 0)
+  assert.equal((await gateway.get('/readyz', { headers })).status, 503)
 })
 
 /** Holds the lock as `doctor` does when it looks, only longer. */
@@ -204,16 +204,16 @@ test('a full disk is refused at the start, refuses calls while it lasts, and is 
     await refused(data, /full|ENOSPC/)
     rmSync(filler)
 
-    const house = await underTest(t, { data })
-    assert.equal((await house.chat(ask('auto'))).status, 200)
+    const gateway = await testGateway(t, { data })
+    assert.equal((await gateway.chat(ask('auto'))).status, 200)
     fillUp()
-    for (let call = 0; call < 50 && (await house.get('/readyz')).status === 200; call++)
-      await house.chat(ask('auto'))
-    await refusesCalls(house)
-    assert.ok((await house.get('/api/usage/request-logs')).json.data.length > 0, 'reading goes on')
+    for (let call = 0; call < 50 && (await gateway.get('/readyz')).status === 200; call++)
+      await gateway.chat(ask('auto'))
+    await refusesCalls(gateway)
+    assert.ok((await gateway.get('/api/usage/request-logs')).json.data.length > 0, 'reading goes on')
     rmSync(filler)
-    await recovers(house)
-    await house.gateway.close()
+    await recovers(gateway)
+    await gateway.gateway.close()
     const db = new Database(databaseFile(data), { readonly: true })
     assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
     db.close()

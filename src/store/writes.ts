@@ -1,7 +1,7 @@
 // The four things that are ever written about a call, as values, and the statements that write them.
 // Runs in the writer thread; the main thread only knows the values.
 import type { Database } from 'better-sqlite3'
-import type { AttemptEnd, Call, Outcome, Route, Target, Tokens } from '../call.ts'
+import type { AttemptEnd, Call, CallOutcome, Route, Target, Tokens } from '../call.ts'
 import type { Cost } from '../pricing.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
@@ -30,7 +30,7 @@ export type Write =
       readonly target: Target
       readonly fallbacks: number
       /** Requests that have left so far. */
-      readonly sent: number
+      readonly requestsSent: number
     }
   | { readonly kind: 'streaming'; readonly id: string; readonly ttftMs: number }
   | {
@@ -43,8 +43,8 @@ export type Write =
       /** Who served, or was tried last. */
       readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
       readonly fallbacks: number
-      readonly outcome: Outcome
-      readonly sent: number
+      readonly outcome: CallOutcome
+      readonly requestsSent: number
     }
 
 const NO_TOKENS: { readonly [count in keyof Tokens]: null } = {
@@ -83,7 +83,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   )
   const closeCall = db.prepare<object, ClosedCall>(`
     UPDATE call_logs SET completed_at = @at, state = @state, status = @status, error_code = @errorCode,
-      response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @sent,
+      response_model = @responseModel, latency_ms = @latencyMs, ttft_ms = @ttftMs, attempts = @requestsSent,
       tokens_input = @input, tokens_output = @output, tokens_cached_input = @cached_input,
       tokens_cache_write = @cache_write, tokens_reasoning = @reasoning, tokens_source = @source,
       cost_usd = @cost, price_id = @priceId, saved_usd = @saved
@@ -143,27 +143,27 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         return
       }
       case 'next': {
-        const { id, at, ended, cost, target, fallbacks, sent } = write
+        const { id, at, ended, cost, target, fallbacks, requestsSent } = write
         end(id, at, ended, cost.usd)
         openAttempt.run(id, ended.n + 1, target.provider, target.model, at)
-        resolveAgain.run(target.provider, target.model, target.tier, sent + 1, fallbacks, id)
+        resolveAgain.run(target.provider, target.model, target.tier, requestsSent + 1, fallbacks, id)
         return
       }
       case 'streaming':
         streaming.run(write.ttftMs, write.id)
         return
       case 'close': {
-        const { id, at, ended, cost, target, fallbacks, outcome, sent } = write
+        const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write
         if (ended) end(id, at, ended, cost.usd)
         // The writer may have died over a `next` that it had committed: that attempt was refused, so it was not made.
         if (outcome.state !== 'completed' && withdrawAttempt.run(at, id).changes > 0)
-          resolveAgain.run(target.provider, target.model, target.tier, sent, fallbacks, id)
+          resolveAgain.run(target.provider, target.model, target.tier, requestsSent, fallbacks, id)
         // Earlier attempts that were refused cost nothing; where one may have cost something, outcome.tokens is null.
         const summed = outcome.tokens !== null ? cost.usd : null
         const closed = closeCall.get({
           id,
           at,
-          sent,
+          requestsSent,
           ...outcome,
           ...(outcome.tokens ?? NO_TOKENS),
           cost: ended ? summed : 0,
