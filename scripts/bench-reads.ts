@@ -77,7 +77,7 @@ async function bench(rows: number): Promise<void> {
     const begun = performance.now()
     fill(directory, rows)
     const filled = performance.now()
-    waybill = await startWaybill(upstream, directory, [], LIMITS)
+    waybill = await startWaybill(upstream, directory, { more: LIMITS })
     const started = performance.now()
     const bytes = ['waybill.db', 'waybill.db-wal']
       .map((name) => join(directory, name))

@@ -78,7 +78,14 @@ async function startWitness(): Promise<Target> {
     await once(child, 'exit')
   }
   const headers = { authorization: `Bearer ${key}` }
-  return { name: 'witness', url: `${base_url}/chat/completions`, headers, about: 'dist', stop }
+  return {
+    name: 'witness',
+    url: `${base_url}/chat/completions`,
+    headers,
+    about: 'dist',
+    pid: child.pid!,
+    stop,
+  }
 }
 
 /** Of some streams one after the other, read as fast as they come. */

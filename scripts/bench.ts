@@ -1,23 +1,33 @@
 // `tsx scripts/bench.ts`: what Waybill costs, beside a bare proxy and another gateway, all in one run and in
-// turns. `--quick` tries the bench itself and writes nothing; `--profile` shows where Waybill's time goes.
+// turns. The record is full from the start, so each call that is added deletes one. `--quick` tries the bench itself and
+// writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and
+// writes nothing.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
+import { fill } from './bench/fill.ts'
+import { useOf } from './bench/process.ts'
 import { printProfiles } from './bench/profile.ts'
 import { type Disk, report } from './bench/report.ts'
 import { type StreamRound, streamRound } from './bench/streams.ts'
 import { startBareProxy, startPortkey, startUpstream, startWaybill, type Target } from './bench/targets.ts'
 import { hasWrk, type Round, wrk } from './bench/wrk.ts'
 
-const { quick = false, profile = false } = parseArgs({
-  options: { quick: { type: 'boolean' }, profile: { type: 'boolean' } },
+const {
+  quick = false,
+  profile = false,
+  beside,
+} = parseArgs({
+  options: { quick: { type: 'boolean' }, profile: { type: 'boolean' }, beside: { type: 'string' } },
 }).values
 const ROUNDS = quick ? 2 : 7
 const SECONDS = quick ? 2 : 4
 const WARM_UP_SECONDS = quick ? 1 : 3
 const CONNECTIONS = [1, 32]
+/** On record from the start: as many as there may be by default. */
+const CALLS = 100_000
 const STREAM = { short: quick ? 20 : 60, events: 200, gap: 5, flood: 20_000 }
 const DOCUMENT = join(import.meta.dirname, '../docs/benchmarks.md')
 
@@ -37,11 +47,18 @@ try {
 async function runBench(): Promise<void> {
   const upstream = await start(startUpstream())
   const targets = [upstream, await start(startBareProxy(upstream))]
+  fill(directory, CALLS)
+  await (await startWaybill(upstream, directory)).stop() // brings the record up to date, which takes memory
   const waybill = await start(startWaybill(upstream, directory))
   targets.push(waybill)
+  const idle = useOf(waybill.pid)?.resident ?? null
+  if (beside !== undefined) {
+    const other = mkdtempSync(join(directory, 'beside-'))
+    fill(other, CALLS)
+    targets.push(await start(startWaybill(upstream, other, { root: resolve(beside), name: 'beside' })))
+  }
   const portkey = await startPortkey(upstream)
   if (portkey) targets.push(await start(Promise.resolve(portkey)))
-  const empty = diskUse().bytes
 
   for (const target of targets) {
     await wrk(target, 32, WARM_UP_SECONDS)
@@ -63,23 +80,23 @@ async function runBench(): Promise<void> {
     targets,
     load,
     streams,
-    disk: { ...disk, bytes: disk.bytes - empty },
+    disk,
+    idle,
     sizes: { rounds: ROUNDS, seconds: SECONDS, ...STREAM },
   })
   console.log(`\n${text}`)
-  if (quick) console.log(`A quick run says nothing about speed; ${DOCUMENT} stays as it is.`)
+  if (quick || beside !== undefined) console.log(`${DOCUMENT} stays as it is.`)
   else publish(text)
 }
 
 /** One round of load on a Waybill that is being profiled. */
 async function runProfile(): Promise<void> {
   const upstream = await start(startUpstream())
+  fill(directory, CALLS)
   const waybill = await start(
-    startWaybill(upstream, directory, [
-      '--cpu-prof',
-      `--cpu-prof-dir=${directory}`,
-      '--cpu-prof-interval=250',
-    ]),
+    startWaybill(upstream, directory, {
+      nodeArgs: ['--cpu-prof', `--cpu-prof-dir=${directory}`, '--cpu-prof-interval=250'],
+    }),
   )
   await wrk(waybill, 32, WARM_UP_SECONDS)
   const from = Number(process.hrtime.bigint() / 1000n)

@@ -18,6 +18,8 @@ export interface Results {
   readonly load: readonly { readonly connections: number; readonly rounds: ReadonlyMap<string, Round[]> }[]
   readonly streams: ReadonlyMap<string, StreamRound[]>
   readonly disk: Disk
+  /** Resident memory of Waybill before the first call, MiB. */
+  readonly idle: number | null
   readonly sizes: {
     readonly rounds: number
     readonly seconds: number
@@ -28,7 +30,8 @@ export interface Results {
 }
 
 /** Markdown that is also readable as plain text. */
-export function report({ targets, load, streams, disk, sizes }: Results): string {
+export function report({ targets, load, streams, disk, idle, sizes }: Results): string {
+  const others = ['portkey', 'beside'].filter((name) => targets.some((target) => target.name === name))
   const parts = [
     `${new Date().toISOString().slice(0, 10)}, commit ${commit()}, Node ${process.versions.node}, ` +
       `${availableParallelism()} cores (${cpus()[0]?.model.trim() || 'unnamed'}), ` +
@@ -37,7 +40,16 @@ export function report({ targets, load, streams, disk, sizes }: Results): string
     ...complaints(load),
     `### Whole answers (${(BODY.length / 1000).toFixed(1)} kB in, 1 kB out)`,
     table(
-      ['connections', 'target', 'requests/s', 'p50 ms', 'p99 ms'],
+      [
+        'connections',
+        'target',
+        'requests/s',
+        'p50 ms',
+        'p99 ms',
+        'main thread µs/call',
+        'process µs/call',
+        'MiB',
+      ],
       load.flatMap(({ connections, rounds }) =>
         [...rounds].map(([name, list]) => [
           String(connections),
@@ -45,17 +57,23 @@ export function report({ targets, load, streams, disk, sizes }: Results): string
           spread(list, ({ perSecond }) => perSecond, 0),
           spread(list, ({ p50 }) => p50, 2),
           spread(list, ({ p99 }) => p99, 2),
+          spread(list, ({ main }) => main ?? Number.NaN, 0),
+          spread(list, ({ all }) => all ?? Number.NaN, 0),
+          spread(list, ({ resident }) => resident ?? Number.NaN, 0),
         ]),
       ),
     ),
-    'Requests per second of Waybill, as a multiple of those of',
+    'Waybill as a multiple of the others, round by round:',
     table(
-      ['connections', 'bare proxy', 'portkey'],
+      ['connections', 'requests/s: bare proxy', ...others, 'p99: bare proxy', 'main thread: bare proxy'],
       load.map(({ connections, rounds }) => [
         String(connections),
-        ...['bare proxy', 'portkey'].map((name) => ratio(rounds, 'waybill', name)),
+        ...['bare proxy', ...others].map((name) => ratio(rounds, ({ perSecond }) => perSecond, name)),
+        ratio(rounds, ({ p99 }) => p99, 'bare proxy'),
+        ratio(rounds, ({ main }) => main ?? Number.NaN, 'bare proxy'),
       ]),
     ),
+    idle === null ? '' : `Waybill has ${Math.round(idle)} MiB resident before the first call.`,
     `### Streams (first event: short streams; each event: ${sizes.events} events, ${sizes.gap} ms apart; flat out: ${sizes.flood} events at once)`,
     table(
       [
@@ -79,6 +97,7 @@ export function report({ targets, load, streams, disk, sizes }: Results): string
         spread(list, ({ flatOut }) => flatOut, 0),
       ]),
     ),
+    `Waybill's first event comes ${spread(streams.get('waybill')!, (round, at) => round.firstEvent - streams.get('bare proxy')![at]!.firstEvent, 0)} µs after the bare proxy's.`,
     `### The record\n\n${Math.round(disk.bytes / disk.calls)} bytes per call on disk (database and write-ahead log after the end; ${disk.calls} calls on record).`,
   ]
   return parts.join('\n\n')
@@ -100,9 +119,13 @@ function complaints(load: Results['load']): string[] {
 }
 
 /** Ratio within each round, so that what slows the machine for a while slows both sides. */
-function ratio(rounds: ReadonlyMap<string, Round[]>, ours: string, theirs: string): string {
+function ratio(
+  rounds: ReadonlyMap<string, Round[]>,
+  figure: (round: Round) => number,
+  theirs: string,
+): string {
   const others = rounds.get(theirs)
-  return others ? spread(rounds.get(ours)!, ({ perSecond }, at) => perSecond / others[at]!.perSecond, 2) : '-'
+  return others ? spread(rounds.get('waybill')!, (round, at) => figure(round) / figure(others[at]!), 2) : '-'
 }
 
 /** `median (min–max)`. */

@@ -15,6 +15,7 @@ export interface Target {
   readonly headers: Readonly<Record<string, string>>
   /** What is worth knowing of this one: its version, what it was started from. */
   readonly about: string
+  readonly pid: number
   /** Ends the process. */
   stop(): Promise<void>
 }
@@ -26,22 +27,45 @@ const PATH = '/v1/chat/completions'
 export async function startUpstream(): Promise<Target> {
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'upstream.ts')])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
-  return { name: 'direct', url, headers: {}, about: 'no proxy at all', stop: () => end(child) }
+  return {
+    name: 'direct',
+    url,
+    headers: {},
+    about: 'no proxy at all',
+    pid: child.pid!,
+    stop: () => end(child),
+  }
 }
 
 export async function startBareProxy(upstream: Target): Promise<Target> {
   const { origin } = new URL(upstream.url)
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'bare-proxy.ts'), origin])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
-  return { name: 'bare proxy', url, headers: {}, about: 'undici Pool, no record', stop: () => end(child) }
+  return {
+    name: 'bare proxy',
+    url,
+    headers: {},
+    about: 'undici Pool, no record',
+    pid: child.pid!,
+    stop: () => end(child),
+  }
 }
 
-/** Waybill with its record on; `nodeArgs` go to its Node, `more` to its configuration. The data directory is `directory`. */
+export interface WaybillOptions {
+  /** Go to its Node. */
+  readonly nodeArgs?: readonly string[]
+  /** Added to its configuration. */
+  readonly more?: string
+  /** The checkout whose build is started, and the name that it has in the tables. */
+  readonly root?: string
+  readonly name?: string
+}
+
+/** Waybill with its record on, in the data directory `directory`. */
 export async function startWaybill(
   upstream: Target,
   directory: string,
-  nodeArgs: readonly string[] = [],
-  more = '',
+  { nodeArgs = [], more = '', root = ROOT, name = 'waybill' }: WaybillOptions = {},
 ): Promise<Target> {
   const config = join(directory, 'waybill.yaml')
   writeFileSync(
@@ -54,27 +78,28 @@ routes: { auto: { targets: [ { model: bench/bench-model } ] } }
 ${more}
 `,
   )
-  const built = isBuilt()
+  const built = isBuilt(root)
   const program = built ? ['dist/cli.js'] : ['--import', 'tsx', 'src/cli.ts']
-  const child = run([...nodeArgs, ...program, 'serve', '--config', config])
+  const child = run([...nodeArgs, ...program, 'serve', '--config', config], root)
   const url = `${await said(child, /listens on ([^\s"]+)/)}${PATH}`
   const about = `record on, started from ${built ? 'dist' : 'SOURCE, because dist is missing or older than src'}`
   return {
-    name: 'waybill',
+    name,
     url,
     headers: { 'x-session-id': 'bench-session' },
     about,
+    pid: child.pid!,
     stop: () => end(child),
   }
 }
 
 /** dist/cli.js is there, and newer than every source file. */
-function isBuilt(): boolean {
-  const file = join(ROOT, 'dist/cli.js')
+function isBuilt(root: string): boolean {
+  const file = join(root, 'dist/cli.js')
   if (!existsSync(file)) return false
   const built = statSync(file).mtimeMs
-  return globSync('src/**/*.ts', { cwd: ROOT }).every(
-    (source) => statSync(join(ROOT, source)).mtimeMs < built,
+  return globSync('src/**/*.ts', { cwd: root }).every(
+    (source) => statSync(join(root, source)).mtimeMs < built,
   )
 }
 
@@ -126,13 +151,14 @@ export async function startPortkey(upstream: Target): Promise<Target | null> {
     url,
     headers,
     about: `@portkey-ai/gateway ${version} (on @hono/node-server ${PORTKEY.overrides['@hono/node-server']}), no record`,
+    pid: child.pid!,
     stop: () => end(child),
   }
 }
 
-function run(args: readonly string[]): ChildProcess {
+function run(args: readonly string[], cwd = ROOT): ChildProcess {
   return spawn(process.execPath, args, {
-    cwd: ROOT,
+    cwd,
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, NODE_ENV: 'production' },
   })

@@ -2,6 +2,7 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { useOf } from './process.ts'
 import type { Target } from './targets.ts'
 
 /** Latencies in ms. */
@@ -13,6 +14,10 @@ export interface Round {
   /** Answers with an error status, and connections that failed; anything but 0 makes the round worthless. */
   readonly badStatus: number
   readonly socketErrors: number
+  /** Processor time for each call, µs: of the main thread, of the process; and its memory after the round, MiB. */
+  readonly main: number | null
+  readonly all: number | null
+  readonly resident: number | null
 }
 
 export const hasWrk = (): boolean => spawnSync('wrk', ['-v']).error === undefined
@@ -34,9 +39,21 @@ export async function wrk(target: Target, connections: number, seconds: number):
   const script = join(import.meta.dirname, 'load.lua')
   const headers = Object.entries(target.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '5s', '--latency', '-s', script]
+  const before = useOf(target.pid)
   const { stdout } = await promisify(execFile)('wrk', [...args, ...headers, target.url, '--', BODY])
   const line = stdout.split('\n').findLast((each) => each.startsWith('{'))
   if (!line) throw new Error(`wrk reported nothing for ${target.name}:\n${stdout}`)
-  const said = JSON.parse(line) as Omit<Round, 'perSecond'> & { seconds: number }
-  return { ...said, perSecond: said.requests / said.seconds }
+  const said = JSON.parse(line) as Omit<Round, 'perSecond' | 'main' | 'all' | 'resident'> & {
+    seconds: number
+  }
+  const after = useOf(target.pid)
+  const perCall = (ms: (use: NonNullable<typeof after>) => number) =>
+    before && after && ((ms(after) - ms(before)) / said.requests) * 1000
+  return {
+    ...said,
+    perSecond: said.requests / said.seconds,
+    main: perCall(({ main }) => main),
+    all: perCall(({ all }) => all),
+    resident: after?.resident ?? null,
+  }
 }

@@ -1,0 +1,31 @@
+// What a process has used so far, from the kernel's own books: processor time of its main thread and of all its threads,
+// and memory. Linux only; elsewhere there is nothing to read, and the tables leave it out.
+import { readdirSync, readFileSync } from 'node:fs'
+
+export interface Use {
+  /** Processor time in ms since the process began. */
+  readonly main: number
+  readonly all: number
+  /** Resident memory, MiB. */
+  readonly resident: number
+}
+
+/** Null where the system keeps no such books. */
+export function useOf(pid: number): Use | null {
+  try {
+    const threads = readdirSync(`/proc/${pid}/task`)
+    const times = threads.map((thread) => timeOf(pid, thread))
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
+    return {
+      main: timeOf(pid, String(pid)),
+      all: times.reduce((sum, each) => sum + each, 0),
+      resident: Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) / 1024,
+    }
+  } catch {
+    return null
+  }
+}
+
+/** The first number of `schedstat` is the time spent on a processor, ns. */
+const timeOf = (pid: number, thread: string): number =>
+  Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6
