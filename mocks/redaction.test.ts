@@ -22,12 +22,12 @@ const bodies: [sentence: string, body: string, left: string][] = [
   [
     'an answer of OpenAI’s chat',
     '{"id":"chatcmpl-Ab3kd93KD","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Grüße, 42 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
-    '{"id":"chatcmpl-000000001","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Xx××x, 11 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
+    '{"id":"chatcmpl-000000122","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Xx××x, 11 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
   ],
   [
     'a tool call, whose arguments stay JSON',
     '{"tool_calls":[{"id":"call_Ab3kd93KDlw93kfls","type":"function","function":{"name":"book_flight","arguments":"{\\"to\\": \\"Oslo\\", \\"bag\\": false, \\"kg\\": 1.5e1, \\"note\\": \\"a\\\\nb\\"}"}}]}',
-    '{"tool_calls":[{"id":"call_REDACTED_00000001","type":"function","function":{"name":"xxxx_xxxxxx","arguments":"{\\"xx\\": \\"Xxxx\\", \\"xxx\\": true , \\"xx\\": 1.1e1, \\"xxxx\\": \\"x\\\\nx\\"}"}}]}',
+    '{"tool_calls":[{"id":"call_REDACTED_00185643","type":"function","function":{"name":"xxxx_xxxxxx","arguments":"{\\"xx\\": \\"Xxxx\\", \\"xxx\\": true , \\"xx\\": 1.1e1, \\"xxxx\\": \\"x\\\\nx\\"}"}}]}',
   ],
   [
     'pieces of arguments in a stream of Anthropic’s',
@@ -106,7 +106,7 @@ test('the same id is the same placeholder everywhere, another id another one', (
   const { id, item_id, tool_call_id, request_id } = JSON.parse(left.toString())
   assert.deepEqual(
     [id, item_id, tool_call_id, request_id],
-    ['call_REDACTED_00002', 'call_REDACTED_00001', 'call_REDACTED_00002', 'req-3'],
+    ['call_REDACTED_00931', 'call_REDACTED_00683', 'call_REDACTED_00931', 'req-0'],
   )
   assert.equal(headers['x-request-id'], item_id)
 })

@@ -96,9 +96,9 @@ type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
 export function redactAnswer(
   { method, path, headers, body }: Answer,
   watch: Watch = { onBlanked: () => {}, onModel: () => {} },
+  place = createPlaceholders(),
 ): { readonly headers: Record<string, string>; readonly body: Buffer; readonly ids: readonly string[] } {
   const ids: string[] = []
-  const place = createPlaceholders()
   const redaction: Redaction = {
     ...watch,
     placeholder(id) {

@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findCredential } from './leaks.ts'
+import { createPlaceholders } from './placeholders.ts'
 import { bodyFile, ownRecordings, type Recording, scanRecordings } from './recording.ts'
 import { redactAnswer } from './redaction.ts'
 
@@ -53,7 +54,11 @@ export function agedRecordings(dir: string, months: number, now: Date): string[]
 function unredacted({ request, response, bytes }: Recording): string | null {
   const { method, path } = request
   try {
-    const { headers, body } = redactAnswer({ method, path, headers: response.headers, body: bytes })
+    const { headers, body } = redactAnswer(
+      { method, path, headers: response.headers, body: bytes },
+      undefined,
+      createPlaceholders(true),
+    )
     for (const [name, value] of Object.entries(headers))
       if (value !== response.headers[name]) return `response.headers: ${name} is not redacted`
     const at = body.findIndex((byte, i) => byte !== bytes[i])

@@ -69,3 +69,70 @@ export function isStructural(name: string): boolean {
     parts.every((part) => PARTS.has(part))
   )
 }
+
+/** Words that stand in addresses, beside those above: paths of interfaces, and hosts that are the same for everybody. */
+const ADDRESS_PARTS = new Set(
+  `
+  ai aiplatform alpha amazonaws anthropic assistants asst async audio aws azure backends batches bedrock beta
+  bigmodel bots cachedcontents catalog chats checkpoints classifications classify cli cloud clusters codes cohere
+  collections compat compatible compute connectors containers conversations converse converter corpora corpus
+  creations customizations dashscope data dataset datasets deepseek demo deploy detect detokenize discover documents
+  downloads draw embeds endpoints engines environments eta evals evaluation evaluations events experimental
+  experiments export exports extract extractions features files finetune finetunes finetuning forecast foundation
+  functions games gateways generativelanguage generic graders graphs groups health heygen history huggingface
+  identity imagine inpaint instances integrate intl invocations items jobs jwks keys labels layouts lib libraries
+  library list live llm llms logs loras lora machine mantle masks me mistralai moonshot multimodal music notebooks
+  nodes notes nvidia ocr offline omni online oauth operations org orgs outpaint paas pages parse parsers partners pdf
+  people permissions pipelines pipeline plans platform playground plugins practice presets preview process profile
+  profiles programs project proofs qwen raws rankings ranker ranking recordings reduce regions replicate replies
+  reports rerankers retrieve roles router run runs runpod runsync runtime sandbox sandboxes schedules sdk secrets
+  serverless services sessions share similarity skills snapshots sound spaces speeches speechs stage states stats
+  steps storage stores studio submit subscribe suggest suggestions summarize summaries synthesis synthesize tags tasks
+  teams template templates tenants test threads together tokenize tokenization trace traces train training transcribe
+  translate transform tts stt tuned understand upload uploads upscale users v variation variations vector vectors
+  verify versions vertex vertexai videos view vllm voicemail webhook webhooks with widgets workers workflow workflows
+  workspace workspaces x xi zen
+  `
+    .trim()
+    .split(/\s+/),
+)
+
+const REGION =
+  /^(?:global|(?:us|eu|ap|af|ca|me|sa|il|cn|asia|europe|australia)-(?:[a-z]+-)?(?:north|south|east|west|central|northeast|southeast|northwest|southwest)-?\d{1,2})$/
+
+/** Whether a segment of a path, or a label of a host, is the interface's own: words of addresses, or a region. */
+export const isPathWord = (segment: string): boolean =>
+  REGION.test(segment) ||
+  (segment.length <= 60 &&
+    /^[\w.:-]+$/.test(segment) &&
+    segment.replace(/\D/g, '').length <= 4 &&
+    partsOf(segment).length > 0 &&
+    partsOf(segment).every((part) => PARTS.has(part) || ADDRESS_PARTS.has(part)))
+
+/** What the names of public models are made of, beside numbers, sizes and dates. */
+const MODEL_PARTS = new Set(
+  `
+  ada audio babbage beta chat claude code codellama codestral codex coder cohere command computer dall davinci deep
+  deepseek distill e embed embedding embeddings english exp experimental fast flash gemini gemma glm gpt grok guard haiku
+  hd high image imagen instant instruct jamba k kimi large latest light lite llama low luna magistral maverick max medium
+  micro mini ministral mistral mixtral moderation multilingual multimodal nano nemo nomic non nova o omni opus oss
+  phi pixtral plus preview pro qwen r realtime reasoner reasoning rerank research scout search small sonnet sora text
+  thinking titan transcribe tts turbo ultra use v vision whisper
+  `
+    .trim()
+    .split(/\s+/),
+)
+
+/** Whether a name could be that of a public model: `gpt-5-mini-2025-08-07`. One of a customer's own is not. */
+export function isPublicModel(name: string): boolean {
+  const pieces = name.toLowerCase().split(/[-._:/@]/)
+  const isWord = (piece: string) => MODEL_PARTS.has(piece)
+  return (
+    name.length <= 60 &&
+    pieces.some((piece) => isWord(piece.replace(/\d+$/, ''))) &&
+    pieces.every(
+      (piece) =>
+        isWord(piece.replace(/\d{1,2}$/, '')) || /^(?:\d{1,8}[a-z]?|\d{1,2}x\d{1,3}b|a\d{1,2}b)$/.test(piece),
+    )
+  )
+}

@@ -1,0 +1,102 @@
+// What a recording keeps of an address: the segments that are the interface's own, and the names of public models and
+// hosts. Anything else becomes a stable placeholder, so that import and replay still meet. Pure; knows no provider.
+import { createHash } from 'node:crypto'
+import { placeholderOf } from './placeholders.ts'
+import { isPathWord, isPublicModel, isStructural } from './vocabulary.ts'
+
+/** The providers' own domains. A region in front, or a word of the interface, is nobody's; anything else could be. */
+const DOMAINS =
+  /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|bigmodel\.cn|cerebras\.ai|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|fireworks\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inference\.net|jina\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|perplexity\.ai|replicate\.com|sambanova\.ai|stability\.ai|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
+
+/** This machine, for everybody. */
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
+
+function isPublicHost(host: string): boolean {
+  const domain = DOMAINS.exec(host)
+  if (!domain) return LOOPBACK.test(host)
+  // `us-east5-aiplatform`: a region and a service in one label.
+  const labels = host.slice(0, domain.index).split('.').filter(Boolean)
+  return labels.every((label) => isPathWord(label) || isPathWord(label.replace(/^[a-z]+-[a-z]+\d-/, '')))
+}
+
+/** Segments after which a name comes that somebody chose. */
+const OWNERS =
+  /^(?:projects|accounts|organi[sz]ations|orgs|workspaces|tenants|users|customers|teams|subscriptions|resource-?groups|endpoints)$/i
+
+/** The name of a host as it may be told: itself, or a placeholder that is always the same for it. */
+export function hostName(host: string): string {
+  if (isPublicHost(host.toLowerCase()) || /^host-[\da-f]{3}$/.test(host)) return host
+  // Three digits tell the hosts of one folder apart and confirm no guess at one.
+  return `host-${createHash('sha256').update(host.toLowerCase()).digest('hex').slice(0, 3)}`
+}
+
+/** What a private name became, and what a path was before: for whoever looks for what is left. */
+type OnPrivate = (name: string) => void
+
+/** A path without what belongs to whoever asked. Doing it twice changes nothing. */
+export function redactPath(
+  path: string,
+  onPrivate: OnPrivate = () => {},
+  place: (id: string) => string = placeholderOf,
+): string {
+  const hidden = (name: string) => {
+    const placeholder = place(name)
+    if (placeholder !== name) onPrivate(name)
+    return placeholder
+  }
+  return path
+    .split('/')
+    .map((raw, i, all) => {
+      const before = all[i - 1] ?? ''
+      const segment = decoded(raw)
+      const [, name = '', action = ''] = /^(.*?)(:[a-zA-Z]+)?$/s.exec(segment)!
+      const verb = action === '' || isStructural(action.slice(1)) || isPathWord(action.slice(1))
+      const [own, rest] = verb ? [name, action] : [segment, '']
+      if (own === '') return own + rest
+      if (/^models?$/.test(before)) return modelName(own, onPrivate, place) + rest
+      if (/^(?:deployments|engines)$/.test(before)) return deploymentName(own, onPrivate, place) + rest
+      const fixed = !OWNERS.test(before) && (/^v\d\w{0,8}$/.test(own) || isPathWord(own))
+      return (fixed ? own : hidden(own)) + rest
+    })
+    .join('/')
+}
+
+/** A model's name as far as it is public: what follows the base of a fine-tuned model names its owner. */
+export function modelName(
+  name: string,
+  onPrivate: OnPrivate = () => {},
+  place: (id: string) => string = placeholderOf,
+): string {
+  const isPublic =
+    /^[\w.:/@+-]+$/.test(name) &&
+    !/^(?:[./~]|arn:|projects\/|accounts\/(?!fireworks\/))|(?<!REDACTED_\d*)\d{9}/.test(name) &&
+    !OWNED.test(name)
+  const [base = ''] = /^ft:[^:]*:|^[^:]*[:.]ft-/.exec(name) ?? []
+  const kept = !isPublic ? '' : base || name
+  const rest = name.slice(kept.length)
+  if (rest !== '' && place(rest) !== rest) onPrivate(rest)
+  return kept + (rest && place(rest))
+}
+
+/** A model's name that is its owner's: Gemini's tuned models, and an address. */
+const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
+
+/** A deployment is called as its owner likes; only a name that is a public model's own says nothing of anybody. */
+export function deploymentName(
+  name: string,
+  onPrivate: OnPrivate = () => {},
+  place: (id: string) => string = placeholderOf,
+): string {
+  if (isPublicModel(name)) return name
+  const placeholder = place(name)
+  if (placeholder !== name) onPrivate(name)
+  return placeholder
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
