@@ -4,7 +4,10 @@ import { offence } from './check-imports.ts'
 
 for (const [file, target, allowed] of [
   ['src/store/store.ts', 'src/call.ts', true],
-  ['src/store/store.ts', 'src/store/open.ts', true],
+  ['src/store/store.ts', 'src/store/writes.ts', true],
+  ['src/store/store.ts', 'src/store/sqlite/open.ts', false],
+  ['src/store/sqlite/open.ts', 'src/store/store.ts', true],
+  ['src/endpoints/query.ts', 'src/store/sqlite/open.ts', false],
   ['src/store/store.ts', 'src/http/reply.ts', false],
   ['src/providers/send.ts', 'src/store/store.ts', false],
   ['src/call.ts', 'src/http/reply.ts', false],

@@ -1,13 +1,13 @@
 // Holds the rule "who may import whom" against the imports, and names each offender in words.
-// Knows the rooms of the house; the reasons are in CONTRIBUTING.md.
+// Knows the parts of the project; the reasons are in CONTRIBUTING.md.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** The room that a file belongs to, by the beginning of its path. First match wins. */
-const ROOMS: readonly [string, RegExp][] = [
+/** The part that a file belongs to, by the beginning of its path. First match wins. */
+const PARTS: readonly [string, RegExp][] = [
   ['tests', /[.-]test\.ts$|\/test-[\w-]+\.ts$/],
   ['commands', /^src\/(cli\.ts|commands\/)/],
   ['gateway', /^src\/gateway\.ts$/],
@@ -15,13 +15,15 @@ const ROOMS: readonly [string, RegExp][] = [
   ['http', /^src\/http\//],
   ['routing', /^src\/routing\//],
   ['providers', /^src\/providers\//],
+  ['sqlite', /^src\/store\/sqlite\//],
   ['store', /^src\/store\//],
   ['cache', /^src\/cache\//],
+  ['terminal', /^src\/terminal\//],
   ['statusline', /^src\/statusline\//],
   ['observe', /^src\/observe\//],
   ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
-  ['ground', /^src\/(artifact|call|errors|config|pricing|token-estimate|log)\.ts$/],
+  ['base', /^src\/(artifact|call|errors|config|pricing|token-estimate|log)\.ts$/],
   ['mocks', /^mocks\//],
   // Only these reach into the gateway: the target that runs inside the suite, and what is bent from it.
   ['targets', /^conformance\/(targets\/|mutant)/],
@@ -29,41 +31,55 @@ const ROOMS: readonly [string, RegExp][] = [
   ['scripts', /^scripts\//],
 ]
 
-/** What each room may import beside itself. */
+/** What each part may import beside itself. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   redact: [],
-  ground: ['redact'],
-  http: ['ground', 'redact'],
-  routing: ['ground', 'redact'],
-  providers: ['ground', 'redact'],
-  store: ['ground', 'redact'],
-  cache: ['ground', 'redact'],
-  statusline: ['redact'],
-  observe: ['store', 'statusline', 'ground', 'redact'],
-  endpoints: ['http', 'routing', 'providers', 'store', 'cache', 'statusline', 'ground', 'redact'],
+  base: ['redact'],
+  http: ['base', 'redact'],
+  routing: ['base', 'redact'],
+  providers: ['base', 'redact'],
+  store: ['base', 'redact'],
+  sqlite: ['store', 'base', 'redact'],
+  cache: ['base', 'redact'],
+  terminal: [],
+  statusline: ['terminal', 'redact'],
+  observe: ['store', 'terminal', 'base', 'redact'],
+  endpoints: ['http', 'routing', 'providers', 'store', 'cache', 'statusline', 'terminal', 'base', 'redact'],
   gateway: [
     'endpoints',
     'http',
     'routing',
     'providers',
     'store',
+    'sqlite',
     'cache',
     'observe',
-    'statusline',
-    'ground',
+    'terminal',
+    'base',
     'redact',
   ],
-  commands: ['gateway', 'routing', 'store', 'statusline', 'mocks', 'conformance', 'ground', 'redact'],
+  commands: [
+    'gateway',
+    'routing',
+    'sqlite',
+    'statusline',
+    'terminal',
+    'mocks',
+    'conformance',
+    'base',
+    'redact',
+  ],
   testcontainers: ['store', 'mocks'],
   mocks: ['redact'],
   conformance: ['mocks'],
-  targets: ['conformance', 'gateway', 'commands', 'ground', 'mocks'],
+  targets: ['conformance', 'gateway', 'commands', 'base', 'mocks'],
   scripts: [
     'gateway',
     'endpoints',
-    'store',
+    'sqlite',
     'statusline',
-    'ground',
+    'terminal',
+    'base',
     'redact',
     'mocks',
     'conformance',
@@ -71,16 +87,16 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The room of a path relative to the root; null where there is no rule for it. */
-export const roomOf = (file: string): string | null =>
-  ROOMS.find(([, pattern]) => pattern.test(file))?.[0] ?? null
+/** The part of a path relative to the root; null where there is no rule for it. */
+export const partOf = (file: string): string | null =>
+  PARTS.find(([, pattern]) => pattern.test(file))?.[0] ?? null
 
 /** Says why `file` may not import `target` (both relative to the root), or null where it may. */
 export function offence(file: string, target: string): string | null {
-  const [from, to] = [roomOf(file), roomOf(target)]
-  if (from === null) return `${file} is in no room; name one in scripts/check-imports.ts`
+  const [from, to] = [partOf(file), partOf(target)]
+  if (from === null) return `${file} belongs to no part; name one in scripts/check-imports.ts`
   if (to === null || from === 'tests' || from === to || MAY[from]!.includes(to)) return null
-  return `${file} (${from}) imports ${target} (${to}); ${from} may import: ${MAY[from]!.join(', ') || 'nobody'}`
+  return `${file} (${from}) imports ${target} (${to}); ${from} may import: ${MAY[from]!.join(', ') || 'nothing'}`
 }
 
 function main(): void {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { factsOf } from '../src/statusline/facts.ts'
 import { renderLine } from '../src/statusline/line.ts'
 import { DEFAULT_SEGMENTS, type View } from '../src/statusline/segments.ts'
-import { cells } from '../src/statusline/width.ts'
+import { cells } from '../src/terminal/width.ts'
 
 const RECORD = {
   id: 'x',

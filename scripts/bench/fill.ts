@@ -2,7 +2,7 @@
 // Writes the schema of the first release; whoever opens the directory brings it up to date, sums included.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { migrate } from '../../src/store/migrations.ts'
+import { migrate } from '../../src/store/sqlite/migrations.ts'
 
 const DAYS = 30
 

@@ -4,8 +4,8 @@ import { z } from 'zod'
 import { type Config, ConfigError, loadConfig, pricingOf } from '../config.ts'
 import { isLoopback } from '../gateway.ts'
 import { createPricer } from '../pricing.ts'
-import { findKey } from '../statusline/key.ts'
-import { diagnoseData, type Finding } from '../store/diagnose.ts'
+import { diagnoseData, type Finding } from '../store/sqlite/diagnose.ts'
+import { findKey } from '../terminal/key.ts'
 
 export interface DoctorOptions {
   readonly config: string

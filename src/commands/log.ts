@@ -1,6 +1,7 @@
 // The gateway's own log: lines for a person in a terminal, JSON lines everywhere else, both on stdout. Knows pino.
+
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
-import { count, dollars, duration } from '../statusline/segments.ts'
+import { count, dollars, duration } from '../terminal/numbers.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]

@@ -1,10 +1,11 @@
 // A call as one line of a table, as wide as the terminal. Pure: width and colours come in. What strangers named is made
 // fit for a terminal first (TELL-06).
+
 import type { styleText } from 'node:util'
 import { z } from 'zod'
-import { cut, plain } from '../statusline/label.ts'
-import { count, dollars, duration } from '../statusline/segments.ts'
-import { cells } from '../statusline/width.ts'
+import { cut, plain } from '../terminal/clean.ts'
+import { count, dollars, duration } from '../terminal/numbers.ts'
+import { cells } from '../terminal/width.ts'
 
 /** What the table needs of a record. */
 export const shownCall = z.looseObject({

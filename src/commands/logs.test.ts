@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
-import { cells } from '../statusline/width.ts'
+import { cells } from '../terminal/width.ts'
 import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 

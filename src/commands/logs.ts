@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
-import { findKey } from '../statusline/key.ts'
 import { DEFAULT_URL } from '../statusline/program.ts'
-import { columnsOf } from '../statusline/terminal.ts'
+import { columnsOf } from '../terminal/environment.ts'
+import { findKey } from '../terminal/key.ts'
 import { createTable, type ShownCall, shownCall } from './logs-table.ts'
 
 export interface LogsOptions {

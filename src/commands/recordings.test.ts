@@ -8,8 +8,8 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn, streamed } from '../../mocks/stand-in.ts'
+import { table } from '../terminal/table.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
-import { table } from './table.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const OWN = fileURLToPath(new URL('../../recordings', import.meta.url))

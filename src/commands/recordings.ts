@@ -3,7 +3,7 @@ import { type Imported, importRecordings } from '../../mocks/import/import.ts'
 import { ownRecordings, type Recording, readRecordings, scanRecordings } from '../../mocks/recording.ts'
 import { agedRecordings, verifyRecordings } from '../../mocks/verify.ts'
 import { GatewayError } from '../errors.ts'
-import { table } from './table.ts'
+import { table } from '../terminal/table.ts'
 
 /** Throws when one of them cannot be read. */
 export function list({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {

@@ -1,7 +1,7 @@
 // `waybill serve`: runs the gateway until it is told to stop. Exit codes: 0 stopped when told, 1 it could not start.
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { createGateway, isLoopback } from '../gateway.ts'
-import { isColourless } from '../statusline/terminal.ts'
+import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './log.ts'
 import { watchConfig } from './watch-config.ts'
 

@@ -11,7 +11,7 @@ import {
   temporaryDirectory,
   testGateway,
 } from '../test-gateway.ts'
-import { artifact as endpoint } from './artifact.ts'
+import { artifact as endpoint } from './request-logs.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 

@@ -15,7 +15,7 @@ import {
   USAGE,
   usageChunk,
 } from '../../mocks/stand-in.ts'
-import { databaseFile } from '../store/open.ts'
+import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 
 const PRICED = 'models: { alpha/model-a: { price: { input: 1, output: 10 } } }'

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/stand-in.ts'
-import { databaseFile } from '../store/open.ts'
+import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'

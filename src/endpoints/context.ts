@@ -1,4 +1,5 @@
 // What endpoints work with. The two houses differ in one thing: only a call endpoint can reach a provider.
+
 import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config.ts'
 import type { KeyLimits } from '../http/limits.ts'

@@ -5,8 +5,8 @@ import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
 import { answer, chunk, stream } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
-import { STEPS } from '../store/migrations.ts'
-import { databaseFile } from '../store/open.ts'
+import { STEPS } from '../store/sqlite/migrations.ts'
+import { databaseFile } from '../store/sqlite/open.ts'
 import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
 
 const ROUTES = `

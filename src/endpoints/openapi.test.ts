@@ -1,5 +1,5 @@
 // The OpenAPI document: valid, whole, and served under the same door as everything else. That answers have the shapes
-// which it tells is held by every test: `under-test.ts` checks each answer that it reads.
+// which it tells is held by every test: `test-gateway.ts` checks each answer that it reads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'

@@ -1,10 +1,11 @@
 // The query parameters that several endpoints share, and whose rows a caller may see.
+
 import { z } from 'zod'
 import { CALL_STATES } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Caller } from '../http/auth.ts'
-import type { CallFilter, Page } from '../store/call-logs.ts'
-import type { Span } from '../store/span-sums.ts'
+import type { CallFilter, Page } from '../store/filters.ts'
+import type { Span } from '../store/reads.ts'
 
 const text = z.string().min(1).optional()
 const time = z.iso

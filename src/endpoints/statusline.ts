@@ -8,7 +8,7 @@ import { findFacts, type Source } from '../statusline/lookup.ts'
 import { withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
-import { cells } from '../statusline/width.ts'
+import { cells } from '../terminal/width.ts'
 import type { ReadContext } from './context.ts'
 import { ownKey } from './query.ts'
 

@@ -1,7 +1,7 @@
 // One line of the gateway's own log per call: where it went and what came of it. No prompt, no answer, no key; the
 // session only at level debug. What clients and providers chose is made fit for a terminal first (TELL-06).
 import type { Log } from '../log.ts'
-import { plain } from '../statusline/label.ts'
+import { plain } from '../terminal/clean.ts'
 import type { Observer } from './watch.ts'
 
 /** Text of strangers without the characters that steer a terminal; null stays null. */

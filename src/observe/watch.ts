@@ -1,5 +1,6 @@
 // What happens to calls, seen from the one place that all of it passes: the writes to the record. So whatever is
 // on record is observed, and nothing else. Knows the writes; knows no log and no metric.
+
 import type { Call, CallOutcome, Route, Target } from '../call.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedAttempt, Write } from '../store/writes.ts'
@@ -58,7 +59,7 @@ export function watchWrites(
   const tellEnd = ({ id, outcome, requestsSent, target, ended, cost }: Extract<Write, { kind: 'close' }>) => {
     const watched = open.get(id)
     open.delete(id)
-    // The same sums as in `store/writes.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
+    // The same sums as in `store/sqlite/write-statements.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
     const usd = outcome.tokens && cost.usd
     const end = { target, outcome, requestsSent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
     tell((observer) => {

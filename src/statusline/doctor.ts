@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../redact.ts'
+import { findKey } from '../terminal/key.ts'
 import { commandOf, readSettings } from './client-settings.ts'
 import { gatewaySource } from './gateway-source.ts'
-import { findKey } from './key.ts'
 import { dataDirectory, SCOPES, settingsFile } from './places.ts'
 import { readReceipt } from './receipt.ts'
 

@@ -1,9 +1,10 @@
 // Asks the gateway where the session went and keeps the answer; when there is none, remembers the last one (LINE-05).
+import { ago } from '../terminal/numbers.ts'
 import type { Facts } from './facts.ts'
 import { findFacts, type Source } from './lookup.ts'
 import type { Memory } from './memory.ts'
 import type { Payload } from './payload.ts'
-import { ago, type SegmentName } from './segments.ts'
+import type { SegmentName } from './segments.ts'
 
 export interface Learnt {
   readonly facts: Facts | null

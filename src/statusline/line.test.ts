@@ -1,12 +1,12 @@
 // The renderer, which is pure: every width, every segment, every theme.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { cut, plain } from '../terminal/clean.ts'
+import { cells } from '../terminal/width.ts'
 import { factsOf } from './facts.ts'
-import { cut, plain } from './label.ts'
 import { renderLine } from './line.ts'
 import { SEGMENT_NAMES, type View } from './segments.ts'
 import { THEME_NAMES, THEMES } from './themes.ts'
-import { cells } from './width.ts'
 
 const record = {
   id: '01a1fd68-9e8c-73d6-b02a-201bb6390c9a',

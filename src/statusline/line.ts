@@ -1,6 +1,6 @@
 // The one function that renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours
 // and what is known come in; no clock, no environment.
-import { cut, type Measure, plain } from './label.ts'
+import { cut, type Measure, plain } from '../terminal/clean.ts'
 import { asked, SEGMENTS, type SegmentName, type Span, target, type View } from './segments.ts'
 import { THEMES, type Theme, type ThemeName } from './themes.ts'
 

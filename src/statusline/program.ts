@@ -1,11 +1,12 @@
 // The status-line program: one object in, one line out, whatever happens on the way. Loads nothing that is not
 // needed; the gateway gets 150 ms.
 import type { Readable } from 'node:stream'
+import { isOrdinary } from '../terminal/clean.ts'
+import { columnsOf, isColourless, showsLinks } from '../terminal/environment.ts'
+import { findKey } from '../terminal/key.ts'
 import { firstObject } from './client-input.ts'
 import { readFlags } from './flags.ts'
 import { gatewaySource } from './gateway-source.ts'
-import { findKey } from './key.ts'
-import { isOrdinary } from './label.ts'
 import { learn } from './learn.ts'
 import { renderLine } from './line.ts'
 import type { Source } from './lookup.ts'
@@ -13,7 +14,6 @@ import { memoryDirectory, openMemory } from './memory.ts'
 import { readPayload } from './payload.ts'
 import { placeOf } from './place.ts'
 import type { View } from './segments.ts'
-import { columnsOf, isColourless, showsLinks } from './terminal.ts'
 
 const GATEWAY_MS = 150
 export const DEFAULT_URL = 'http://127.0.0.1:4949'
@@ -48,7 +48,9 @@ export async function statusLine(
       columns,
       theme: isColourless(env) ? null : flags.theme,
       link: linked && url && view.facts?.id ? recordAt(url, view.facts.id) : null,
-      cells: isOrdinary(JSON.stringify(view)) ? ({ length }) => length : (await import('./width.ts')).cells,
+      cells: isOrdinary(JSON.stringify(view))
+        ? ({ length }) => length
+        : (await import('../terminal/width.ts')).cells,
     })
   const source = flags.subagents ? NOWHERE : sourceOf() // already connects while stdin is read
   const input = await firstObject(stdin)

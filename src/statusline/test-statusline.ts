@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'tsup'
+import { cells } from '../terminal/width.ts'
 import { ask, type TestGateway, temporaryDirectory } from '../test-gateway.ts'
-import { cells } from './width.ts'
 
 export const VARIANTS = ['program', 'sh'] as const
 export type Variant = (typeof VARIANTS)[number]

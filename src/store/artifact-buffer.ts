@@ -1,6 +1,16 @@
 // Artifacts on their way to the writer. They wait for a few seconds, so that under load only those are written that
 // stay in the ring; until they are written they are read from here. A kill loses those that wait, no record.
-import type { Artifact, ArtifactLimits } from './artifacts.ts'
+
+export interface ArtifactLimits {
+  readonly keep: number
+  readonly bytes: number
+}
+
+/** An artifact that is to be kept. */
+export interface Artifact {
+  readonly callId: string
+  readonly json: string
+}
 
 const WAIT_MS = 5_000
 /** Artifacts that are made and handed over in one go, so that nothing else waits long. */

@@ -1,7 +1,7 @@
 // Joins the writes of many calls into transactions: one batch in flight, everything that arrives meanwhile
 // makes up the next. Knows nothing of SQL; `commit` is given.
-import type { Write } from './writes.ts'
 
+import type { Write } from './writes.ts'
 /** Commits a batch as one transaction; rejects when nothing of it was written. An empty one proves that it could. */
 export type Commit = (batch: Write[]) => Promise<void>
 

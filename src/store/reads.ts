@@ -1,66 +1,122 @@
-// Everything that can be read of the record. The reads run in a thread of their own, so that no scan, however long,
-// holds up a call.
-import type { Database } from 'better-sqlite3'
-import { GatewayError } from '../errors.ts'
-import { type ArtifactReads, openArtifactReads } from './artifacts.ts'
-import { type CallLogReads, openCallLogs } from './call-logs.ts'
-import { openRoutingShares, type RoutingReads } from './routing-shares.ts'
-import { openSessions, type SessionReads } from './sessions.ts'
-import { startThread, type Thread, ThreadError } from './thread.ts'
-import { openUsage, type UsageReads } from './usage.ts'
+// Everything that can be read of what is on record, and the values that it comes as. Knows no database.
+import type { Tokens } from '../call.ts'
+import type { CallFilter, Page } from './filters.ts'
 
-type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
-type Name = keyof AllReads
+/** A record as it goes over the wire, contract "Record". */
+export type CallRecord = Record<string, unknown> & { readonly id: string }
+
+/** A page of a list, contract "Lists". */
+export interface Listed<Item> {
+  readonly data: readonly Item[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+
+export interface CallLogReads {
+  /** Newest first; one row more than the page tells whether there are more. */
+  list(filter: CallFilter, page: Page): Listed<CallRecord>
+  /** One record with its attempts; null when there is none, or none for this key. */
+  find(id: string, keyName?: string): CallRecord | null
+}
+
+export interface ArtifactReads {
+  /** The artifact of a call as JSON text; null when it is not kept, or not for this key. */
+  artifact(id: string, keyName?: string): string | null
+}
+
+/** Milliseconds since the epoch; since is inclusive, until is not. */
+export interface Span {
+  readonly since: number
+  readonly until: number
+}
+
+/** What usage can be told apart by. */
+export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
+
+/** Sums of calls; tokens and cost are of those calls for which they are known. */
+export interface Usage {
+  readonly calls: number
+  readonly failed: number
+  readonly input_tokens: number | null
+  readonly output_tokens: number | null
+  readonly cost_usd: number | null
+}
+
+export interface Bucket extends Usage {
+  readonly start: string
+  /** The provider, model, route, tier or key, where it was asked for; null for calls without one. */
+  readonly by?: string | null
+}
+
+export interface History {
+  readonly totals: Usage
+  /** Oldest first; a bucket without calls is left out. */
+  readonly buckets: readonly Bucket[]
+}
+
+export interface UsageReads {
+  /** `bucketMs` divides a day or is one; with `keyName` only calls of this gateway key. */
+  history(span: Span, bucketMs: number, by?: UsageKey, keyName?: string): History
+}
+
+export interface Share {
+  readonly calls: number
+  /** Of all calls; null where there are none. */
+  readonly share: number | null
+}
+
+/** Contract "Auto-routing analytics". Calls without a tier are under `none`. */
+export interface RoutingShares {
+  readonly total_calls: number
+  readonly strategy_distribution: Readonly<Record<string, Share>>
+  readonly tier_distribution: Readonly<Record<string, Share>>
+  readonly top_providers: readonly (Share & {
+    readonly provider: string
+    readonly p50_latency_ms: number | null
+  })[]
+  readonly fallback: Share
+}
+
+export interface RoutingReads {
+  /** With `keyName` only calls of this gateway key. */
+  routing(span: Span, keyName?: string): RoutingShares
+}
+
+/** Tokens of several calls; of each kind those that were reported, null where none was. */
+export type TokenSums = Omit<Tokens, 'source'>
+
+/** Contract "Session". */
+export interface Session {
+  readonly session_id: string
+  readonly first_seen: string
+  readonly last_seen: string
+  readonly calls: number
+  readonly failed: number
+  readonly last_requested_model: string
+  readonly last_provider: string
+  readonly last_model: string
+  readonly tokens: TokenSums
+  readonly cost_usd: number | null
+}
+
+/** What a session used of one model. */
+export interface SessionModel extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd'> {
+  readonly provider: string
+  readonly model: string
+}
+
+export interface SessionReads {
+  /** Newest first by their first call, which never changes, so that pages have no gap and no repeat. */
+  sessions(page: Page, keyName?: string): Listed<Session>
+  /** Null when there is none, or none for this key. */
+  session(id: string, keyName?: string): (Session & { readonly by_model: readonly SessionModel[] }) | null
+}
+
+/** As they are where the database is; each may throw. */
+export type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
+export type ReadName = keyof AllReads
 
 /** Each rejects with `log_unavailable` when the record cannot be read. */
 export type Reads = {
-  readonly [Each in Name]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
-}
-
-export interface ReaderData {
-  readonly file: string
-}
-
-/** What the reader thread is asked. */
-export type Read = readonly [name: Name, args: readonly unknown[]]
-
-/** The reads on a connection of their own. */
-export const openReads = (db: Database): AllReads => ({
-  ...openCallLogs(db),
-  ...openArtifactReads(db),
-  ...openUsage(db),
-  ...openRoutingShares(db),
-  ...openSessions(db),
-})
-
-/** Starts the reader thread. `onFailure` hears of every read that failed, `onDeath` why the thread died. */
-export function startReader(
-  data: ReaderData,
-  onFailure: (error: ThreadError) => void,
-  onDeath: (reason: string) => void,
-): { readonly reads: Reads; readonly thread: Pick<Thread, 'failure' | 'stop'> } {
-  const thread = startThread('reader', data, onDeath)
-  const read =
-    (name: Name) =>
-    async (...args: readonly unknown[]) => {
-      try {
-        return await thread.ask([name, args] satisfies Read)
-      } catch (error) {
-        onFailure(error as ThreadError)
-        const { message, code } = error as ThreadError
-        throw new GatewayError('log_unavailable', 'The record cannot be read; the gateway log says why.', {
-          cause: new ThreadError(`the record cannot be read: ${message}`, code),
-        })
-      }
-    }
-  const reads: { readonly [Each in Name]: ReturnType<typeof read> } = {
-    list: read('list'),
-    find: read('find'),
-    artifact: read('artifact'),
-    history: read('history'),
-    routing: read('routing'),
-    sessions: read('sessions'),
-    session: read('session'),
-  }
-  return { reads: reads as unknown as Reads, thread }
+  readonly [Each in ReadName]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
 }

@@ -1,5 +1,6 @@
 // Waybill as a container, for the tests of programs that ask a gateway: on recordings unless told otherwise, so that
 // they need no key and no network. Knows the image; of the gateway only the shape of a record.
+
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
@@ -8,7 +9,7 @@ import {
   type StartedTestContainer,
   Wait,
 } from 'testcontainers'
-import type { CallRecord } from '../store/call-logs.ts'
+import type { CallRecord } from '../store/reads.ts'
 import { IMAGE, OwnContainer } from './own-container.ts'
 
 /** Where the gateway listens in its container. */

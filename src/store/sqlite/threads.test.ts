@@ -1,5 +1,6 @@
 // LIFE-04, LOG-07, LOG-11: a thread of the store that dies is started again. Meanwhile reads say so, calls go on while
 // they can be recorded and are refused while they cannot, and nothing is spent unrecorded or charged twice.
+
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { renameSync } from 'node:fs'
@@ -7,9 +8,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { answer, fail } from '../../mocks/stand-in.ts'
-import { idOf } from '../call.ts'
-import { SILENT } from '../log.ts'
+import { answer, fail } from '../../../mocks/stand-in.ts'
+import { idOf } from '../../call.ts'
+import { SILENT } from '../../log.ts'
 import {
   ask,
   type Setup,
@@ -17,9 +18,10 @@ import {
   TWO_TARGETS,
   temporaryDirectory,
   testGateway,
-} from '../test-gateway.ts'
+} from '../../test-gateway.ts'
+import type { StoreOptions } from '../store.ts'
 import { databaseFile } from './open.ts'
-import { openStore, type StoreOptions } from './store.ts'
+import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
 
 /** A gateway, what it says at level error, and how to end its threads. */

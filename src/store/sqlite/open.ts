@@ -6,8 +6,6 @@ import Database from 'better-sqlite3'
 import { migrate } from './migrations.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
 
-export type Durability = 'process' | 'full'
-
 /** The data directory cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
   override readonly name = 'StoreError'

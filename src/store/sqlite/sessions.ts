@@ -1,8 +1,9 @@
 // What the calls of each session add up to: the roll-up of its closed calls, and its open ones. Where the last call
 // went is asked of the rows. Cannot write.
+
 import type { Database } from 'better-sqlite3'
-import { timeOfId } from '../call.ts'
-import type { Listed, Page } from './call-logs.ts'
+import { timeOfId } from '../../call.ts'
+import type { Session, SessionModel, SessionReads } from '../reads.ts'
 import { AFTER_ALL } from './hour-index.ts'
 import {
   add,
@@ -17,33 +18,6 @@ import {
   type Summand,
   tokensOf,
 } from './usage-sum.ts'
-
-/** Contract "Session". */
-export interface Session {
-  readonly session_id: string
-  readonly first_seen: string
-  readonly last_seen: string
-  readonly calls: number
-  readonly failed: number
-  readonly last_requested_model: string
-  readonly last_provider: string
-  readonly last_model: string
-  readonly tokens: ReturnType<typeof tokensOf>
-  readonly cost_usd: number | null
-}
-
-/** What a session used of one model. */
-export interface SessionModel extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd'> {
-  readonly provider: string
-  readonly model: string
-}
-
-export interface SessionReads {
-  /** Newest first by their first call, which never changes, so that pages have no gap and no repeat. */
-  sessions(page: Page, keyName?: string): Listed<Session>
-  /** Null when there is none, or none for this key. */
-  session(id: string, keyName?: string): (Session & { readonly by_model: readonly SessionModel[] }) | null
-}
 
 /** A session and the id of its first call. */
 interface Begun {

@@ -1,10 +1,39 @@
-// GET /api/usage/history: what the calls of a span used, in buckets of time.
+// What calls used and cost. GET /api/usage/logs: each call, the request log with fewer fields. GET /api/usage/history:
+// the calls of a span, in buckets of time.
+
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { invalid, ownKey, span, spanAnswer, spanOf } from './query.ts'
+import { callList, invalid, listArguments, ownKey, span, spanAnswer, spanOf } from './query.ts'
 import * as schemas from './schemas.ts'
+
+const item = schemas.callRecord.pick({
+  id: true,
+  created_at: true,
+  requested_model: true,
+  resolved_provider: true,
+  resolved_model: true,
+  session_id: true,
+  tokens: true,
+  cost_usd: true,
+  cache: true,
+})
+
+export const usageLogs = {
+  path: '/api/usage/logs',
+  summary: 'tokens and cost of each call; filters and pages of the request log',
+  query: callList,
+  response: schemas.page(item),
+  async answer(query, { caller }, { calls }) {
+    const { data, ...rest } = await calls.list(...listArguments(query, caller))
+    return { object: 'list', data: data.map(usageOf), ...rest }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof callList>
+
+const FIELDS = Object.keys(item.shape)
+const usageOf = (record: Readonly<Record<string, unknown>>) =>
+  Object.fromEntries(FIELDS.map((field) => [field, record[field]]))
 
 const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
 const MOST_BUCKETS = 1_500

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { answer, chunk, stream, streamed } from '../../mocks/stand-in.ts'
-import { ask, providerKey, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { answer, chunk, stream, streamed } from '../../../mocks/stand-in.ts'
+import { ask, providerKey, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import { WriteQueue } from '../queue.ts'
+import type { Write } from '../writes.ts'
 import { databaseFile, StoreError } from './open.ts'
-import { WriteQueue } from './queue.ts'
-import { openStore } from './store.ts'
-import type { Write } from './writes.ts'
+import { openStore } from './open-store.ts'
 
 const options = (directory: string, now = Date.now) => ({
   directory,
@@ -94,7 +94,7 @@ test('a file that is no database, or is of a newer schema, is refused and left a
 test('what a killed process left open is interrupted and unknown at the next start (LIFE-01)', async (t) => {
   const data = temporaryDirectory(t)
   const script = `
-    import { openStore } from ${JSON.stringify(new URL('./store.ts', import.meta.url).href)}
+    import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
     const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now })
     const call = { id: '01900000-0000-7000-8000-000000000001', createdAt: 1, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, keyName: null, stream: true, cache: 'BYPASS' }
     await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [{ provider: 'p', model: 'm', tier: null, weight: 1 }], decision: { cause: 'priority', skipped: [] } } })

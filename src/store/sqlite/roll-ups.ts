@@ -2,7 +2,7 @@
 // changed in the transaction in which a call is closed or deleted, so it always equals the rows. Open calls are not
 // in it; there are few, and whoever reads adds them.
 import type { Database } from 'better-sqlite3'
-import { timeOfId } from '../call.ts'
+import { timeOfId } from '../../call.ts'
 import { stepOf } from './latency.ts'
 import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from './usage-sum.ts'
 

@@ -1,7 +1,9 @@
 // How full the record is, held against the caps of the configuration. Reads a database that a gateway may be writing to.
+
 import type { DatabaseSync } from 'node:sqlite'
+import type { RetentionLimits } from '../store.ts'
 import type { Finding } from './diagnose.ts'
-import { deletesFrom, type RetentionLimits } from './retention.ts'
+import { deletesFrom } from './retention.ts'
 
 /** From this part of a cap on it is told that the oldest calls go. */
 const NEAR = 0.9

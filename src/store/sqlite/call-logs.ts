@@ -1,51 +1,10 @@
 // Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
+
 import type { Database } from 'better-sqlite3'
-import { type CallState, idAt } from '../call.ts'
+import { idAt } from '../../call.ts'
+import type { CallFilter } from '../filters.ts'
+import type { CallLogReads, CallRecord } from '../reads.ts'
 import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
-
-/** What a list may be narrowed to; every field that is set must hold. */
-export interface CallFilter {
-  readonly session_id?: string | undefined
-  /** `none`: only calls without an agent id. */
-  readonly agent_id?: string | undefined
-  readonly requested_model?: string | undefined
-  readonly provider?: string | undefined
-  readonly model?: string | undefined
-  readonly route?: string | undefined
-  readonly strategy?: string | undefined
-  readonly tier?: string | undefined
-  readonly state?: CallState | undefined
-  /** An HTTP status, `ok` (completed) or `error` (failed, aborted or interrupted). */
-  readonly status?: number | 'ok' | 'error' | undefined
-  /** Milliseconds since the epoch; since is inclusive, until is not. */
-  readonly since?: number | undefined
-  readonly until?: number | undefined
-  /** Only rows of this gateway key. */
-  readonly key_name?: string | undefined
-}
-
-export interface Page {
-  readonly limit: number
-  /** The id of the last row of the page before. */
-  readonly cursor?: string | undefined
-}
-
-/** A record as it goes over the wire, contract "Record". */
-export type CallRecord = Record<string, unknown> & { readonly id: string }
-
-/** A page of a list, contract "Lists". */
-export interface Listed<Item> {
-  readonly data: readonly Item[]
-  readonly has_more: boolean
-  readonly next_cursor: string | null
-}
-
-export interface CallLogReads {
-  /** Newest first; one row more than the page tells whether there are more. */
-  list(filter: CallFilter, page: Page): Listed<CallRecord>
-  /** One record with its attempts; null when there is none, or none for this key. */
-  find(id: string, keyName?: string): CallRecord | null
-}
 
 type Row = Record<string, string | number | null>
 

@@ -1,11 +1,8 @@
 // What each key has spent in each calendar month, UTC. A sum of its own and not one over `call_logs`: retention may
 // drop a row in the month in which it was written, and the money is spent all the same.
-import type { Database } from 'better-sqlite3'
 
-export interface Spending {
-  /** US dollars that a key's calls of the month of `at` (ms since the epoch) are known to have cost. */
-  spent(keyName: string, at: number): number
-}
+import type { Database } from 'better-sqlite3'
+import type { Spending } from '../store.ts'
 
 const MONTH = `strftime('%Y-%m', created_at / 1000, 'unixepoch')`
 

@@ -1,13 +1,17 @@
 // The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
 // artifacts and deletes what is too old. Once the database is found to be damaged, it writes nothing any more.
+
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { type Artifact, type ArtifactLimits, openArtifactRing } from './artifacts.ts'
-import { BUSY_MS, type Durability, isDamage } from './open.ts'
-import { openRetention, type RetentionLimits } from './retention.ts'
+import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
+import type { Durability, RetentionLimits } from '../store.ts'
+import type { Write } from '../writes.ts'
+import { openArtifactRing } from './artifacts.ts'
+import { BUSY_MS, isDamage } from './open.ts'
+import { openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { answerRequests } from './thread.ts'
-import { prepareWrites, type Write } from './writes.ts'
+import { prepareWrites } from './write-statements.ts'
 
 export interface WriterData {
   readonly file: string

@@ -1,8 +1,9 @@
 // Which hours can hold a row that a filter matches. A list that is narrowed to what is rare, or to nothing at all,
 // would have to walk through all rows; the roll-ups say which hours it may leave out. Cannot write.
+
 import type { Database } from 'better-sqlite3'
-import { timeOfId } from '../call.ts'
-import type { CallFilter } from './call-logs.ts'
+import { timeOfId } from '../../call.ts'
+import type { CallFilter } from '../filters.ts'
 import { HOUR } from './roll-ups.ts'
 
 /** A span of time, milliseconds since the epoch. */

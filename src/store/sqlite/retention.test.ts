@@ -1,16 +1,18 @@
 // LIFE-03: under tiny limits everything that belongs to a deleted call goes with it, the sums follow, the files stay
 // under their cap, open calls stay, and nobody waits long for it.
+
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { type Call, idOf, type Route } from '../call.ts'
-import { createPricer } from '../pricing.ts'
-import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { type Call, idOf, type Route } from '../../call.ts'
+import { createPricer } from '../../pricing.ts'
+import { ask, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import type { Store, StoreOptions } from '../store.ts'
 import { databaseFile } from './open.ts'
-import { openStore, type Store, type StoreOptions } from './store.ts'
+import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
 
 const MIB = 2 ** 20

@@ -1,16 +1,12 @@
 // What the calls of a span of time add up to, grouped by some of their columns. Whole hours come from the roll-ups;
 // what is left at both ends, and what is still open, from the rows. Cannot write.
+
 import type { Database } from 'better-sqlite3'
-import { idAt } from '../call.ts'
+import { idAt } from '../../call.ts'
+import type { Span } from '../reads.ts'
 import { type Latencies, stepOf } from './latency.ts'
 import { HOUR } from './roll-ups.ts'
 import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from './usage-sum.ts'
-
-/** Milliseconds since the epoch; since is inclusive, until is not. */
-export interface Span {
-  readonly since: number
-  readonly until: number
-}
 
 type Key = string | number | null
 

@@ -1,17 +1,9 @@
 // The ring of artifacts in the database: the newest few, bounded by count and bytes. An artifact goes when its turn
 // comes or when its call is deleted; the call says whether it is there.
+
 import type { Database } from 'better-sqlite3'
-
-export interface ArtifactLimits {
-  readonly keep: number
-  readonly bytes: number
-}
-
-/** An artifact that is to be kept. */
-export interface Artifact {
-  readonly callId: string
-  readonly json: string
-}
+import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
+import type { ArtifactReads } from '../reads.ts'
 
 export interface ArtifactRing {
   /** Adds artifacts of calls that are still on record, and drops the oldest beyond the limits. In one transaction. */
@@ -45,11 +37,6 @@ export function openArtifactRing(db: Database, limits: ArtifactLimits): Artifact
     }
   })
   return { keep }
-}
-
-export interface ArtifactReads {
-  /** The artifact of a call as JSON text; null when it is not kept, or not for this key. */
-  artifact(id: string, keyName?: string): string | null
 }
 
 export function openArtifactReads(db: Database): ArtifactReads {

@@ -1,31 +1,10 @@
 // How the calls of a span of time were routed: the shares of strategies, tiers and providers. Cannot write.
+
 import type { Database } from 'better-sqlite3'
+import type { RoutingReads, Share } from '../reads.ts'
 import { medianOf } from './latency.ts'
-import { openSpanSums, type Span } from './span-sums.ts'
+import { openSpanSums } from './span-sums.ts'
 import { calls, fellBack, total } from './usage-sum.ts'
-
-export interface Share {
-  readonly calls: number
-  /** Of all calls; null where there are none. */
-  readonly share: number | null
-}
-
-/** Contract "Auto-routing analytics". Calls without a tier are under `none`. */
-export interface RoutingShares {
-  readonly total_calls: number
-  readonly strategy_distribution: Readonly<Record<string, Share>>
-  readonly tier_distribution: Readonly<Record<string, Share>>
-  readonly top_providers: readonly (Share & {
-    readonly provider: string
-    readonly p50_latency_ms: number | null
-  })[]
-  readonly fallback: Share
-}
-
-export interface RoutingReads {
-  /** With `keyName` only calls of this gateway key. */
-  routing(span: Span, keyName?: string): RoutingShares
-}
 
 export function openRoutingShares(db: Database): RoutingReads {
   const sums = openSpanSums(db)

@@ -1,6 +1,8 @@
 // What the calls of a span of time used: in all, and in buckets of time. Cannot write.
+
 import type { Database } from 'better-sqlite3'
-import { openSpanSums, type Span } from './span-sums.ts'
+import type { Usage, UsageKey, UsageReads } from '../reads.ts'
+import { openSpanSums } from './span-sums.ts'
 import { calls, costOf, failed, type Sum, tokensOf, total } from './usage-sum.ts'
 
 /** What usage can be told apart by -> its column. */
@@ -10,34 +12,7 @@ const BY = {
   route: 'route',
   tier: 'tier',
   key: 'key_name',
-} as const
-export type By = keyof typeof BY
-
-/** Sums of calls; tokens and cost are of those calls for which they are known. */
-export interface Usage {
-  readonly calls: number
-  readonly failed: number
-  readonly input_tokens: number | null
-  readonly output_tokens: number | null
-  readonly cost_usd: number | null
-}
-
-export interface Bucket extends Usage {
-  readonly start: string
-  /** The provider, model, route, tier or key, where it was asked for; null for calls without one. */
-  readonly by?: string | null
-}
-
-export interface History {
-  readonly totals: Usage
-  /** Oldest first; a bucket without calls is left out. */
-  readonly buckets: readonly Bucket[]
-}
-
-export interface UsageReads {
-  /** `bucketMs` divides a day or is one; with `keyName` only calls of this gateway key. */
-  history(span: Span, bucketMs: number, by?: By, keyName?: string): History
-}
+} as const satisfies Record<UsageKey, string>
 
 export function openUsage(db: Database): UsageReads {
   const sums = openSpanSums(db)

@@ -1,7 +1,7 @@
 // Width of any text in terminal cells: CJK and emoji take two. The program loads this only for a label that is not
 // ordinary, because the tables cost 1 ms of start-up (LINE-09).
 import measure from 'fast-string-truncated-width'
-import { isOrdinary } from './label.ts'
+import { isOrdinary } from './clean.ts'
 
 /** A `Measure`. */
 export const cells = (text: string): number => (isOrdinary(text) ? text.length : measure(text).width)

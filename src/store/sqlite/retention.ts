@@ -1,16 +1,12 @@
 // What is deleted, and when: the oldest closed calls beyond the limits, with everything that belongs to them, a few
 // at a time, so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
+
 import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
-import { idAt } from '../call.ts'
+import { idAt } from '../../call.ts'
+import type { RetentionLimits } from '../store.ts'
 import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
-
-export interface RetentionLimits {
-  readonly rows: number
-  /** Database and write-ahead log together. */
-  readonly bytes: number
-}
 
 /** Calls that one step deletes; more than a full batch of new calls brings, so that deleting keeps up. */
 const CALLS_A_STEP = 64

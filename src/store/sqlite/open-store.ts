@@ -1,0 +1,187 @@
+// A store (`../store.ts`) in a SQLite database of its own. Writes go to a thread of their own, and so do reads, but
+// for one that a call waits for.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { timeOfId } from '../../call.ts'
+import { GatewayError } from '../../errors.ts'
+import { ArtifactBuffer } from '../artifact-buffer.ts'
+import { DOUBT_MS, guardClock } from '../clock-guard.ts'
+import { WriteQueue } from '../queue.ts'
+import type { Reads } from '../reads.ts'
+import type { Store, StoreOptions } from '../store.ts'
+import type { Write } from '../writes.ts'
+import { claim, databaseFile, isDamage, refusal } from './open.ts'
+import { startReader } from './reads.ts'
+import { openSpending } from './spending.ts'
+import { startThread, UnansweredError } from './thread.ts'
+import type { WriterData, WriterRequest } from './writer.ts'
+
+/** How often it is looked whether something has become too old, ms. */
+const EXPIRY_MS = 60_000
+const DAY = 86_400_000
+/** Artifacts have at most this part of the bytes, whatever their own limit is. */
+const MOST_ARTIFACTS = 8
+
+/** Opens the data directory. Rejects with StoreError: one line that says what to do. */
+export async function openStore(options: StoreOptions): Promise<Store> {
+  const {
+    directory,
+    durability,
+    retention,
+    now,
+    elapsed = () => performance.now(),
+    onFailure = () => {},
+    onDeath = () => {},
+  } = options
+  // Artifacts that could fill the database would drive out the calls.
+  const artifacts = {
+    ...options.artifacts,
+    bytes: Math.min(options.artifacts.bytes, retention.bytes / MOST_ARTIFACTS),
+  }
+  const release = claim(directory, now())
+  const file = databaseFile(directory)
+  let isOpen = false
+  const noteDeath = (reason: string) => {
+    if (isOpen) onDeath(reason) // before, it refuses the start
+  }
+  const writer = startThread(
+    'writer',
+    { file, durability, retention, artifacts } satisfies WriterData,
+    noteDeath,
+  )
+  let damage: string | null = null
+  const noteDamage = (error: unknown) => {
+    if (damage !== null || !isDamage(error)) return
+    damage = (error as Error).message
+    onFailure(damage)
+    writer.ask({ damaged: damage } satisfies WriterRequest).catch(() => {}) // it refuses everything from now on
+  }
+  const ask = async (request: WriterRequest) => {
+    if (damage !== null) throw new Error(damage) // a writer that was started again does not know
+    try {
+      return await writer.ask(request)
+    } catch (error) {
+      noteDamage(error)
+      throw error
+    }
+  }
+  const reader = startReader({ file }, noteDamage, noteDeath)
+  let clock = now
+  const expire = () => ask({ expire: clock() - retention.days * DAY })
+  try {
+    await ask('[]') // answered when the thread is up and has written something
+    await ask({ artifacts: [] }) // there may be more than are to be kept from now on
+    clock = guardClock({ now, elapsed }, await lastSure(reader.reads))
+    await expire()
+  } catch (cause) {
+    await reader.thread.stop()
+    await writer.stop()
+    release()
+    throw refusal(directory, cause instanceof GatewayError ? cause.cause : cause)
+  }
+  const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
+  const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
+  const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
+  const spent = new Database(file, { readonly: true, fileMustExist: true })
+  const spending = openSpending(spent)
+  let open = 0
+  isOpen = true
+
+  return {
+    async write(write) {
+      if (write.kind === 'close') open--
+      if (write.kind !== 'open') return queue.add(write)
+      open++
+      try {
+        await queue.add(write)
+      } catch (error) {
+        open--
+        if (error instanceof UnansweredError) void queue.add(refusedEnd(write, now()))
+        throw error
+      }
+    },
+    saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
+    calls: {
+      ...reader.reads,
+      async find(id, keyName) {
+        const json = artifactBuffer.find(id) // before the read, or it might be written in between and be in neither
+        const found = await reader.reads.find(id, keyName)
+        return found && json !== null
+          ? { ...found, artifact: { available: true, bytes: Buffer.byteLength(json) } }
+          : found
+      },
+      async artifact(id, keyName) {
+        const json = artifactBuffer.find(id)
+        const kept = await reader.reads.artifact(id, keyName)
+        return kept ?? (json !== null && (await reader.reads.find(id, keyName)) ? json : null)
+      },
+    },
+    spending: {
+      spent(keyName, at) {
+        try {
+          return spending.spent(keyName, at)
+        } catch (cause) {
+          noteDamage(cause)
+          throw new GatewayError(
+            'log_unavailable',
+            'The call was not made, because it cannot be read what its key has spent.',
+            { cause },
+          )
+        }
+      },
+    },
+    get failure() {
+      return damage ?? writer.failure ?? queue.failure
+    },
+    get readFailure() {
+      return damage ?? reader.thread.failure
+    },
+    async close(graceMs = 5_000) {
+      const deadline = Date.now() + graceMs
+      clearInterval(expiry)
+      // A call whose connection was cut a moment ago is about to write its end.
+      while (open > 0 && Date.now() < deadline) await sleep(5)
+      await queue.drain(Math.max(1, deadline - Date.now()))
+      await artifactBuffer.drain()
+      spent.close()
+      await reader.thread.stop() // first, because the last connection to close takes the write-ahead log with it
+      await writer.stop()
+      release()
+    },
+  }
+}
+
+/**
+ * When a call was surely made, ms since the epoch; null without calls. Those of the last hour on record may all have been
+ * made under a clock that leapt, so it is the newest before them, where there is one.
+ */
+async function lastSure({ list }: Reads): Promise<number | null> {
+  const newest = async (until?: number) => {
+    const [call] = (await list({ until }, { limit: 1 })).data
+    return call ? timeOfId(call.id) : null
+  }
+  const last = await newest()
+  return last === null ? null : ((await newest(last - DOUBT_MS)) ?? last)
+}
+
+/** The end of a call that was refused and yet may be on record. Where it is not, this writes nothing. */
+const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at: number): Write => ({
+  kind: 'close',
+  id: call.id,
+  at,
+  requestsSent: 0,
+  fallbacks: 0,
+  target: route.candidates[0],
+  ended: null,
+  cost: { usd: null, price: null },
+  outcome: {
+    state: 'failed',
+    status: 503,
+    errorCode: 'log_unavailable',
+    responseModel: null,
+    latencyMs: Math.max(0, at - call.createdAt),
+    ttftMs: null,
+    tokens: null,
+  },
+})
