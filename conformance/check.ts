@@ -1,5 +1,5 @@
-// What a check is: a probe, which talks to the target and writes down what it saw, and a judge, which is a pure
-// function of that. The judge runs after the probe, and again whenever somebody doubts it.
+// What a check is: an exercise, which talks to the target and writes down what it saw, and a judge, which is a
+// pure function of that. The judge runs after the exercise, and again whenever somebody doubts it.
 import type { Evidence } from './evidence.ts'
 import type { Session } from './session.ts'
 import type { Capability, Target } from './target.ts'
@@ -18,8 +18,8 @@ export interface Finding {
 export interface Judging {
   readonly evidence: Evidence
   readonly target: Target
-  /** Judged by this project's own interface too: the parts of a requirement that say "wb". */
-  readonly wb: boolean
+  /** Judged by this project's own interface too: the parts of a requirement that say "Waybill". */
+  readonly waybill: boolean
 }
 
 export interface Check {
@@ -27,9 +27,9 @@ export interface Check {
   readonly id: string
   /** What the target file must declare; without it the check does not apply. */
   readonly needs?: readonly Capability[]
-  /** The check whose evidence is judged here too; then there is no probe of its own. */
+  /** The check whose evidence is judged here too; then there is no exercise of its own. */
   readonly shares?: string
-  /** How long the probe may take, ms; 30 s where nothing is said. */
+  /** How long the exercise may take, ms; 30 s where nothing is said. */
   readonly timeout?: number
   /**
    * It does on purpose what may bring a gateway down: strange requests, connections that break on either side. One that
@@ -38,7 +38,7 @@ export interface Check {
    */
   readonly hostile?: boolean
   /** Throws only when the suite itself is at fault; whatever the target does is evidence. */
-  probe?(session: Session): Promise<void>
+  exercise?(session: Session): Promise<void>
   /** At least one finding; none at all counts as a fault of the suite, never as a pass. */
   judge(judging: Judging): Finding[]
 }

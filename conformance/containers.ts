@@ -49,11 +49,11 @@ export async function openContainers(internal: boolean, find = findEngine): Prom
   const engine = await find().catch(noEngine)
   const name = `waybill-conform-${randomBytes(4).toString('hex')}`
   const labels = { 'waybill.conform': name }
-  const broom = sweepWhenWeAreGone(`waybill.conform=${name}`)
+  const cleanup = sweepWhenWeAreGone(`waybill.conform=${name}`)
   const network = await engine.network
     .create({ Name: name, Internal: internal, Labels: labels })
     .catch((cause: Error) => {
-      broom.kill()
+      cleanup.kill()
       throw new StartError(`the container engine made no network: ${reasonOf(cause)}`, { cause })
     })
   const { host } = engine.info.containerRuntime
@@ -87,9 +87,9 @@ export async function openContainers(internal: boolean, find = findEngine): Prom
     async close() {
       try {
         await network.remove()
-        broom.kill()
+        cleanup.kill()
       } catch {
-        broom.stdin!.end() // something stands on it still
+        cleanup.stdin!.end() // something stands on it still
       }
     },
   }
@@ -260,10 +260,10 @@ function sweepWhenWeAreGone(label: string): ChildProcess {
     const labelled = { all: true, filters: { label: [${JSON.stringify(label)}] } }
     for (const { Id } of await dockerode.listContainers(labelled)) await dockerode.getContainer(Id).remove({ force: true, v: true })
     for (const { Id } of await dockerode.listNetworks(labelled)) await dockerode.getNetwork(Id).remove()`
-  const broom = spawn(process.execPath, ['--input-type=module', '--eval', sweep], {
+  const cleanup = spawn(process.execPath, ['--input-type=module', '--eval', sweep], {
     stdio: ['pipe', 'ignore', 'ignore'],
     detached: true, // Ctrl-C is not meant for it
   })
-  broom.unref()
-  return broom
+  cleanup.unref()
+  return cleanup
 }

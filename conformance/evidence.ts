@@ -10,7 +10,7 @@ const END = ['complete', 'cut', 'timed_out', 'left', 'refused'] as const
 const exchange = z.strictObject({
   /** 1, 2, 3 … within the check. */
   n: z.int(),
-  /** What the probe calls it, for the judge and for readers. */
+  /** What the exercise calls it, for the judge and for readers. */
   label: z.string(),
   nonce: z.string().nullable(),
   request: z.strictObject({
@@ -21,7 +21,7 @@ const exchange = z.strictObject({
   }),
   /** Milliseconds since the epoch, with fractions: when the request left. */
   at: z.number(),
-  /** When the response head came; null when none did. */
+  /** When the response headers came; null when none did. */
   head_at: z.number().nullable(),
   /** When it was over. */
   end_at: z.number(),
@@ -48,11 +48,11 @@ export const evidenceSchema = z.strictObject({
   exchanges: z.array(exchange),
   /** What the witness saw from the start of the check to its end. */
   ledger: z.array(ledgerEntry),
-  /** Times that the probe named, for example the two ends of a window. */
+  /** Times that the exercise named, for example the two ends of a window. */
   marks: z.record(z.string(), z.number()),
-  /** Whatever else the judge needs and the probe found out. */
+  /** Whatever else the judge needs and the exercise found out. */
   facts: z.record(z.string(), z.unknown()),
-  /** Why the probe could not be carried out, though the target declares what it needs; null when it could. */
+  /** Why the exercise could not be carried out, though the target declares what it needs; null when it could. */
   untestable: z.string().nullable(),
   /** The suite's own failure; null when there was none. */
   harness_error: z.string().nullable(),

@@ -1,16 +1,16 @@
 // The suite binds everybody only to what is written, not to how the reference happens to do it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadMutant, targetOf } from './mutant-run.ts'
+import { loadFault, targetOf } from './fault-run.ts'
 import { conform } from './run.ts'
-import { PROVIDER } from './targets/other-ways.ts'
+import { PROVIDER } from './targets/conforming-variant.ts'
 
 test('a gateway that does it rightly in another way passes what binds everybody', async () => {
-  const target = targetOf('other-ways', { what: '', kills: [], start: () => Promise.reject() })
+  const target = targetOf('conforming-variant', { what: '', caughtBy: [], start: () => Promise.reject() })
   const { results } = await conform({
     target: {
       ...target,
-      start: { inproc: 'targets/other-ways' },
+      start: { inproc: 'targets/conforming-variant' },
       providers: { ...target.providers, openai: { aliases: [PROVIDER] } },
     },
     profile: 'observable',
@@ -28,7 +28,7 @@ test('a gateway that does it rightly in another way passes what binds everybody'
 
 for (const strategy of ['random', 'round-robin'])
   test(`the order of targets is the gateway's own business: ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
-    const { files, ...target } = targetOf(strategy, { what: '', kills: [], start: () => Promise.reject() })
+    const { files, ...target } = targetOf(strategy, { what: '', caughtBy: [], start: () => Promise.reject() })
     const config = files['waybill.yaml']!
     const { results } = await conform({
       target: {
@@ -57,9 +57,9 @@ for (const strategy of ['random', 'round-robin'])
     )
   })
 
-test('a gateway that probes with calls is not accused of spending on reads (PURE-01)', async () => {
+test('a gateway that probes its providers with calls is not accused of spending on reads (PURE-01)', async () => {
   const name = 'probes-its-providers'
-  const target = targetOf(name, await loadMutant(name))
+  const target = targetOf(name, await loadFault(name))
   const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })
   const { outcome, reason } = results.verdicts.find(({ id }) => id === 'PURE-01')!
   assert.equal(outcome, 'untestable', reason)

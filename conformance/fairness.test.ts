@@ -49,11 +49,11 @@ const entry = (more: object): Evidence['ledger'][number] =>
     ...more,
   }) as unknown as Evidence['ledger'][number]
 
-function holds(id: string, evidence: Partial<Evidence>, of = target(), wb = false): boolean {
+function holds(id: string, evidence: Partial<Evidence>, of = target(), waybill = false): boolean {
   const whole = { exchanges: [], ledger: [], marks: {}, facts: {}, ...evidence } as unknown as Evidence
   return checks
     .get(id)!
-    .judge({ evidence: whole, target: of, wb })
+    .judge({ evidence: whole, target: of, waybill })
     .every(({ ok }) => ok)
 }
 
@@ -90,7 +90,7 @@ test('a member that is null may be left out, and nothing else may (ROUTE-05)', (
 })
 
 test('a gateway that tries again has the time for it, and no more (FAIL-05)', () => {
-  const slow = target({ has: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
+  const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
     exchanges: [exchange({ label: 'silent', nonce: 'a', status: 504, body: '{}', end_at })],
     ledger: [entry({}), entry({ n: 2 })],
@@ -100,7 +100,7 @@ test('a gateway that tries again has the time for it, and no more (FAIL-05)', ()
 })
 
 test('a stream whose head is out before its provider is silent may end with an error event (FAIL-05)', () => {
-  const slow = target({ has: { time_outs: { first_event_ms: 1_000 } } })
+  const slow = target({ capabilities: { time_outs: { first_event_ms: 1_000 } } })
   const streamed = (body: string) => ({
     exchanges: [exchange({ label: 'silent, streamed', nonce: 'a', body })],
     ledger: [entry({})],
@@ -115,10 +115,10 @@ test('a stream whose head is out before its provider is silent may end with an e
 test('a router that draws by chance may resolve to another target each time, one that takes turns may not (PURE-04)', () => {
   const resolving = target({
     models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'a' }] }] },
-    has: { resolve: { path: '/resolve', provider: '/p', model: '/m' }, probe_interval_ms: 0 },
+    capabilities: { resolve: { path: '/resolve', provider: '/p', model: '/m' }, probe_interval_ms: 0 },
   })
   const told = (letters: string) => ({
-    marks: { quiet_from: 0, quiet_to: 1, from: 2, to: 3 },
+    marks: { baseline_from: 0, baseline_to: 1, from: 2, to: 3 },
     exchanges: [
       exchange({ label: 'read' }),
       ...[...letters].map((m) =>
@@ -136,8 +136,15 @@ test('a router that draws by chance may resolve to another target each time, one
 })
 
 test('what may as well have come by itself accuses nobody, and acquits nobody (PURE-01, PURE-03, PURE-07)', () => {
-  const read = target({ has: { read_paths: ['/read'] } })
-  const marks = { quiet_from: 0, quiet_to: 9, from: 10, to: 19, second_quiet_from: 20, second_quiet_to: 29 }
+  const read = target({ capabilities: { read_paths: ['/read'] } })
+  const marks = {
+    baseline_from: 0,
+    baseline_to: 9,
+    from: 10,
+    to: 19,
+    second_baseline_from: 20,
+    second_baseline_to: 29,
+  }
   const exchanges = [
     exchange({ label: 'read', request: { method: 'GET', path: '/read', headers: {}, body: null } }),
   ]
@@ -146,7 +153,7 @@ test('what may as well have come by itself accuses nobody, and acquits nobody (P
     const evidence = { exchanges, marks, ledger, facts: {} } as unknown as Evidence
     return checks
       .get(id)!
-      .judge({ evidence, target: read, wb: false })
+      .judge({ evidence, target: read, waybill: false })
       .filter(({ ok }) => !ok)
       .map(({ doubt = false }) => doubt)
   }
@@ -160,7 +167,7 @@ test('what may as well have come by itself accuses nobody, and acquits nobody (P
 })
 
 test('of two targets that are asked at once the one that answered has served (TELL-01)', () => {
-  const telling = target({ tells: { headers: { model: 'x-model' } } })
+  const telling = target({ observability: { headers: { model: 'x-model' } } })
   const ledger = [
     entry({ answer: { status: 200 } }),
     entry({ n: 2, model: 'slower', answer: { status: null } }),
@@ -171,7 +178,7 @@ test('of two targets that are asked at once the one that answered has served (TE
 })
 
 test('a stream whose head is out before its provider fails may still move on, and has to (ROUTE-07)', () => {
-  const moving = target({ has: { fallback_statuses: [500] } })
+  const moving = target({ capabilities: { fallback_statuses: [500] } })
   const failed = entry({ answer: { status: 500 } })
   const exchanges = [exchange({ label: 'status 500, streamed', nonce: 'a' })]
   assert.ok(holds('ROUTE-07', { exchanges, ledger: [failed, entry({ n: 2, model: 'other' })] }, moving))
@@ -188,9 +195,9 @@ test('a record is held to what can be known from outside, and no field that is n
     session: '/s',
   }
   const log = { path: '/log', list: '', one: '/log/{id}', fields: mapped }
-  const logging = target({ tells: { headers: { request_id: 'x-id' }, log } })
+  const logging = target({ observability: { headers: { request_id: 'x-id' }, log } })
   const usage = { prompt_tokens: 7, completion_tokens: 2 }
-  const recorded = (record: object, of = logging, wb = false, headers = {}, model = 'm') => {
+  const recorded = (record: object, of = logging, waybill = false, headers = {}, model = 'm') => {
     const request = { method: 'POST', path: '/', headers, body: JSON.stringify({ model }) }
     const exchanges = [
       exchange({ nonce: 'a', request, headers: { 'x-id': '1' } }),
@@ -201,7 +208,7 @@ test('a record is held to what can be known from outside, and no field that is n
       }),
     ]
     const ledger = [entry({ answer: { body: JSON.stringify({ usage }) } })]
-    return holds('LOG-02', { exchanges, ledger }, of, wb)
+    return holds('LOG-02', { exchanges, ledger }, of, waybill)
   }
   // A direct id has no strategy, nobody knows the price, and no session could be sent.
   assert.ok(recorded({ cost: null, by: null, s: 'made-up' }))
@@ -210,7 +217,10 @@ test('a record is held to what can be known from outside, and no field that is n
   assert.ok(!recorded({ cost: -1 }))
   assert.ok(!recorded({ cost: 0, in: 8 }))
   assert.ok(!recorded({ cost: 1 }, logging, true), 'this interface has all fields')
-  const inSession = { ...logging, has: { ...logging.has, session: { header: 'X-My-Session' } } }
+  const inSession = {
+    ...logging,
+    capabilities: { ...logging.capabilities, session: { header: 'X-My-Session' } },
+  }
   for (const header of ['X-My-Session', 'x-my-session']) {
     assert.ok(recorded({ s: 'one' }, inSession, false, { [header]: 'one' }))
     assert.ok(!recorded({ s: 'two' }, inSession, false, { [header]: 'one' }))

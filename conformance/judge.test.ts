@@ -1,4 +1,4 @@
-// One run against the reference and one against a mutant; then what is made of the evidence: verdicts, and reports.
+// One run against the reference and one against a gateway with a fault; then what is made of the evidence: verdicts, and reports.
 import assert from 'node:assert/strict'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -13,8 +13,7 @@ import { createWitness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { checks } from './checks.ts'
 import type { Evidence } from './evidence.ts'
-import { carryOut } from './lane.ts'
-import { loadMutant, targetOf } from './mutant-run.ts'
+import { loadFault, targetOf } from './fault-run.ts'
 import { EvidenceError, rejudge } from './rejudge.ts'
 import { writeReports } from './report/write.ts'
 import { type Conformed, conform } from './run.ts'
@@ -22,6 +21,7 @@ import { type Running, StartError } from './running.ts'
 import { Session } from './session.ts'
 import { bareTarget, readTarget, targetSchema } from './target.ts'
 import { controlOf } from './witness-control.ts'
+import { carryOut } from './worker.ts'
 
 const ONLY = [
   'ROUTE-01',
@@ -48,12 +48,12 @@ let failed: Conformed
 
 before(async () => {
   passed = await conform({ target: reference, profile: 'waybill', only: ONLY, directory: good })
-  const mutant = await loadMutant('advertises')
-  const target = { ...targetOf('advertises', mutant), name: HOSTILE }
+  const fault = await loadFault('advertises')
+  const target = { ...targetOf('advertises', fault), name: HOSTILE }
   // One of each: fails, passes, is not declared, is left out.
-  const { cache: _, ...has } = target.has
+  const { cache: _, ...capabilities } = target.capabilities
   failed = await conform({
-    target: { ...target, has },
+    target: { ...target, capabilities },
     profile: 'waybill',
     only: ['TELL-05', 'CAT-01', 'USE-08'],
     disabled: { 'CAT-03': `nobody asked; ${HOSTILE}` },
@@ -202,14 +202,14 @@ test('evidence without exchanges, or with none of its own, never passes (SUITE-0
 })
 
 test('a request id that stands twice in a log without single records is found (TELL-03)', async () => {
-  const { one: _, ...log } = reference.tells.log!
-  const target = { ...reference, tells: { ...reference.tells, log } }
+  const { one: _, ...log } = reference.observability.log!
+  const target = { ...reference, observability: { ...reference.observability, log } }
   const { evidence, run } = await conform({ target, profile: 'observable', only: ['TELL-03'] })
   const found = evidence.get('TELL-03')!
   const outcome = () =>
     checks
       .get('TELL-03')!
-      .judge({ evidence: found, target: run.target, wb: false })
+      .judge({ evidence: found, target: run.target, waybill: false })
       .every(({ ok }) => ok)
   assert.equal(outcome(), true)
   for (const exchange of found.exchanges.filter(({ label }) => label.startsWith('record'))) {
@@ -225,7 +225,7 @@ test('what an earlier run left in the same directory is no evidence (SUITE-03)',
 })
 
 /** Carries out a check of this test's own, on a witness that nobody calls. */
-async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'probe'>, more: object = {}) {
+async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise'>, more: object = {}) {
   const witness = await createWitness({})
   t.after(() => witness.close())
   const keys = { client: null, other: null, reader: null }
@@ -240,11 +240,11 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'probe'>,
   return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
 }
 
-test('a target that keeps a probe waiting is untestable, and the probe asks for nothing more', async (t) => {
+test('a target that keeps an exercise waiting is untestable, and the exercise asks for nothing more', async (t) => {
   let asked = 0
   const { untestable, harness_error, exchanges } = await carriedOut(t, {
     timeout: 50,
-    async probe(session) {
+    async exercise(session) {
       await sleep(100)
       asked++
       await session.ask('late', '/v1/models')
@@ -257,15 +257,15 @@ test('a target that keeps a probe waiting is untestable, and the probe asks for 
 })
 
 test('what the target file itself asks to wait for is no time of the target’s (SUITE-02)', async (t) => {
-  const log = { ...reference.tells.log!, lag_ms: 400 }
+  const log = { ...reference.observability.log!, lag_ms: 400 }
   const { state: _, ...fields } = log.fields
   const more = {
-    has: { ...reference.has, retry_delay_ms: 1_200 },
-    tells: { headers: { request_id: 'x-id' }, log: { ...log, fields } },
+    capabilities: { ...reference.capabilities, retry_delay_ms: 1_200 },
+    observability: { headers: { request_id: 'x-id' }, log: { ...log, fields } },
   }
-  const own: Pick<Check, 'timeout' | 'probe'> = {
+  const own: Pick<Check, 'timeout' | 'exercise'> = {
     timeout: 1_000,
-    async probe(session) {
+    async exercise(session) {
       await session.wait(1_200)
       await session.drain()
       const call = await session.ask('call', '/v1/models')
@@ -324,8 +324,12 @@ test('what did not survive a check has not passed it, whatever the check is abou
 })
 
 test('a run that carries nothing out is an error (SUITE-02)', async () => {
-  const { cache: _, ...has } = reference.has
-  const { results } = await conform({ target: { ...reference, has }, profile: 'waybill', only: ['USE-08'] })
+  const { cache: _, ...capabilities } = reference.capabilities
+  const { results } = await conform({
+    target: { ...reference, capabilities },
+    profile: 'waybill',
+    only: ['USE-08'],
+  })
   assert.equal(results.conclusion, 'error')
   assert.match(results.reason, /no check was carried out/)
 })

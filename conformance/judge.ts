@@ -3,7 +3,7 @@ import { z } from 'zod'
 import type { Finding } from './check.ts'
 import { checks } from './checks.ts'
 import type { Evidence } from './evidence.ts'
-import { asked, levelOf, PROFILES, type Requirement, type Requirements } from './requirements.ts'
+import { asked, levelOf, PROFILES, type Requirement, type Requirements, SCOPES } from './requirements.ts'
 import { declares, targetSchema } from './target.ts'
 
 /** What a run leaves behind beside the evidence of its checks; `run.json`. */
@@ -44,7 +44,7 @@ const verdict = z.strictObject({
   id: z.string(),
   slug: z.string(),
   level: z.enum(['MUST', 'SHOULD']),
-  scope: z.enum(['any', 'obs', 'wb']),
+  scope: z.enum(SCOPES),
   text: z.string().describe('The sentence of the contract.'),
   outcome: z.enum(OUTCOMES),
   scored: z
@@ -155,7 +155,7 @@ function verdictOf(
   if (evidence.untestable !== null) return said('untestable', evidence.untestable)
   let findings: Finding[]
   try {
-    findings = check.judge({ evidence, target: run.target, wb: run.profile === 'waybill' })
+    findings = check.judge({ evidence, target: run.target, waybill: run.profile === 'waybill' })
   } catch (thrown) {
     return said('harness-error', `the judge failed: ${(thrown as Error).message}`)
   }

@@ -45,23 +45,26 @@ export const namesModel = (target: Target, provider: string, model: string | nul
     (said.endsWith(`/${model}`) && namesProvider(target, provider, said.slice(0, -model.length - 1))))
 
 /** One of the statuses after which the target moves on, as it says. */
-export const aFallbackStatus = ({ has }: Target): number =>
-  has.fallback_statuses.find((each) => each >= 500) ?? has.fallback_statuses[0]!
+export const aFallbackStatus = ({ capabilities }: Target): number =>
+  capabilities.fallback_statuses.find((each) => each >= 500) ?? capabilities.fallback_statuses[0]!
 
 /** The items of a list that the target's log answered with; null where it is none. */
 export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {
-  const list = at(jsonOf(body), target.tells.log?.list)
+  const list = at(jsonOf(body), target.observability.log?.list)
   return Array.isArray(list) ? list : null
 }
 
 /** The record in an exchange of `Session.record`: the answer itself, or its item with this request id. */
 export function recordIn(target: Target, exchange: Exchange | undefined, requestId: string): unknown {
-  const { log } = target.tells
+  const { log } = target.observability
   if (!log || exchange?.status !== 200) return undefined
   if (log.one !== undefined) return jsonOf(exchange.body)
   return itemsOf(target, exchange)?.find((item) => at(item, log.fields.id) === requestId)
 }
 
 /** The request id that an answer carries; null where the target declares none or sent none. */
-export const requestIdOf = ({ tells }: Target, { headers }: Pick<Exchange, 'headers'>): string | null =>
-  (tells.headers.request_id && headers[tells.headers.request_id.toLowerCase()]) || null
+export const requestIdOf = (
+  { observability }: Target,
+  { headers }: Pick<Exchange, 'headers'>,
+): string | null =>
+  (observability.headers.request_id && headers[observability.headers.request_id.toLowerCase()]) || null

@@ -18,7 +18,7 @@ function contractRows() {
   return rows.map(([, id, rest]) => {
     const cells = rest!.split('|').map((cell) => cell.trim())
     const [level, scope, needs, text] =
-      cells.length === 2 ? [cells[0]!, 'wb', '', cells[1]!] : (cells as [string, string, string, string])
+      cells.length === 2 ? [cells[0]!, 'Waybill', '', cells[1]!] : (cells as [string, string, string, string])
     return { id: id!, level, scope, needs, text }
   })
 }
@@ -30,10 +30,10 @@ test('requirements.yaml holds every requirement of the contract, word for word, 
     requirements.map(({ id, scope, needs = '', text }) => ({ id, scope, needs, text })),
     rows.map(({ id, scope, needs, text }) => ({ id, scope, needs, text })),
   )
-  for (const [index, { id, level, level_wb }] of requirements.entries()) {
+  for (const [index, { id, level, level_waybill }] of requirements.entries()) {
     const said = rows[index]!.level
     assert.equal(level, /^(MUST|SHOULD)/.exec(said)![0], id)
-    assert.equal(level_wb, /, (MUST|SHOULD) wb/.exec(said)?.[1], id)
+    assert.equal(level_waybill, /, (MUST|SHOULD)(?: within 1 s)? for Waybill/.exec(said)?.[1], id)
   }
 })
 
@@ -74,8 +74,11 @@ test('every check that a row names exists, and every check has its row', () => {
   assert.deepEqual([...named].sort(), [...checks.keys()].sort())
   for (const { id, check } of requirements) if (check) assert.equal(check, id)
   for (const [id, check] of checks as ReadonlyMap<string, Check>) {
-    assert.ok((check.probe === undefined) !== (check.shares === undefined), `${id}: a probe, or shares`)
-    if (check.shares) assert.ok(checks.get(check.shares)?.probe, `${id} shares ${check.shares}`)
+    assert.ok(
+      (check.exercise === undefined) !== (check.shares === undefined),
+      `${id}: an exercise, or shares`,
+    )
+    if (check.shares) assert.ok(checks.get(check.shares)?.exercise, `${id} shares ${check.shares}`)
   }
 })
 

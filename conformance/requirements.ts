@@ -8,14 +8,16 @@ export const PROFILES = ['core', 'observable', 'waybill'] as const
 export type Profile = (typeof PROFILES)[number]
 
 const level = z.enum(['MUST', 'SHOULD'])
-const scope = z.enum(['any', 'obs', 'wb'])
+/** Whom a requirement binds. */
+export const SCOPES = ['every gateway', 'gateways that tell their route', 'Waybill'] as const
+const scope = z.enum(SCOPES)
 
 const requirement = z
   .strictObject({
     id: z.string().regex(/^[A-Z]+-\d\d$/),
     slug: z.string().regex(/^[a-z0-9-]+$/),
     level: level.describe('Where the scope of the row reaches.'),
-    level_wb: level.optional().describe('The level for this interface, where it is higher.'),
+    level_waybill: level.optional().describe('The level for this interface, where it is higher.'),
     scope,
     needs: z.string().optional().describe('What the contract says that the target file must declare.'),
     text: z.string().describe('The sentence of the contract, word for word.'),
@@ -54,16 +56,16 @@ export type Requirements = z.output<typeof file>
 export const readRequirements = (): Requirements =>
   file.parse(parse(readFileSync(new URL('../conformance/requirements.yaml', import.meta.url), 'utf8')))
 
-const SCOPES: Record<Profile, readonly Requirement['scope'][]> = {
-  core: ['any'],
-  observable: ['any', 'obs'],
-  waybill: ['any', 'obs', 'wb'],
+const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
+  core: ['every gateway'],
+  observable: ['every gateway', 'gateways that tell their route'],
+  waybill: SCOPES,
 }
 
 /** Those that a profile asks for and a check can prove, in the order of the contract. */
 export const asked = ({ requirements }: Requirements, profile: Profile): Requirement[] =>
-  requirements.filter(({ scope, check }) => check !== undefined && SCOPES[profile].includes(scope))
+  requirements.filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
 
 /** MUST or SHOULD, as it binds under a profile. */
-export const levelOf = ({ level, level_wb }: Requirement, profile: Profile): 'MUST' | 'SHOULD' =>
-  profile === 'waybill' ? (level_wb ?? level) : level
+export const levelOf = ({ level, level_waybill }: Requirement, profile: Profile): 'MUST' | 'SHOULD' =>
+  profile === 'waybill' ? (level_waybill ?? level) : level

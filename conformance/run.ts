@@ -8,9 +8,9 @@ import { checks } from './checks.ts'
 import { clock } from './client.ts'
 import type { Evidence } from './evidence.ts'
 import { judge, type Results, type RunFile } from './judge.ts'
-import { type Lane, openLane } from './lane.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
 import { declares, type Target } from './target.ts'
+import { openWorker, type Worker } from './worker.ts'
 
 /** The version of the suite. Its first number names the frozen set of requirements that decides. */
 export const SUITE = '1.0'
@@ -60,51 +60,51 @@ export async function conform({
     if (directory !== undefined) write(join(directory, 'evidence'), `${found.check}.json`, found)
   }
 
-  // What is to be probed, and the first requirement that asks for it.
-  const probes = new Map<Check, Requirement>()
+  // What is to be exercised, and the first requirement that asks for it.
+  const exercises = new Map<Check, Requirement>()
   for (const requirement of asked(requirements, profile)) {
     const check = checks.get(requirement.check!)
     const skip = !check || disabled[requirement.id] !== undefined || (only && !only.includes(requirement.id))
     if (skip || (check.needs ?? []).some((need) => !declares(template, need))) continue
     const source = checks.get(check.shares ?? check.id)!
-    if (!probes.has(source)) probes.set(source, requirement)
+    if (!exercises.has(source)) exercises.set(source, requirement)
   }
 
-  const lanes: Lane[] = []
+  const workers: Worker[] = []
   try {
     do {
-      const first = lanes.length === 0
-      const lane = await openLane({
+      const first = workers.length === 0
+      const worker = await openWorker({
         template,
-        preflight: first ? 'preflight' : `preflight-${lanes.length + 1}`,
+        preflight: first ? 'preflight' : `preflight-${workers.length + 1}`,
         onWitness: first ? onWitness : () => {},
         keep,
       })
-      lanes.push(lane)
-    } while (lanes.length < Math.min(template.instances, probes.size))
+      workers.push(worker)
+    } while (workers.length < Math.min(template.instances, exercises.size))
 
-    // Each lane takes the next check until none is left. When one breaks off, the others end with what they are at.
-    const queue = [...probes]
+    // Each worker takes the next check until none is left. When one breaks off, the others end with what they are at.
+    const queue = [...exercises]
     let stopped: string | null = null
-    const work = async (lane: Lane): Promise<void> => {
+    const work = async (worker: Worker): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const [check, requirement] = next
         onCheck(requirement, null)
-        const { evidence: found, gone } = await lane.run(check)
+        const { evidence: found, gone } = await worker.run(check)
         onCheck(requirement, found)
         if (gone === null) continue
-        stopped ??= `${lane.target.name} is gone since ${requirement.id}: ${gone}`
+        stopped ??= `${worker.target.name} is gone since ${requirement.id}: ${gone}`
         return
       }
     }
     const nothingMore = () => {
       queue.length = 0
     }
-    const ends = await Promise.allSettled(lanes.map((lane) => work(lane).finally(nothingMore)))
+    const ends = await Promise.allSettled(workers.map((worker) => work(worker).finally(nothingMore)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
 
-    const counts = await Promise.all(lanes.map((lane) => lane.inferences()))
-    const [first] = lanes
+    const counts = await Promise.all(workers.map((worker) => worker.inferences()))
+    const [first] = workers
     const run: RunFile = {
       format: 1,
       suite: SUITE,
@@ -124,7 +124,7 @@ export async function conform({
     if (directory !== undefined) write(directory, 'run.json', clean)
     return { results, run: clean, evidence }
   } finally {
-    for (const lane of lanes) await lane.close()
+    for (const worker of workers) await worker.close()
   }
 }
 

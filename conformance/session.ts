@@ -1,5 +1,5 @@
-// What a probe is given: the target, the witness, and a notebook. Everything that a probe does goes through here, so
-// that nothing is done that is not in the evidence.
+// What an exercise is given: the target, the witness, and a recorder. Everything that it does goes through here, so that
+// nothing is done that is not in the evidence.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry } from '../mocks/ledger.ts'
@@ -20,7 +20,7 @@ export interface WitnessControl {
   script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void>
   release(gate: string): Promise<void>
   /** From now on requests are searched for this secret. */
-  plant(name: string, secret: string): Promise<void>
+  watchFor(name: string, secret: string): Promise<void>
 }
 
 export interface ChatOptions {
@@ -44,7 +44,7 @@ export interface OpenCall extends Omit<OpenExchange, 'done'> {
   readonly done: Promise<Exchange>
 }
 
-/** Thrown by a probe that cannot do what the target says is possible. */
+/** Thrown by an exercise that cannot do what the target says is possible. */
 export class Untestable extends Error {
   override readonly name = 'Untestable'
 }
@@ -136,7 +136,7 @@ export class Session {
   }
 
   /** A call that proves, seen at the witness, that the way there is open. Its entry, or null when none came. */
-  async plant(label: string): Promise<LedgerEntry | null> {
+  async controlCall(label: string): Promise<LedgerEntry | null> {
     const { nonce } = await this.chat(label)
     return this.witness.seen(nonce!, LATE)
   }
@@ -156,7 +156,7 @@ export class Session {
     this.#marks[name] = clock()
   }
 
-  /** What the judge would see at this moment, for a probe whose next step depends on it. */
+  /** What the judge would see at this moment, for an exercise whose next step depends on it. */
   async soFar(): Promise<Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>> {
     const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
     return { exchanges: this.#exchanges, ledger, marks: this.#marks }
@@ -179,13 +179,13 @@ export class Session {
 
   /** Waits until late requests of what has just been done must have reached the witness. */
   async drain(): Promise<void> {
-    await this.wait(Math.max(1_000, this.target.has.retry_delay_ms))
+    await this.wait(Math.max(1_000, this.target.capabilities.retry_delay_ms))
   }
 
   /** From now on this text is a secret: it is named, never written, in the evidence, and the witness looks for it. */
-  async plantSecret(name: string, secret: string): Promise<void> {
+  async watchForSecret(name: string, secret: string): Promise<void> {
     this.#secrets.set(name, secret)
-    await this.witness.plant(name, secret)
+    await this.witness.watchFor(name, secret)
   }
 
   /**
@@ -194,11 +194,11 @@ export class Session {
    * is read after the lag. The last reading is in the evidence under `label`; null where there is no way to find it.
    */
   async record(label: string, { headers }: Exchange, patience = SETTLED): Promise<Exchange | null> {
-    const { tells } = this.target
-    const id = tells.headers.request_id && headers[tells.headers.request_id.toLowerCase()]
-    if (!tells.log || !id) return null
-    const { lag_ms, one, fields, completed, failed } = tells.log
-    const path = one?.replace('{id}', encodeURIComponent(id)) ?? tells.log.path
+    const { observability } = this.target
+    const id = observability.headers.request_id && headers[observability.headers.request_id.toLowerCase()]
+    if (!observability.log || !id) return null
+    const { lag_ms, one, fields, completed, failed } = observability.log
+    const path = one?.replace('{id}', encodeURIComponent(id)) ?? observability.log.path
     const began = clock()
     for (;;) {
       const reading = await this.#read(path)
@@ -231,7 +231,7 @@ export class Session {
     throw new Untestable(reason)
   }
 
-  /** Closes the notebook: a probe that was given up asks for nothing more, or it would disturb the next check. */
+  /** Closes the recorder: an exercise that was given up asks for nothing more, or it would disturb the next check. */
   async evidence(failure: unknown): Promise<Evidence> {
     this.#closed = true
     await Promise.all(this.#pending)

@@ -127,7 +127,7 @@ const fields = z.strictObject({
       .default([]),
     direct: z.array(served).default([]),
   }),
-  tells: z
+  observability: z
     .strictObject({
       headers: z
         .strictObject({
@@ -140,7 +140,7 @@ const fields = z.strictObject({
       log: log.optional(),
     })
     .prefault({}),
-  has: z
+  capabilities: z
     .strictObject({
       read_paths: z.array(z.string()).default([]),
       catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
@@ -171,7 +171,7 @@ const fields = z.strictObject({
       retry_delay_ms: z.number().nonnegative().default(1_000),
     })
     .prefault({}),
-  /** Its network reaches nothing but the witness: a zero at the witness is a zero everywhere. Made so for an image. */
+  /** Its network reaches nothing but the witness: no call can go elsewhere unseen. Made so for an image. */
   sealed: z.boolean().default(false),
   /** For requirements of this project's own interface: further configurations to start it with, file by file. */
   variants: z.record(z.string(), z.strictObject({ files: z.record(z.string(), z.string()) })).default({}),
@@ -214,18 +214,23 @@ export const CAPABILITIES = [
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
 
 /** Whether the target file declares it. */
-export function declares({ start, models, tells, has, variants }: Target, capability: Capability): boolean {
-  const { headers, log } = tells
+export function declares(
+  { start, models, observability, capabilities, variants }: Target,
+  capability: Capability,
+): boolean {
+  const { headers, log } = observability
   const ours = !('url' in start)
   switch (capability) {
     case 'read_paths':
-      return has.read_paths.length > 0
+      return capabilities.read_paths.length > 0
     case 'logical':
       return models.logical.length > 0
     case 'direct':
       return models.direct.length > 0
     case 'fallback':
-      return has.fallback_statuses.length > 0 && models.logical.some(({ targets }) => targets.length > 1)
+      return (
+        capabilities.fallback_statuses.length > 0 && models.logical.some(({ targets }) => targets.length > 1)
+      )
     case 'headers':
       return headers.provider !== undefined || headers.model !== undefined
     case 'request_id':
@@ -243,14 +248,14 @@ export function declares({ start, models, tells, has, variants }: Target, capabi
     case 'process':
       return 'command' in start || 'image' in start
     case 'restart':
-      return ours && has.restart
+      return ours && capabilities.restart
     case 'catalog':
     case 'resolve':
     case 'session':
     case 'gateway_keys':
     case 'time_outs':
     case 'cache':
-      return has[capability] !== undefined
+      return capabilities[capability] !== undefined
     default:
       return ours && Object.hasOwn(variants, capability.slice('variant:'.length))
   }
@@ -264,9 +269,16 @@ export class TargetError extends Error {
   override readonly name = 'TargetError'
 }
 
+/** Fields of version 0.1 -> their names now. */
+const RENAMED = { tells: 'observability', has: 'capabilities' }
+
 /** Reads a target file. Throws TargetError, one line for each problem. */
 export function readTarget(file: string): Target {
-  const parsed = targetSchema.safeParse(completed(file))
+  const given = completed(file)
+  for (const [name, now] of Object.entries(RENAMED))
+    if (Object.hasOwn(Object(given), name))
+      throw new TargetError(`${file}: \`${name}\` is now called \`${now}\``)
+  const parsed = targetSchema.safeParse(given)
   if (parsed.success) return parsed.data
   const lines = parsed.error.issues.map(
     ({ path, message }) => `${file}: ${path.join('.') || 'file'}: ${message}`,
@@ -304,5 +316,5 @@ export const bareTarget = (
     providers: { openai: {} },
     // What the provider will be asked for is the gateway's business: nothing is claimed of it.
     models: { call: model },
-    has: { catalog: '/v1/models', read_paths: ['/v1/models'] },
+    capabilities: { catalog: '/v1/models', read_paths: ['/v1/models'] },
   })

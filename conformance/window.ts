@@ -1,55 +1,60 @@
-// Windows in which the witness is watched, for zeros: each lies between two plants that the witness saw, so it is bound
-// to life, and is held against windows without requests, because what comes by itself is nobody's doing.
+// No-inference windows: the witness is watched between two control calls that it saw, so an empty window proves something.
+// Each is held against baseline windows without requests, because what comes by itself is nobody's doing.
 import { nonceIn } from '../mocks/ledger.ts'
 import { isToldApart } from './chance.ts'
 import { doubt, type Finding, finding } from './check.ts'
 import type { Evidence } from './evidence.ts'
 import type { Session } from './session.ts'
 
-/** How long a window without requests lasts at least, ms. */
-export const QUIET = 2_000
+/** How long a baseline window lasts at least, ms. */
+export const BASELINE = 2_000
 
-type Notebook = Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>
+type Recorded = Pick<Evidence, 'exchanges' | 'ledger' | 'marks'>
 type Entries = Evidence['ledger']
 
-/** A call that must be seen at the witness, or a zero there would prove nothing. */
-async function plant(session: Session, name: string): Promise<void> {
-  if (!(await session.plant(name)))
-    session.untestable(`the plant "${name}" did not reach the witness, so a zero there would prove nothing`)
+/** A call that must be seen at the witness, or an empty window there would prove nothing. */
+async function controlCall(session: Session, name: string): Promise<void> {
+  if (!(await session.controlCall(name)))
+    session.untestable(
+      `the control call "${name}" did not reach the witness, so an empty window there would prove nothing`,
+    )
 }
 
 /**
- * A window between two plants in which nothing but `during` happens, and before it one in which nothing happens at
- * all. When something came meanwhile that no call of ours asked for, a second quiet one follows, as long as `during`
+ * A window between two control calls in which nothing but `during` happens, and before it a baseline window in which
+ * nothing happens at all. When something came meanwhile that no call of ours asked for, a second baseline follows, as long as `during`
  * took and as twice its declared probe interval: what comes by itself at least that often is measured.
  */
 export async function measuredWindow(session: Session, during: () => Promise<void>): Promise<void> {
-  const quiet = async (name: string, ms: number) => {
-    await plant(session, `before the ${name}`)
+  const baseline = async (name: string, ms: number) => {
+    await controlCall(session, `before the ${name}`)
     await session.drain()
     session.mark(`${name}_from`)
     await session.wait(ms)
     session.mark(`${name}_to`)
   }
-  await quiet('quiet', QUIET)
-  await plant(session, 'before')
+  await baseline('baseline', BASELINE)
+  await controlCall(session, 'before')
   await session.drain()
   session.mark('from')
   await during()
   await session.drain()
   session.mark('to')
-  await plant(session, 'after')
-  const notebook = await session.soFar()
-  if (arrived(notebook, 'from', 'to').length === 0) return
-  const window = notebook.marks.to! - notebook.marks.from!
-  await quiet('second_quiet', Math.max(QUIET, window, 2 * session.target.has.probe_interval_ms))
+  await controlCall(session, 'after')
+  const recorded = await session.soFar()
+  if (arrived(recorded, 'from', 'to').length === 0) return
+  const window = recorded.marks.to! - recorded.marks.from!
+  await baseline(
+    'second_baseline',
+    Math.max(BASELINE, window, 2 * session.target.capabilities.probe_interval_ms),
+  )
 }
 
 /**
  * What the witness saw between two marks, but for what our own calls asked for; nothing where there was no such window.
  * A call from before the window, of which the drain saw the last, is not asked for here: who sends it now repeats it.
  */
-export function arrived({ ledger, marks, exchanges }: Notebook, from: string, to: string) {
+export function arrived({ ledger, marks, exchanges }: Recorded, from: string, to: string) {
   const asked = exchanges.filter(({ at }) => at >= marks[from]!)
   const ours = new Set(asked.map(({ request }) => nonceIn(request.body ?? '')))
   return ledger.filter(
@@ -61,31 +66,35 @@ export function arrived({ ledger, marks, exchanges }: Notebook, from: string, to
 /** Those among entries that were calls of a model. */
 export const inferencesIn = (entries: Entries) => entries.filter(({ kind }) => kind === 'inference')
 
-/** What came while nothing was asked, in both quiet windows. */
-const background = (notebook: Notebook) => [
-  ...arrived(notebook, 'quiet_from', 'quiet_to'),
-  ...arrived(notebook, 'second_quiet_from', 'second_quiet_to'),
+/** What came while nothing was asked, in both baseline windows. */
+const background = (recorded: Recorded) => [
+  ...arrived(recorded, 'baseline_from', 'baseline_to'),
+  ...arrived(recorded, 'second_baseline_from', 'second_baseline_to'),
 ]
 
 /** How a finding names entries. */
 export const names = (entries: Entries): string[] => entries.map(({ n }) => `@${n}`)
 
-/** Seconds, of both quiet windows. */
-function quietTime({ marks }: Notebook): string {
+/** Seconds, of both baseline windows. */
+function baselineTime({ marks }: Recorded): string {
   const lasted = (name: string) => (marks[`${name}_to`] ?? 0) - (marks[`${name}_from`] ?? 0)
-  return `${((lasted('quiet') + lasted('second_quiet')) / 1000).toFixed(1)} s`
+  return `${((lasted('baseline') + lasted('second_baseline')) / 1000).toFixed(1)} s`
 }
 
 /**
- * The zero of a measured window: of all that came, `those` must be none. Where some came that may as well have come by
+ * The finding of a no-inference window: of all that came, `those` must be none. Where some came that may as well have come by
  * themselves, nobody can say.
  */
-export function zero(notebook: Notebook, what: string, those = (entries: Entries) => entries): Finding {
-  const came = those(arrived(notebook, 'from', 'to'))
-  const alone = those(background(notebook))
-  const said = `${what}: ${came.length} at the witness, ${alone.length} in ${quietTime(notebook)} in which nothing was asked`
+export function noneArrived(
+  recorded: Recorded,
+  what: string,
+  those = (entries: Entries) => entries,
+): Finding {
+  const came = those(arrived(recorded, 'from', 'to'))
+  const alone = those(background(recorded))
+  const said = `${what}: ${came.length} at the witness, ${alone.length} in ${baselineTime(recorded)} in which nothing was asked`
   const see = names([...came, ...alone])
   return came.length > 0 && !isToldApart(came.length, alone.length)
     ? doubt(`${said}: nobody can tell them apart`, see)
-    : finding(notebook.marks.to !== undefined && came.length === 0, said, see)
+    : finding(recorded.marks.to !== undefined && came.length === 0, said, see)
 }

@@ -137,7 +137,7 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
     },
     script: async (nonce, answers) => void (await ask('PUT', `/script/${nonce}`, JSON.stringify(answers))),
     release: async (gate) => void (await ask('POST', `/release/${encodeURIComponent(gate)}`)),
-    plant: async (name, secret) => void (await ask('PUT', `/canary/${encodeURIComponent(name)}`, secret)),
+    watchFor: async (name, secret) => void (await ask('PUT', `/canary/${encodeURIComponent(name)}`, secret)),
   }
 }
 

@@ -8,7 +8,7 @@ export const controlOf = (witness: Witness): WitnessControl => ({
   seen: (nonce, ms) => witness.seen(nonce, ms).catch(() => null),
   script: async (nonce, answers) => witness.script(nonce, answers),
   release: async (gate) => witness.release(gate),
-  plant: async (name, secret) => witness.plant(name, secret),
+  watchFor: async (name, secret) => witness.watchFor(name, secret),
 })
 
 /** `witness.openai.base_url`, `.root` (the same without /v1) and `.key`, for every provider, and `witness.url`. */

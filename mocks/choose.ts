@@ -9,7 +9,7 @@ import { findScenario } from './scenarios.ts'
 import type { ParsedAnswer } from './script.ts'
 
 /** What is known of a request when its answer is chosen. */
-export interface Asked {
+export interface ProviderRequest {
   readonly provider: Provider
   readonly endpoint: Endpoint | null
   readonly method: string
@@ -27,7 +27,7 @@ export interface Stock {
 }
 
 /** The answer; a 502 that names the nearest recording where there is none (REC-02). */
-export function choose(asked: Asked, scripted: ParsedAnswer | null, stock: Stock): Answer {
+export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, stock: Stock): Answer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
     return speltOut(scripted, asked.provider)
 
@@ -43,7 +43,7 @@ export function choose(asked: Asked, scripted: ParsedAnswer | null, stock: Stock
   return played ? { ...played, from: asked.scenario } : noRecording(asked, found)
 }
 
-const lookUp = ({ provider, endpoint, method, path, wants, scenario }: Asked, { find }: Stock) =>
+const lookUp = ({ provider, endpoint, method, path, wants, scenario }: ProviderRequest, { find }: Stock) =>
   find({
     provider: provider.name,
     method,
@@ -95,7 +95,7 @@ const KINDS: Readonly<Record<number, Refusal>> = {
 const kindOf = (status: number): Refusal =>
   KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
-function noRecording({ method, wants, scenario, address }: Asked, miss: Miss): Answer {
+function noRecording({ method, wants, scenario, address }: ProviderRequest, miss: Miss): Answer {
   const message = [
     `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
     nearest(miss),
@@ -106,7 +106,7 @@ function noRecording({ method, wants, scenario, address }: Asked, miss: Miss): A
 }
 
 /** The provider's own word for a path where it has nothing, with the nearest recording (REC-02). */
-export function noEndpoint(asked: Asked, stock: Stock): Answer {
+export function noEndpoint(asked: ProviderRequest, stock: Stock): Answer {
   const found = lookUp(asked, stock)
   if ('bytes' in found) return answerFrom(found, stock.pace)
   const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { type Asked, createMatcher, match } from './match.ts'
+import { createMatcher, type MatchInput, match } from './match.ts'
 import type { Recording } from './recording.ts'
 
 const recording = (
@@ -23,7 +23,7 @@ const recording = (
     bytes: new Uint8Array(),
   }) as Recording
 
-const asked: Asked = {
+const asked: MatchInput = {
   provider: 'openai',
   method: 'POST',
   endpoint: 'chat/completions',
@@ -40,7 +40,7 @@ const all = [
   recording('groq/plain'),
 ]
 
-const cases: [string, Partial<Asked>, string][] = [
+const cases: [string, Partial<MatchInput>, string][] = [
   ['any model is answered by the recording for any model', {}, 'openai/plain'],
   ['a stream by the streamed one', { stream: true }, 'openai/stream'],
   ['a recording that names the model goes first', { model: 'thinker' }, 'openai/named'],
@@ -75,7 +75,7 @@ test('without recordings there is no nearest', () => {
   assert.deepEqual(match([], asked), { nearest: null, differs: [] })
 })
 
-const names = (recordings: Recording[], requests: Partial<Asked>[]) => {
+const names = (recordings: Recording[], requests: Partial<MatchInput>[]) => {
   const matcher = createMatcher(recordings)
   return requests.map((difference) => {
     const found = matcher({ ...asked, ...difference })

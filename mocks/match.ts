@@ -2,7 +2,7 @@
 import type { Recording } from './recording.ts'
 
 /** What a request asks for, in the words that recordings are chosen by. */
-export interface Asked {
+export interface MatchInput {
   readonly provider: string
   readonly method: string
   /** The path below the provider's base path, without a slash in front: "chat/completions". */
@@ -25,7 +25,7 @@ const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model']
  * Chooses for the requests of one replay session: it counts those of each kind, so that recordings with an order take
  * their turns.
  */
-export function createMatcher(recordings: readonly Recording[]): (asked: Asked) => Recording | Miss {
+export function createMatcher(recordings: readonly Recording[]): (asked: MatchInput) => Recording | Miss {
   const counts = new Map<string, number>()
   return (asked) => {
     const kind = JSON.stringify(fields.map((field) => asked[field]))
@@ -39,7 +39,7 @@ export function createMatcher(recordings: readonly Recording[]): (asked: Asked) 
  * The recording for the `nth` request of its kind. One that names the model goes before one for any model
  * (`model: null`); `stream: null` answers both ways of asking; of those with an order the latest whose turn has come.
  */
-export function match(recordings: readonly Recording[], asked: Asked, nth = 1): Recording | Miss {
+export function match(recordings: readonly Recording[], asked: MatchInput, nth = 1): Recording | Miss {
   const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, asked, field)))
   const named = hits.filter(({ request }) => request.model !== null)
   const hit = inTurn(named.length > 0 ? named : hits, nth)
@@ -72,7 +72,7 @@ function inTurn(hits: readonly Recording[], nth: number): Recording | undefined 
 
 type Field = (typeof fields)[number]
 
-function agrees(recording: Recording, asked: Asked, field: Field): boolean {
+function agrees(recording: Recording, asked: MatchInput, field: Field): boolean {
   const value = recorded(recording, field)
   const any = value === null && (field === 'model' || field === 'stream')
   return any || value === asked[field]

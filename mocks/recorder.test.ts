@@ -10,8 +10,8 @@ import { ask, providerKey, temporaryDirectory, testGateway } from '../src/test-g
 import { interceptProviders } from './intercept.ts'
 import { createRecorder } from './recorder.ts'
 import { readRecordings } from './recording.ts'
-import { replay } from './replay-under-test.ts'
 import { answer, DONE, event, fail, type Script, stream } from './stand-in.ts'
+import { replay } from './test-replay.ts'
 import { verifyRecordings } from './verify.ts'
 
 const KEY = providerKey('alpha')
@@ -45,7 +45,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
     onRecorded: (name: string) => recorded.push(name),
     onRefused: (reason: string) => refused.push(reason),
   }
-  const house = await testGateway(t, {
+  const gateway = await testGateway(t, {
     providers: { alpha: script },
     options: {
       // The stand-in has its port only when it runs, so its address is taken from the request.
@@ -53,7 +53,7 @@ async function recording(t: TestContext, script: Script, { provider = 'alpha' } 
         createRecorder({ ...options, baseUrl: `${request.origin}/v1` })(dispatch)(request, handler),
     },
   })
-  return { house, out, refused, recorded }
+  return { gateway, out, refused, recorded }
 }
 
 /** Everything that was written, file names too, as one text. */
@@ -120,7 +120,7 @@ const LEAKY_HEADERS = {
 
 test('a stream is kept with its bytes, boundaries and pace, and nothing of what was said (REC-01, REC-03)', async (t) => {
   let sent: Buffer[] = []
-  const { house, out, refused, recorded } = await recording(t, (response, { json, headers }) => {
+  const { gateway, out, refused, recorded } = await recording(t, (response, { json, headers }) => {
     const prompt = (json.messages as { content: string }[])[0]!.content
     const whole = Buffer.from(
       [
@@ -168,7 +168,7 @@ test('a stream is kept with its bytes, boundaries and pace, and nothing of what 
     )(Object.assign(response, { writeHead: () => response }), null as never)
   })
 
-  const reply = await house.chat(
+  const reply = await gateway.chat(
     ask('alpha/model-a', {
       stream: true,
       messages: [{ role: 'user', content: PROMPT }],
@@ -229,15 +229,15 @@ test('a stream is kept with its bytes, boundaries and pace, and nothing of what 
 })
 
 test('a whole answer, an error and a compressed one are kept without their texts (REC-01)', async (t) => {
-  const { house, out, refused } = await recording(t, answer(`${PROMPT} ${KEY}`))
+  const { gateway, out, refused } = await recording(t, answer(`${PROMPT} ${KEY}`))
   const chat = (model: string) =>
-    house.chat(ask(`alpha/${model}`, { messages: [{ role: 'user', content: PROMPT }] }))
+    gateway.chat(ask(`alpha/${model}`, { messages: [{ role: 'user', content: PROMPT }] }))
   await chat('whole')
-  house.upstream.alpha!.script = fail(404, LEAKY_HEADERS, {
+  gateway.upstream.alpha!.script = fail(404, LEAKY_HEADERS, {
     message: `No model for ${ORGANISATION}: ${PROMPT}`,
   })
   await chat('error')
-  house.upstream.alpha!.script = (response) =>
+  gateway.upstream.alpha!.script = (response) =>
     response
       .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
       .end(gzipSync(JSON.stringify({ id: 'chatcmpl-1', choices: [{ message: { content: PROMPT } }] })))
@@ -260,10 +260,10 @@ test('a whole answer, an error and a compressed one are kept without their texts
 })
 
 test('several of a kind are replayed in the order in which they were recorded, and none is written over', async (t) => {
-  const { house, out, recorded } = await recording(t, answer(), { provider: 'openai' })
+  const { gateway, out, recorded } = await recording(t, answer(), { provider: 'openai' })
   for (const content of ['a', 'bb', 'ccc']) {
-    house.upstream.alpha!.script = answer(content)
-    await house.chat(ask('alpha/gpt-5-mini'))
+    gateway.upstream.alpha!.script = answer(content)
+    await gateway.chat(ask('alpha/gpt-5-mini'))
   }
   assert.deepEqual(recorded, [
     'openai/chat-completions-gpt-5-mini-plain',
@@ -288,17 +288,17 @@ test('several of a kind are replayed in the order in which they were recorded, a
 })
 
 test('a secret in a place that is kept is refused, and nothing is written (REC-01)', async (t) => {
-  const { house, out, refused } = await recording(t, answer())
-  await house.chat(ask(`alpha/${CANARY}`))
+  const { gateway, out, refused } = await recording(t, answer())
+  await gateway.chat(ask(`alpha/${CANARY}`))
   assert.match(
     refused.join(),
     /^POST \/v1\/chat\/completions, status 200: not written, because a secret stands in its/,
   )
   assert.doesNotMatch(refused.join(), new RegExp(CANARY))
-  house.upstream.alpha!.script = (response) => response.writeHead(204).end()
-  await house.chat(ask('alpha/empty'))
-  house.upstream.alpha!.script = stream('data: {"choices":[]}\n\n', (response) => response.destroy())
-  await house.chat(ask('alpha/cut', { stream: true })).catch(() => {})
+  gateway.upstream.alpha!.script = (response) => response.writeHead(204).end()
+  await gateway.chat(ask('alpha/empty'))
+  gateway.upstream.alpha!.script = stream('data: {"choices":[]}\n\n', (response) => response.destroy())
+  await gateway.chat(ask('alpha/cut', { stream: true })).catch(() => {})
   assert.deepEqual(refused.slice(1), [
     'POST /v1/chat/completions, status 204: the answer has no body',
     'POST /v1/chat/completions, status 200: it broke off',

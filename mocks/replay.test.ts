@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import type { Recording } from './recording.ts'
-import { replay } from './replay-under-test.ts'
+import { replay } from './test-replay.ts'
 
 const stream = (bytes: Uint8Array, chunks: [number, number][]) =>
   ({

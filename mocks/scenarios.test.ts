@@ -9,7 +9,7 @@ import { answer } from './intercept.ts'
 import { openai } from './providers/openai.ts'
 import { providers } from './providers.ts'
 import { findScenario, scenarios } from './scenarios.ts'
-import { askRaw, chatBody, drain, witnessFor } from './witness-under-test.ts'
+import { askRaw, chatBody, drain, witnessFor } from './test-witness.ts'
 import { createWorld } from './world.ts'
 
 /** Without recordings, so that every scenario is made by code. */

@@ -5,7 +5,7 @@ import { formsOf } from './leaks.ts'
 
 export interface Secrets {
   /** Names a secret that must not show up. Throws when it is too short to be told from an ordinary word. */
-  plant(name: string, secret: string): void
+  watchFor(name: string, secret: string): void
   /** The names of the planted secrets that stand in one of the texts, in any form that `formsOf` knows. */
   found(texts: readonly string[]): string[]
   readonly mask: Mask
@@ -28,7 +28,7 @@ export function createSecrets(keys: readonly string[]): Secrets {
     createMask([...keys, ...planted.values()].flatMap((secret) => [secret, inJson(secret)]))
   let mask = maskOfAll()
   return {
-    plant(name, secret) {
+    watchFor(name, secret) {
       if (secret.length < 8) throw new Error(`the secret "${name}" is shorter than 8 characters`)
       planted.set(name, secret)
       mask = maskOfAll()

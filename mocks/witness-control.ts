@@ -7,13 +7,13 @@ import { type LedgerPage, now } from './ledger.ts'
 import type { Stage } from './world.ts'
 
 /** What a route is given: what its path matched, the query, and the body as text. */
-interface Asked {
+interface ControlRequest {
   readonly name: string
   readonly query: URLSearchParams
   readonly text: string
 }
 
-type Route = readonly [method: string, path: RegExp, act: (asked: Asked) => unknown]
+type Route = readonly [method: string, path: RegExp, act: (asked: ControlRequest) => unknown]
 
 /** What the caller did wrong. */
 class Refused extends Error {
@@ -34,7 +34,7 @@ export function createControlServer(stage: Stage, connections: () => number): Se
     ['DELETE', /^\/ledger$/, () => stage.clear()],
     ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
     ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
-    ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => plant(stage, name, text)],
+    ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => watchFor(stage, name, text)],
   ]
   return createServer(async (request, response) => {
     let status = 200
@@ -88,9 +88,9 @@ function page(stage: Stage, query: URLSearchParams, connections: number): Ledger
   return { entries: stage.entries(since.data), connections, now: now() }
 }
 
-function plant(stage: Stage, name: string, secret: string): void {
+function watchFor(stage: Stage, name: string, secret: string): void {
   try {
-    stage.plant(name, secret)
+    stage.watchFor(name, secret)
   } catch (error) {
     throw new Refused(400, (error as Error).message)
   }

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { answer } from './intercept.ts'
 import { now, writeNonce } from './ledger.ts'
+import { ask, askRaw, chatBody, drain, witnessFor } from './test-witness.ts'
 import { createWitness } from './witness.ts'
-import { ask, askRaw, chatBody, drain, witnessFor } from './witness-under-test.ts'
 import { createWorld } from './world.ts'
 
 const NONCE = '0123456789abcdef'
@@ -238,8 +238,8 @@ test('an empty event sends the head alone', async (t) => {
 test('planted secrets are found wherever they arrive, and told nowhere (KEEP-02)', async (t) => {
   const client = 'gw-client-key "of" the caller'
   const witness = await witnessFor(t, { canaries: { client } })
-  witness.plant('prompt', 'a planted prompt')
-  assert.throws(() => witness.plant('short', 'abc'), /shorter than 8/)
+  witness.watchFor('prompt', 'a planted prompt')
+  assert.throws(() => witness.watchFor('short', 'abc'), /shorter than 8/)
   const key = witness.key('openai')
   await ask(witness, chatBody('m', {}, `a planted prompt, ${client}, and ${key}`))
   await fetch(`${witness.baseUrl('openai')}/models?key=${encodeURIComponent(client)}`, {

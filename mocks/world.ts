@@ -1,7 +1,7 @@
 // The outside world in one place: a request comes in, is judged, written into the ledger, and its answer chosen.
 // Whoever carries bytes (interception, the witness's port) asks here, so that both give the same answers.
 import type { Answer } from './answer.ts'
-import { type Asked, choose, noEndpoint, type Stock, scenarioOf } from './choose.ts'
+import { choose, noEndpoint, type ProviderRequest, type Stock, scenarioOf } from './choose.ts'
 import { notesOn, openEntry } from './entry.ts'
 import { createGates, type Gates } from './gates.ts'
 import { judge, type Verdict } from './judge.ts'
@@ -43,7 +43,7 @@ export interface Stage {
   /** Opens a gate; it stays open. */
   release(gate: string): void
   /** Names a secret: entries tell when it arrived, and it is masked wherever something is told. */
-  plant(name: string, secret: string): void
+  watchFor(name: string, secret: string): void
   /** Forgets entries, scripts, gates and whose turn it is, and lets go what is held. Planted secrets stay planted. */
   clear(): void
 }
@@ -89,7 +89,7 @@ export function createWorld({
   const key = (provider: string): string =>
     (keys !== 'any' && keys?.[provider]) || `sk-witness-key-of-${provider}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
-  for (const [name, secret] of Object.entries(canaries)) secrets.plant(name, secret)
+  for (const [name, secret] of Object.entries(canaries)) secrets.watchFor(name, secret)
   const book = createLedgerBook(secrets)
   const scripts = createScripts()
   const gates = createGates()
@@ -103,7 +103,7 @@ export function createWorld({
     settled: () => settled.promise,
     script: scripts.put,
     release: gates.release,
-    plant: secrets.plant,
+    watchFor: secrets.watchFor,
     clear() {
       book.clear()
       scripts.clear()
@@ -131,7 +131,7 @@ export function createWorld({
     const verdict = verdictOn(incoming, place, read, strict)
     const { origin, pathname } = incoming.url
     const address = `${origin}${pathname}`
-    const asked: Asked = { provider, endpoint, method, path, wants, scenario, address }
+    const asked: ProviderRequest = { provider, endpoint, method, path, wants, scenario, address }
     const answer = answerTo(asked, verdict, scripted, stock, place !== null)
 
     const entry = openEntry({
@@ -187,7 +187,7 @@ const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null }
 const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
 
 function answerTo(
-  asked: Asked,
+  asked: ProviderRequest,
   { refused }: Verdict,
   scripted: ParsedAnswer | null,
   stock: Stock,

@@ -25,8 +25,8 @@ const PARTS: readonly [string, RegExp][] = [
   ['redact', /^src\/redact\.ts$/],
   ['base', /^src\/(artifact|call|errors|config|pricing|token-estimate|log)\.ts$/],
   ['mocks', /^mocks\//],
-  // Only these reach into the gateway: the target that runs inside the suite, and what is bent from it.
-  ['targets', /^conformance\/(targets\/|mutant)/],
+  // Only these reach into the gateway: the target that runs inside the suite, and the faults.
+  ['targets', /^conformance\/(targets\/|fault)/],
   ['conformance', /^conformance\//],
   ['scripts', /^scripts\//],
 ]

@@ -1,6 +1,6 @@
 // `npm run conform:self`: the reference gateway against the whole contract, in process, as a command, by its address,
-// as mutants are made but with nothing wrong, and as an image. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
-//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [inproc|source|command|image|url|unbent …]
+// as the faults are made but with nothing wrong, and as an image. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
+//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [inproc|source|command|image|url|control …]
 // `command` needs a build, `source` does not, `image` needs an engine with the image on it. Exit 1 when any run was not conformant.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -18,8 +18,8 @@ const WAYS: Readonly<Record<string, Way>> = {
   source: (options) => conform({ ...options, target: target('waybill.source') }),
   command: (options) => conform({ ...options, target: target('waybill') }),
   image: (options) => conform({ ...options, target: target('waybill.image') }),
-  unbent: (options) =>
-    conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'targets/unbent' } } }),
+  control: (options) =>
+    conform({ ...options, target: { ...target('waybill.inproc'), start: { inproc: 'targets/control' } } }),
   url: (options) => conformByUrl({ ...options, target: target('waybill.inproc') }),
 }
 /** Ways in which nothing is out of the suite's reach: there every check applies. */
@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const profile = PROFILES.find((each) => each === values.profile)
-const ways = positionals.length > 0 ? positionals : ['inproc', 'command', 'url', 'unbent']
+const ways = positionals.length > 0 ? positionals : ['inproc', 'command', 'url', 'control']
 const times = Number(values.times)
 if (!profile || !(times > 0) || !ways.every((way) => Object.hasOwn(WAYS, way))) {
   process.stderr.write(

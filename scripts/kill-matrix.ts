@@ -1,12 +1,12 @@
 // `npm run kill-matrix`: does every check of the conformance suite catch something, and is every fault caught by the
-// check that is meant to catch it? Runs all mutants, two at a time, and writes docs/kill-matrix.md.
+// check that is meant to catch it? Runs all faults, two at a time, and writes docs/kill-matrix.md.
 // NAME… runs only these and writes nothing, --check runs all and writes nothing; --cross holds each against all checks.
 // Exit 1 when something survived, or a check catches nothing.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checks } from '../conformance/checks.ts'
-import { type Death, kill, mutantNames } from '../conformance/mutant-run.ts'
+import { type FaultResult, faultNames, tryFault } from '../conformance/fault-run.ts'
 import { asked, readRequirements } from '../conformance/requirements.ts'
 
 const AT_ONCE = 2
@@ -16,33 +16,33 @@ const { values, positionals } = parseArgs({
   options: { check: { type: 'boolean', default: false }, cross: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const unknown = positionals.filter((name) => !mutantNames().includes(name))
+const unknown = positionals.filter((name) => !faultNames().includes(name))
 if (unknown.length > 0) {
-  process.stderr.write(`kill-matrix: there is no mutant ${unknown.join(', ')} in conformance/mutants/\n`)
+  process.stderr.write(`kill-matrix: there is no fault ${unknown.join(', ')} in conformance/faults/\n`)
   process.exit(2)
 }
 
 const began = performance.now()
-const deaths = await runAll(positionals.length > 0 ? positionals : mutantNames(), values.cross)
+const deaths = await runAll(positionals.length > 0 ? positionals : faultNames(), values.cross)
 const seconds = (performance.now() - began) / 1000
 const idle = positionals.length > 0 ? [] : checksThatCatchNothing(deaths)
 const alive = deaths.filter(({ survived }) => survived.size > 0)
 
 if (positionals.length === 0 && !values.check)
   writeFileSync(DOCUMENT, document(deaths, `${seconds.toFixed(0)} s, two at a time`, values.cross))
-for (const id of idle) process.stderr.write(`${id} catches nothing: write a mutant that dies of it\n`)
+for (const id of idle) process.stderr.write(`${id} catches nothing: write a fault that it catches\n`)
 process.stdout.write(
-  `${deaths.length} mutants in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}\n`,
+  `${deaths.length} faults in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}\n`,
 )
 process.exit(alive.length + idle.length > 0 ? 1 : 0)
 
-async function runAll(names: readonly string[], cross: boolean): Promise<Death[]> {
+async function runAll(names: readonly string[], cross: boolean): Promise<FaultResult[]> {
   const queue = [...names]
-  const done: Death[] = []
+  const done: FaultResult[] = []
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-        const death = await kill(name, { cross })
+        const death = await tryFault(name, { cross })
         done.push(death)
         process.stdout.write(`${line(death, `${done.length}/${names.length}`)}\n`)
       }
@@ -51,60 +51,61 @@ async function runAll(names: readonly string[], cross: boolean): Promise<Death[]
   return done.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-function line({ name, mutant, caught, survived, duration }: Death, count: string): string {
+function line({ name, fault, caught, survived, duration }: FaultResult, count: string): string {
   const took = `${(duration / 1000).toFixed(1)} s`
   if (survived.size === 0)
-    return `${count} killed   ${name} (${took}) by ${mutant.kills.map((id) => `${id}: ${plain(caught.get(id)!)}`).join('; ')}`
+    return `${count} killed   ${name} (${took}) by ${fault.caughtBy.map((id) => `${id}: ${plain(caught.get(id)!)}`).join('; ')}`
   const why = [...survived].map(([id, what]) => `${id}: ${what}`)
   const others = [...caught.keys()]
-  return `${count} SURVIVED ${name} (${took}) ${why.join('; ')}${others.length > 0 ? `; it died of ${others.join(', ')} only` : ''}`
+  return `${count} SURVIVED ${name} (${took}) ${why.join('; ')}${others.length > 0 ? `; caught by ${others.join(', ')} only` : ''}`
 }
 
-/** Checks that a profile asks for and that no mutant is meant to die of, or none did. */
-function checksThatCatchNothing(all: readonly Death[]): string[] {
-  const busy = new Set(all.flatMap(({ mutant, caught }) => mutant.kills.filter((id) => caught.has(id))))
+/** Checks that a profile asks for and that no fault is meant for, or that caught none. */
+function checksThatCatchNothing(all: readonly FaultResult[]): string[] {
+  const busy = new Set(all.flatMap(({ fault, caught }) => fault.caughtBy.filter((id) => caught.has(id))))
   return asked(readRequirements(), 'waybill')
     .map(({ check }) => check!)
     .filter((id) => checks.has(id) && !busy.has(id))
 }
 
-function document(all: readonly Death[], how: string, cross: boolean): string {
-  const meant = new Set(all.flatMap(({ mutant }) => mutant.kills))
+function document(all: readonly FaultResult[], how: string, cross: boolean): string {
+  const meant = new Set(all.flatMap(({ fault }) => fault.caughtBy))
   const { requirements } = readRequirements()
   const rows = [...requirements, { id: 'SUITE-01', slug: 'nothing-before-the-first-is-seen' }]
     .filter(({ id }) => meant.has(id))
     .flatMap(({ id, slug }) =>
       all
-        .filter(({ mutant, caught }) => mutant.kills.includes(id) && caught.has(id))
+        .filter(({ fault, caught }) => fault.caughtBy.includes(id) && caught.has(id))
         .map(({ name, caught }, index) => {
           const check = index === 0 ? `${id} ${slug}` : ''
-          return `| ${check} | [${name}](../conformance/mutants/${name}.ts) | ${cell(caught.get(id)!)} |`
+          return `| ${check} | [${name}](../conformance/faults/${name}.ts) | ${cell(caught.get(id)!)} |`
         }),
     )
-  const others = ({ mutant, caught }: Death) => [...caught.keys()].filter((id) => !mutant.kills.includes(id))
+  const others = ({ fault, caught }: FaultResult) =>
+    [...caught.keys()].filter((id) => !fault.caughtBy.includes(id))
   const wrong = all.map((death) => {
-    const { name, mutant } = death
+    const { name, fault } = death
     const beside = cross ? ` ${others(death).join(', ')} |` : ''
-    return `| ${name} | ${cell(mutant.what)} | ${mutant.kills.join(', ')} |${beside}`
+    return `| ${name} | ${cell(fault.what)} | ${fault.caughtBy.join(', ')} |${beside}`
   })
   const alive = all.filter(({ survived }) => survived.size > 0)
   return [
     '# Kill matrix',
     '',
-    'Who checks the checks? Each mutant is the reference gateway with one thing wrong. Each must be caught by the check',
+    'Who checks the checks? Each fault is one thing wrong with the reference gateway. Each must be caught by the check',
     'that is meant to catch it, and each check must catch at least one.',
     '',
-    `Generated by \`npm run kill-matrix${cross ? ' -- --cross' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${all.length} mutants, ${checks.size} checks, ${rows.length} kills, ${alive.length} survivors; ${how}.`,
+    `Generated by \`npm run kill-matrix${cross ? ' -- --cross' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${all.length} faults, ${checks.size} checks, ${rows.length} kills, ${alive.length} survivors; ${how}.`,
     '',
     '## What each check catches',
     '',
-    '| check | mutant | the first finding that caught it |',
+    '| check | fault | the first finding that caught it |',
     '|---|---|---|',
     ...rows,
     '',
-    '## The mutants',
+    '## The faults',
     '',
-    `| mutant | what is wrong with it | dies of |${cross ? ' and of |' : ''}`,
+    `| fault | what is wrong with it | caught by |${cross ? ' and by |' : ''}`,
     `|---|---|---|${cross ? '---|' : ''}`,
     ...wrong,
     '',

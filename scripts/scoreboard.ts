@@ -143,7 +143,7 @@ export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typ
     '',
     '- It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many `–` has been asked less, not answered better.',
     '- `✓` holds. `✗` does not hold (MUST). `!` does not hold (SHOULD). `–` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there, or because it cannot be had without a further server. It says nothing, neither good nor bad.',
-    '- Each ran on loopback, on one busy machine, against stand-in providers, not against real ones. None was sealed: a zero is a zero at the witness, and nothing is known of other destinations.',
+    '- Each ran on loopback, on one busy machine, against stand-in providers, not against real ones. None was sealed: calls to other destinations than the witness would not have been seen.',
     '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. The evidence beside it is cut to the exchanges in question. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
     '',
     `| | ${run.map(({ title }) => title).join(' | ')} |`,

@@ -13,8 +13,8 @@ const modelList = z.looseObject({
 export const catalogNamesModels = {
   id: 'CAT-01',
   needs: ['catalog'],
-  async probe(session) {
-    await session.ask('catalog', session.target.has.catalog!)
+  async exercise(session) {
+    await session.ask('catalog', session.target.capabilities.catalog!)
   },
   judge: ({ evidence, target }) =>
     labelled(evidence, 'catalog').flatMap((exchange) => {
@@ -51,18 +51,18 @@ function entriesIn(body: string): string {
 export const catalogIsConstant = {
   id: 'CAT-03',
   needs: ['catalog'],
-  async probe(session) {
-    const path = session.target.has.catalog!
-    const header = session.target.has.session?.header ?? 'x-session-id'
+  async exercise(session) {
+    const path = session.target.capabilities.catalog!
+    const header = session.target.capabilities.session?.header ?? 'x-session-id'
     await session.ask('catalog', path)
     await session.ask('catalog', path, { headers: { [header]: 'conformance-session' } })
     await session.chat('call', { headers: { [header]: 'conformance-session' } })
     await session.ask('catalog', path, { headers: { [header]: 'conformance-session' } })
     await session.ask('catalog', path)
   },
-  judge({ evidence, wb }) {
+  judge({ evidence, waybill }) {
     const lists = labelled(evidence, 'catalog')
-    const bodies = new Set(lists.map(({ body }) => (wb ? body : entriesIn(body))))
+    const bodies = new Set(lists.map(({ body }) => (waybill ? body : entriesIn(body))))
     return [
       finding(
         lists.every(({ status }) => status === 200),

@@ -28,7 +28,7 @@ const post = (session: Session, label: string, body: string) =>
 export const errorShape = {
   id: 'FAIL-01',
   hostile: true,
-  async probe(session) {
+  async exercise(session) {
     await post(session, 'no JSON', MALFORMED['no JSON']!)
     await post(session, 'no messages', MALFORMED['no messages']!)
     await session.chat('unknown model', {
@@ -36,10 +36,10 @@ export const errorShape = {
       script: [{ scenario: '404' }],
     })
     await session.chat('all targets fail', { script: [{ scenario: '500' }] })
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
     await session.chat('provider refuses', { script: [{ scenario: '400' }] })
-    if (session.target.has.gateway_keys) await session.chat('no key', { key: null })
-    for (const path of session.target.has.read_paths)
+    if (session.target.capabilities.gateway_keys) await session.chat('no key', { key: null })
+    for (const path of session.target.capabilities.read_paths)
       await session.ask(
         'read path, wrong parameter',
         `${path}${path.includes('?') ? '&' : '?'}no_such_parameter=1`,
@@ -47,21 +47,21 @@ export const errorShape = {
       )
     await session.ask('nothing there', '/v1/no-such-endpoint', { key: session.running.keys.reader })
   },
-  judge: ({ evidence, wb }) =>
+  judge: ({ evidence, waybill }) =>
     evidence.exchanges
-      .filter(({ label }) => wb || !/^(read path|nothing there)/.test(label))
+      .filter(({ label }) => waybill || !/^(read path|nothing there)/.test(label))
       .map((exchange) => {
         const { status, body, label } = exchange
         const harmless = label.startsWith('read path') && status === 200
         const failed = status !== null && status >= 400
-        const worded = wb
+        const worded = waybill
           ? isOpenAiError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
           : isOpenAiError(body)
         // A provider's own error is relayed as it is, and carries no request id.
         const relayed = /provider refuses|all targets fail/.test(label) && isOpenAiError(body)
         const ok = harmless || (failed && (worded || relayed))
         const said = `${label}: answered with ${status ?? exchange.error}: ${body.slice(0, 120)}`
-        const wanted = `an error status and {"error":{"message":…}}${wb ? ' with a request_id' : ''}`
+        const wanted = `an error status and {"error":{"message":…}}${waybill ? ' with a request_id' : ''}`
         return finding(
           ok,
           ok ? said : `${said}; expected ${wanted}`,
@@ -84,7 +84,7 @@ function isStillThere(evidence: Evidence, exchange: Exchange) {
 export const malformedIs4xx = {
   id: 'FAIL-02',
   hostile: true,
-  async probe(session) {
+  async exercise(session) {
     for (const [label, body] of Object.entries(MALFORMED)) await post(session, label, body)
     await session.chat('afterwards')
   },
@@ -106,7 +106,7 @@ const RETRY_AFTER = 1_000
 export const finalErrorsKeepMeaning = {
   id: 'FAIL-04',
   timeout: 180_000,
-  async probe(session) {
+  async exercise(session) {
     const error = {
       error: {
         message: 'The context is 12 tokens too long, synthetic.',
@@ -118,11 +118,11 @@ export const finalErrorsKeepMeaning = {
     for (const stream of [false, true]) {
       for (const status of [400, 422]) {
         await session.chat(String(status), { stream, script: [{ status, body: error }] })
-        await session.wait(session.target.has.cooldown_ms)
+        await session.wait(session.target.capabilities.cooldown_ms)
       }
       // A gateway that waits as long as the provider asked it to, and tries again, takes its time.
       await session.chat('429', { stream, script: [{ scenario: '429-retry-after' }], timeout: 60_000 })
-      await session.wait(Math.max(session.target.has.cooldown_ms, RETRY_AFTER + 500))
+      await session.wait(Math.max(session.target.capabilities.cooldown_ms, RETRY_AFTER + 500))
     }
   },
   judge: ({ evidence }) =>
@@ -160,8 +160,8 @@ export const brokenProvider = {
   hostile: true,
   needs: ['time_outs'],
   timeout: 180_000,
-  async probe(session) {
-    const limits = session.target.has.time_outs!
+  async exercise(session) {
+    const limits = session.target.capabilities.time_outs!
     const slowest = Math.max(limits.answer_ms ?? 0, limits.first_event_ms ?? 0)
     const timeout = (slowest + GRACE) * 4
     for (const [scenario, stream] of [
@@ -176,17 +176,17 @@ export const brokenProvider = {
         script: [{ scenario }],
         timeout,
       })
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
   },
-  judge: ({ evidence, target, wb }) => [
+  judge: ({ evidence, target, waybill }) => [
     finding(
       evidence.exchanges.some((exchange) => requestsOf(evidence, exchange).length > 0),
       `${evidence.exchanges.filter((exchange) => requestsOf(evidence, exchange).length > 0).length} of ${evidence.exchanges.length} calls reached a provider`,
       evidence.exchanges.map(ref),
     ),
     ...evidence.exchanges.map((exchange) => {
-      const { time_outs, retry_delay_ms } = target.has
+      const { time_outs, retry_delay_ms } = target.capabilities
       const { answer_ms = 0, first_event_ms = 0 } = time_outs!
       const entries = requestsOf(evidence, exchange)
       const attempts = Math.max(1, entries.length)
@@ -196,16 +196,16 @@ export const brokenProvider = {
       const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
       const within = exchange.end_at - exchange.at <= allowed
       const { status, label, body } = exchange
-      // Some send the head of a stream before they know what comes.
+      // Some send the headers of a stream before they know what comes.
       const streamed = label.endsWith('streamed') && jsonOf(body) === undefined
       const inStream = streamed && readChat(body).errors.length > 0
-      const worded = wb
+      const worded = waybill
         ? status === 502 || status === 504
         : status !== null && (status >= 500 || status === 408 || inStream)
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
         worded && within && exchange.body.length > 0,
-        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${wb ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
+        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
         refs(exchange, ...entries),
       )
     }),
@@ -216,7 +216,7 @@ export const hostileSequence = {
   id: 'FAIL-06',
   hostile: true,
   timeout: 120_000,
-  async probe(session) {
+  async exercise(session) {
     for (const body of Object.values(MALFORMED)) await post(session, 'hostile', body)
     await session.ask('hostile', PATH, {
       method: 'POST',
@@ -234,10 +234,10 @@ export const hostileSequence = {
     })
     for (const scenario of ['garbage', 'html', 'reset', 'cut-after-1']) {
       await session.chat('hostile', { stream: true, script: [{ scenario }] })
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
     await Promise.all(Array.from({ length: 20 }, () => leaveAtOnce(session)))
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
     await session.chat('afterwards')
     await session.chat('afterwards', { stream: true })
     // Calls that were left at once may reach the witness later; they belong to this check.

@@ -49,19 +49,19 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
 export const completeOnceInOrder = {
   id: 'FLOW-01',
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     for (const scenario of ['plain', 'long', 'tools', 'reasoning', 'finish-length', 'many-events']) {
       await session.chat(`${scenario}, streamed`, { stream: true, script: [{ scenario }] })
       await session.chat(scenario, { script: [{ scenario }] })
     }
   },
-  judge: ({ evidence, wb }) => [
+  judge: ({ evidence, waybill }) => [
     ...evidence.exchanges
       // Above 256 KiB the witness keeps no copy of what it sent.
       .filter((exchange) => servedBy(evidence, exchange)?.answer.body !== null)
       .map((exchange) => sameAnswer(evidence, exchange)),
     ...evidence.exchanges.filter(({ label }) => label.startsWith('many-events')).map(inOrder),
-    ...(wb ? evidence.exchanges.filter(({ label }) => /^(plain|tools), streamed/.test(label)) : []).map(
+    ...(waybill ? evidence.exchanges.filter(({ label }) => /^(plain|tools), streamed/.test(label)) : []).map(
       (exchange) => sameBytes(evidence, exchange),
     ),
   ],
@@ -99,7 +99,7 @@ function splitSlowly(): Step[] {
 
 export const boundariesDoNotMatter = {
   id: 'FLOW-02',
-  async probe(session) {
+  async exercise(session) {
     await streamEach('per-byte', 'split-utf8', 'split-data', 'crlf')(session)
     // Writes that follow each other may arrive as one. With a pause between them they do not.
     await session.chat('split slowly', { stream: true, script: [{ events: splitSlowly() }], timeout: 30_000 })
@@ -111,7 +111,7 @@ const HELD = 4
 
 export const eventsAreNotHeldBack = {
   id: 'FLOW-03',
-  async probe(session) {
+  async exercise(session) {
     const gates = Array.from({ length: HELD }, () => session.nonce())
     const events = gates.flatMap((gate, index) => [delta(`held-${index};`), { gate }])
     const script = [{ events: [...events, delta('', 'stop'), DONE] }]
@@ -137,14 +137,14 @@ export const eventsAreNotHeldBack = {
 
 export const commentsAreHarmless = {
   id: 'FLOW-04',
-  probe: streamEach('comments', 'pings'),
+  exercise: streamEach('comments', 'pings'),
   judge: ({ evidence }) => evidence.exchanges.map((exchange) => sameAnswer(evidence, exchange)),
 } satisfies Check
 
 export const leavingClosesUpstream = {
   id: 'FLOW-05',
   hostile: true,
-  async probe(session) {
+  async exercise(session) {
     const gate = session.nonce()
     const call = await session.openChat('left', {
       stream: true,
@@ -161,12 +161,12 @@ export const leavingClosesUpstream = {
     }
     await session.witness.release(gate)
   },
-  judge: ({ evidence, wb }) =>
+  judge: ({ evidence, waybill }) =>
     labelled(evidence, 'left').map((exchange) => {
       const entry = servedBy(evidence, exchange)
       const left = entry?.peer_left_at ?? null
       const ms = left === null ? null : Math.round(left - exchange.end_at)
-      const limit = wb ? 1_000 : 5_000
+      const limit = waybill ? 1_000 : 5_000
       return finding(
         ms !== null && ms <= limit,
         `the provider's stream was ${ms === null ? 'not closed' : `closed after ${ms} ms`}, limit ${limit} ms`,
@@ -186,7 +186,7 @@ const isVisible = ({ end, status, body }: Exchange): boolean =>
 export const cutIsVisible = {
   id: 'FLOW-06',
   hostile: true,
-  probe: streamEach('cut-after-2', 'cut-in-utf8'),
+  exercise: streamEach('cut-after-2', 'cut-in-utf8'),
   judge: ({ evidence }) =>
     evidence.exchanges.map((exchange) => {
       const { done } = readChat(exchange.body)
@@ -202,7 +202,7 @@ export const cutIsVisible = {
 
 export const oneEnd = {
   id: 'FLOW-07',
-  probe: streamEach('plain', 'tools', 'finish-length', 'finish-content-filter'),
+  exercise: streamEach('plain', 'tools', 'finish-length', 'finish-content-filter'),
   judge: ({ evidence }) =>
     evidence.exchanges.map((exchange) => {
       const entry = servedBy(evidence, exchange)
@@ -222,7 +222,7 @@ export const oneEnd = {
 
 export const toolCallsStayApart = {
   id: 'FLOW-08',
-  probe: streamEach('tools', 'tools-parallel'),
+  exercise: streamEach('tools', 'tools-parallel'),
   judge: ({ evidence }) =>
     evidence.exchanges.map((exchange) => {
       const entry = servedBy(evidence, exchange)
@@ -239,16 +239,16 @@ export const toolCallsStayApart = {
 export const lateErrorArrives = {
   id: 'FLOW-09',
   hostile: true,
-  async probe(session) {
-    const exchange = await session.chat('error after commit', {
+  async exercise(session) {
+    const exchange = await session.chat('error after the response start', {
       stream: true,
       script: [{ scenario: 'error-in-stream' }],
     })
     await session.record('record', exchange)
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge({ evidence, target }) {
-    const [exchange] = labelled(evidence, 'error after commit')
+    const [exchange] = labelled(evidence, 'error after the response start')
     const entry = servedBy(evidence, exchange!)
     const findings = [
       finding(
@@ -258,7 +258,7 @@ export const lateErrorArrives = {
       ),
     ]
     const [reading] = labelled(evidence, 'record')
-    const { log } = target.tells
+    const { log } = target.observability
     if (reading && log?.fields.state !== undefined && log.failed.length > 0) {
       const state = String(
         at(recordIn(target, reading, requestIdOf(target, exchange!) ?? ''), log.fields.state),
@@ -278,7 +278,7 @@ export const slowClientSlowsUpstream = {
   id: 'FLOW-10',
   hostile: true,
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const call = await session.openChat('slow', {
       stream: true,
       script: [{ scenario: 'flood' }],

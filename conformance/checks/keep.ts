@@ -7,10 +7,10 @@ export const secretsStayInside = {
   id: 'KEEP-01',
   hostile: true,
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const { keys } = session.running
     const inQuery = `waybill-canary-${session.nonce()}`
-    await session.plantSecret('key-in-query', inQuery)
+    await session.watchForSecret('key-in-query', inQuery)
     await session.chat('call')
     await session.chat('call', { stream: true })
     // Providers echo the key that they refuse: here the gateway's own.
@@ -30,13 +30,13 @@ export const secretsStayInside = {
           },
         ],
       })
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
     await session.ask('error', '/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: '{',
     })
-    for (const path of [...session.target.has.read_paths, '/v1/models', '/nothing-is-here'])
+    for (const path of [...session.target.capabilities.read_paths, '/v1/models', '/nothing-is-here'])
       for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
         await session.ask('read', path + query, { key: keys.reader })
   },
@@ -66,7 +66,7 @@ export const secretsStayInside = {
 export const keysDoNotCross = {
   id: 'KEEP-02',
   needs: ['gateway_keys'],
-  async probe(session) {
+  async exercise(session) {
     const { client } = session.running.keys
     if (client === null)
       return session.untestable('the target file declares gateway keys, but none is in use')
@@ -103,8 +103,8 @@ export const keysDoNotCross = {
 export const keysAreRequired = {
   id: 'KEEP-03',
   needs: ['gateway_keys'],
-  async probe(session) {
-    for (const path of session.target.has.gateway_keys!.protected) {
+  async exercise(session) {
+    for (const path of session.target.capabilities.gateway_keys!.protected) {
       const post = /chat\/completions$/.test(path)
       const request = post
         ? {

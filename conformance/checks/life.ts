@@ -37,11 +37,11 @@ export const readsWriteNothing = {
   id: 'PURE-05',
   timeout: 60_000,
   needs: ['files', 'read_paths'],
-  async probe(session) {
+  async exercise(session) {
     await session.chat('call')
     session.note('before', await settledFiles(session))
     for (let times = 0; times < 3; times++)
-      for (const path of session.target.has.read_paths) await readAll(session, 'read', path)
+      for (const path of session.target.capabilities.read_paths) await readAll(session, 'read', path)
     await session.wait(500)
     session.note('after', await factsOf(session))
   },
@@ -62,7 +62,7 @@ export const readsWriteNothing = {
 export const bodyLimit = {
   id: 'FAIL-03',
   needs: ['variant:small'],
-  async probe(session) {
+  async exercise(session) {
     await session.another('small')
     const body = JSON.stringify({
       model: session.model,
@@ -97,7 +97,7 @@ export const killLosesNothing = {
   id: 'LIFE-01',
   needs: ['restart', 'process', 'attempts'],
   timeout: 90_000,
-  async probe(session) {
+  async exercise(session) {
     const running = await session.another(null)
     for (let round = 0; round < 3; round++) {
       const gate = session.nonce()
@@ -166,7 +166,7 @@ export const termDrains = {
   id: 'LIFE-02',
   needs: ['restart'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const running = await session.another(null)
     const gate = session.nonce()
     const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
@@ -214,7 +214,7 @@ export const capsHold = {
   id: 'LIFE-03',
   needs: ['variant:small'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const running = await session.another('small')
     for (let done = 0; done < 400; done += 20)
       await Promise.all(Array.from({ length: 20 }, () => session.chat('call', { prompt: 'x'.repeat(500) })))
@@ -272,7 +272,7 @@ export const secondProcess = {
   id: 'LIFE-05',
   needs: ['restart'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const running = await session.another(null)
     session.note('said', await running.second({ WAYBILL_PORT: '0' }))
     await session.chat('afterwards')
@@ -298,7 +298,7 @@ export const reload = {
   id: 'LIFE-07',
   needs: ['files'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const running = await session.another(null)
     const { read, write } = running.files!
     const original = await read('waybill.yaml')

@@ -30,26 +30,26 @@ async function leave(session: Session, label: string): Promise<Exchange> {
 }
 
 const readLog = (session: Session, label: string): Promise<Exchange> =>
-  readAll(session, label, session.target.tells.log!.path)
+  readAll(session, label, session.target.observability.log!.path)
 
 const idsIn = (target: Target, exchange: Exchange): string[] =>
-  (itemsOf(target, exchange) ?? []).map((item) => String(at(item, target.tells.log!.fields.id)))
+  (itemsOf(target, exchange) ?? []).map((item) => String(at(item, target.observability.log!.fields.id)))
 
 export const oneRecordPerCall = {
   id: 'LOG-01',
   needs: ['log'],
   hostile: true,
   timeout: 60_000,
-  async probe(session) {
-    await session.wait(session.target.tells.log!.lag_ms)
+  async exercise(session) {
+    await session.wait(session.target.observability.log!.lag_ms)
     await readLog(session, 'before')
     await session.chat('call')
     await session.chat('call', { stream: true })
     await session.chat('call', { script: [{ scenario: '400' }] })
     await session.chat('call', { script: [failure(500)] })
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
     await leave(session, 'call')
-    await session.wait(session.target.tells.log!.lag_ms)
+    await session.wait(session.target.observability.log!.lag_ms)
     await readLog(session, 'after')
   },
   judge({ evidence, target }) {
@@ -79,20 +79,20 @@ function compare(
   record: unknown,
   exchange: Exchange,
   entry: ReturnType<typeof servedBy>,
-  { target, wb }: Pick<Judging, 'target' | 'wb'>,
+  { target, waybill }: Pick<Judging, 'target' | 'waybill'>,
 ): Finding[] {
-  const { fields } = target.tells.log!
+  const { fields } = target.observability.log!
   const asked = jsonOf(exchange.request.body ?? '') as { model: string }
   const direct = target.models.direct.some(({ id }) => id === asked.model)
   const table = target.models.logical.find(({ id }) => id === asked.model)
-  const header = target.has.session?.header.toLowerCase()
+  const header = target.capabilities.session?.header.toLowerCase()
   const [, session] =
     Object.entries(exchange.request.headers).find(([name]) => name.toLowerCase() === header) ?? []
   const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
   const said = (name: keyof typeof fields) => at(record, fields[name])
   const findings: Finding[] = []
   const hold = (name: keyof typeof fields, ok: (value: unknown) => boolean, expected: string) => {
-    if (fields[name] === undefined && !wb) return
+    if (fields[name] === undefined && !waybill) return
     const value = said(name)
     findings.push(
       finding(
@@ -118,10 +118,10 @@ function compare(
   )
   hold('latency', isAmount, 'a duration')
   // Where there is nothing to choose from, there is no strategy, unless an interface has a word for that; this one does.
-  if (direct && wb) hold('strategy', (value) => value === 'direct', '"direct"')
-  else if (!direct && (wb || (table && table.targets.length > 1))) hold('strategy', isName, 'a name')
+  if (direct && waybill) hold('strategy', (value) => value === 'direct', '"direct"')
+  else if (!direct && (waybill || (table && table.targets.length > 1))) hold('strategy', isName, 'a name')
   if (session !== undefined) hold('session', (value) => value === session, JSON.stringify(session))
-  else if (wb) hold('session', (value) => value === null, 'null, because none was sent')
+  else if (waybill) hold('session', (value) => value === null, 'null, because none was sent')
   // A provider that was not asked for usage reports none; what a gateway counts then is its own.
   for (const [name, reported] of [
     ['input_tokens', at(usage, '/prompt_tokens')],
@@ -131,8 +131,8 @@ function compare(
   // Elsewhere a model may be free or without a known price. The models of this target have one.
   hold(
     'cost',
-    (value) => (wb ? isAmount(value) && value !== 0 : value == null || isAmount(value)),
-    wb ? 'an amount above 0' : 'an amount, or nothing',
+    (value) => (waybill ? isAmount(value) && value !== 0 : value == null || isAmount(value)),
+    waybill ? 'an amount above 0' : 'an amount, or nothing',
   )
   return findings
 }
@@ -141,9 +141,9 @@ export const recordNamesTheRoad = {
   id: 'LOG-02',
   needs: ['log', 'request_id'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const { logical, direct } = session.target.models
-    const { session: declared } = session.target.has
+    const { session: declared } = session.target.capabilities
     for (const { id } of [...logical, ...direct])
       for (const stream of [false, true]) {
         // Streamed calls belong to a session, the others to none.
@@ -153,7 +153,7 @@ export const recordNamesTheRoad = {
         await session.record(`record of #${exchange.n}`, exchange)
       }
   },
-  judge: ({ evidence, target, wb }) =>
+  judge: ({ evidence, target, waybill }) =>
     evidence.exchanges
       .filter(({ nonce }) => nonce !== null)
       .flatMap((exchange) => {
@@ -163,7 +163,7 @@ export const recordNamesTheRoad = {
           return [finding(false, `${exchange.label}: there is no record`, refs(exchange, reading))]
         return [
           finding(true, `${exchange.label}: there is a record`, refs(exchange, reading)),
-          ...compare(record, exchange, servedBy(evidence, exchange), { target, wb }),
+          ...compare(record, exchange, servedBy(evidence, exchange), { target, waybill }),
         ]
       }),
 } satisfies Check
@@ -171,16 +171,16 @@ export const recordNamesTheRoad = {
 export const finalInTime = {
   id: 'LOG-04',
   needs: ['log', 'request_id', 'state'],
-  async probe(session) {
+  async exercise(session) {
     for (const stream of [false, true]) {
       const exchange = await session.chat('call', { stream })
-      await session.record(`record of #${exchange.n}`, exchange, session.target.tells.log!.lag_ms)
+      await session.record(`record of #${exchange.n}`, exchange, session.target.observability.log!.lag_ms)
     }
   },
   judge: ({ evidence, target }) =>
     labelled(evidence, 'call').map((exchange) => {
       const [reading] = labelled(evidence, `record of #${exchange.n}`)
-      const { fields, completed, lag_ms } = target.tells.log!
+      const { fields, completed, lag_ms } = target.observability.log!
       const state = String(at(recordIn(target, reading, requestIdOf(target, exchange) ?? ''), fields.state))
       const late = reading ? Math.round(reading.at - exchange.end_at) : null
       const what = `state ${JSON.stringify(state)} was read ${late ?? '?'} ms after the end, declared lag ${lag_ms} ms`
@@ -192,20 +192,20 @@ export const leftIsNotCompleted = {
   id: 'LOG-06',
   needs: ['log', 'request_id', 'state'],
   hostile: true,
-  async probe(session) {
+  async exercise(session) {
     const exchange = await leave(session, 'left')
-    await session.wait(session.target.tells.log!.lag_ms)
+    await session.wait(session.target.observability.log!.lag_ms)
     await session.record(`record of #${exchange.n}`, exchange)
   },
   judge: ({ evidence, target }) =>
     labelled(evidence, 'left').map((exchange) => {
       const [reading] = labelled(evidence, `record of #${exchange.n}`)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
-      const state = at(record, target.tells.log!.fields.state)
+      const state = at(record, target.observability.log!.fields.state)
       const ok =
         exchange.end === 'left' &&
         record !== undefined &&
-        !target.tells.log!.completed.includes(String(state))
+        !target.observability.log!.completed.includes(String(state))
       return finding(
         ok,
         `a call that the client left (${exchange.end}) is on record as ${JSON.stringify(state) ?? 'nothing'}`,
@@ -219,7 +219,7 @@ export const nothingUnrecorded = {
   needs: ['log', 'request_id', 'attempts'],
   hostile: true,
   timeout: 90_000,
-  async probe(session) {
+  async exercise(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)
     const model = route?.id ?? session.model
     const calls = await Promise.all(
@@ -233,7 +233,7 @@ export const nothingUnrecorded = {
     ]
     for (const options of failing) {
       calls.push(await session.chat('call', { model, ...options }))
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
     calls.push(await leave(session, 'call'))
     await session.drain()
@@ -242,7 +242,7 @@ export const nothingUnrecorded = {
   judge: ({ evidence, target }) =>
     labelled(evidence, 'call').map((exchange) => {
       const [reading] = labelled(evidence, `record of #${exchange.n}`)
-      const { attempts, unsure_outcomes } = target.tells.log!
+      const { attempts, unsure_outcomes } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const list = at(record, attempts!.list)
       const entries = requestsOf(evidence, exchange)
@@ -274,16 +274,16 @@ export const nothingUnrecorded = {
 export const noContentInLists = {
   id: 'LOG-12',
   needs: ['log'],
-  async probe(session) {
+  async exercise(session) {
     const words = [`asked${session.nonce()}`, `answered${session.nonce()}`] as const
     session.note('words', words)
     for (const stream of [false, true]) {
       const script = stream ? [{ events: [delta(words[1]), DONE] }] : [answer(words[1])]
       await session.chat('call', { stream, prompt: `Which way, ${words[0]}?`, script })
     }
-    await session.wait(session.target.tells.log!.lag_ms)
+    await session.wait(session.target.observability.log!.lag_ms)
     await readLog(session, 'log')
-    for (const path of session.target.has.read_paths)
+    for (const path of session.target.capabilities.read_paths)
       await session.ask('read', path, { key: session.running.keys.reader })
   },
   judge({ evidence, target }) {

@@ -8,13 +8,13 @@ const LIVE = ['x-gateway-cache', 'x-gateway-session-id']
 
 export const closedSets = {
   id: 'TELL-04',
-  async probe(session) {
+  async exercise(session) {
     for (const stream of [false, true]) {
       await session.chat('with session', { stream, headers: { 'x-gateway-session-id': SESSION } })
       await session.chat('without session', { stream })
     }
     await session.chat('no-store', { headers: { 'cache-control': 'no-store' } })
-    for (const path of session.target.has.read_paths)
+    for (const path of session.target.capabilities.read_paths)
       await session.ask('read', path, {
         key: session.running.keys.reader,
         headers: { 'x-gateway-session-id': SESSION },
@@ -56,7 +56,7 @@ const COLOUR = new RegExp(`${ESC}\\[[\\d;]*m`, 'g')
 export const hostileNames = {
   id: 'TELL-06',
   hostile: true,
-  async probe(session) {
+  async exercise(session) {
     for (const name of HOSTILE) {
       const exchange = await session.chat('model', {
         model: `openai/${name}`,
@@ -100,8 +100,8 @@ export const hostileNames = {
 export const catalogHasTypes = {
   id: 'CAT-02',
   needs: ['catalog'],
-  async probe(session) {
-    await session.ask('catalog', session.target.has.catalog!)
+  async exercise(session) {
+    await session.ask('catalog', session.target.capabilities.catalog!)
   },
   judge: ({ evidence }) =>
     labelled(evidence, 'catalog').flatMap((exchange) => {
@@ -118,7 +118,7 @@ const PUBLIC = ['name', 'strategy', 'model_ids', 'providerId', 'description']
 
 export const publicMetadata = {
   id: 'KEEP-05',
-  async probe(session) {
+  async exercise(session) {
     await session.ask('public', '/v1beta/models')
   },
   judge: ({ evidence }) =>
@@ -136,7 +136,7 @@ export const publicMetadata = {
 
 export const foreignOrigins = {
   id: 'KEEP-06',
-  async probe(session) {
+  async exercise(session) {
     const body = JSON.stringify({ model: session.model, messages: [{ role: 'user', content: 'x' }] })
     const post = { method: 'POST', body }
     for (const headers of [

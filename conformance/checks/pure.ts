@@ -1,15 +1,15 @@
-// PURE: reading never spends. Every zero here lies in a measured window. One family, one file.
+// PURE: reading never spends. Every count here is taken in a no-inference window. One family, one file.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence } from '../evidence.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import type { Session } from '../session.ts'
-import { arrived, inferencesIn, measuredWindow, names, QUIET, zero } from '../window.ts'
+import { arrived, BASELINE, inferencesIn, measuredWindow, names, noneArrived } from '../window.ts'
 
 /** Calls the read paths with every method, with a query of their own and with a foreign one, twice. */
 async function readEverything(session: Session): Promise<void> {
-  for (const path of session.target.has.read_paths)
+  for (const path of session.target.capabilities.read_paths)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'GET']) {
       const { keys } = session.running
       await session.ask('read', path, { method, key: keys.reader })
@@ -18,7 +18,7 @@ async function readEverything(session: Session): Promise<void> {
     }
 }
 
-/** The zero of a window of reads, which were answered, or it would prove nothing. */
+/** The finding of a window of reads, which were answered, or it would prove nothing. */
 function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
   const reads = evidence.exchanges.filter(({ label }) => label === 'read')
   const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]
@@ -35,7 +35,7 @@ function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
       `${reads.length} reads were made; never answered with 200: ${silent.join(', ') || 'none'}`,
       reads.filter(({ request }) => silent.includes(request.path.split('?')[0]!)).map(ref),
     ),
-    zero(evidence, `inferences while ${what}`, inferencesIn),
+    noneArrived(evidence, `inferences while ${what}`, inferencesIn),
   ]
 }
 
@@ -43,15 +43,15 @@ export const readsNeverSpend = {
   id: 'PURE-01',
   needs: ['read_paths'],
   timeout: 180_000,
-  probe: (session) => measuredWindow(session, () => readEverything(session)),
+  exercise: (session) => measuredWindow(session, () => readEverything(session)),
   judge: ({ evidence }) => readsSpentNothing(evidence, 'reading'),
 } satisfies Check
 
 export const startAndIdle = {
   id: 'PURE-02',
   timeout: 180_000,
-  async probe(session) {
-    const { has, start } = session.target
+  async exercise(session) {
+    const { capabilities, start } = session.target
     // A start can only be watched where the suite may start an instance of its own.
     if (!('url' in start)) {
       session.mark('start_from')
@@ -59,13 +59,13 @@ export const startAndIdle = {
       await session.drain()
       session.mark('start_to')
     }
-    if (!(await session.plant('before'))) session.untestable('no plant reached the witness')
+    if (!(await session.controlCall('before'))) session.untestable('no control call reached the witness')
     await session.drain()
     session.mark('idle_from')
-    await session.wait(Math.max(QUIET, 2 * has.probe_interval_ms))
+    await session.wait(Math.max(BASELINE, 2 * capabilities.probe_interval_ms))
     session.mark('idle_to')
-    if (!(await session.plant('after')))
-      session.untestable('no plant reached the witness after the idle time')
+    if (!(await session.controlCall('after')))
+      session.untestable('no control call reached the witness after the idle time')
   },
   judge({ evidence }) {
     const inferences = (from: string, to: string) => inferencesIn(arrived(evidence, from, to))
@@ -92,7 +92,7 @@ export const readsAskNobody = {
   id: 'PURE-03',
   needs: ['read_paths'],
   shares: 'PURE-01',
-  judge: ({ evidence }) => [zero(evidence, 'requests of any kind while reading')],
+  judge: ({ evidence }) => [noneArrived(evidence, 'requests of any kind while reading')],
 } satisfies Check
 
 /** So often a route is resolved in a row, without a call in between. */
@@ -117,8 +117,8 @@ export const resolvingMovesNothing = {
   id: 'PURE-04',
   needs: ['resolve', 'logical'],
   timeout: 180_000,
-  async probe(session) {
-    const { resolve } = session.target.has
+  async exercise(session) {
+    const { resolve } = session.target.capabilities
     const pathOf = (id: string) => resolve!.path.replace('{model}', encodeURIComponent(id))
     await measuredWindow(session, async () => {
       for (const { id } of session.target.models.logical)
@@ -131,7 +131,7 @@ export const resolvingMovesNothing = {
     const findings = readsSpentNothing(evidence, 'resolving')
     for (const { id } of target.models.logical) {
       const answers = evidence.exchanges.filter(({ label }) => label === `resolve ${id}`)
-      const { provider, model } = target.has.resolve!
+      const { provider, model } = target.capabilities.resolve!
       const told = answers.map(({ body }) => {
         const json = jsonOf(body)
         return JSON.stringify([at(json, provider), at(json, model)])
@@ -154,9 +154,9 @@ export const resolvingMovesNothing = {
 export const otherMethods = {
   id: 'PURE-06',
   needs: ['read_paths'],
-  async probe(session) {
+  async exercise(session) {
     const { keys } = session.running
-    for (const path of session.target.has.read_paths) {
+    for (const path of session.target.capabilities.read_paths) {
       await session.ask('get', path, { key: keys.reader })
       await session.ask('head', path, { method: 'HEAD', key: keys.reader })
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
@@ -200,8 +200,8 @@ export const refusedCallsSpendNothing = {
   id: 'PURE-07',
   hostile: true,
   timeout: 180_000,
-  async probe(session) {
-    const { has } = session.target
+  async exercise(session) {
+    const { capabilities } = session.target
     const refuse = (label: string, body: string, key?: string | null) =>
       session.ask(label, '/v1/chat/completions', {
         method: 'POST',
@@ -216,7 +216,7 @@ export const refusedCallsSpendNothing = {
       await refuse('no object', `[${call(session.model)}]`)
       await refuse('no model', call(session.model).replace('"model"', '"mode"'))
       await refuse('unknown model', call('no-such-provider-here/no-such-model'))
-      if (has.gateway_keys) {
+      if (capabilities.gateway_keys) {
         await refuse('no key', call(session.model), null)
         await refuse('wrong key', call(session.model), 'wrong-key-of-the-suite')
       }
@@ -237,6 +237,6 @@ export const refusedCallsSpendNothing = {
         [ref(each), ...names(spent)],
       )
     })
-    return [...each, zero(evidence, 'further inferences while refusing', inferencesIn)]
+    return [...each, noneArrived(evidence, 'further inferences while refusing', inferencesIn)]
   },
 } satisfies Check

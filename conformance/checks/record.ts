@@ -9,7 +9,7 @@ import { DONE, delta, failure } from '../scripted.ts'
 
 export const fromRoutingTime = {
   id: 'LOG-03',
-  async probe(session) {
+  async exercise(session) {
     const [silent, gate] = [session.nonce(), session.nonce()]
     const tag = session.nonce()
     const script = [{ events: [{ gate: silent }, delta('one'), { gate }, DONE] }]
@@ -57,11 +57,11 @@ export const fromRoutingTime = {
 export const failuresListAttempts = {
   id: 'LOG-05',
   needs: ['fallback'],
-  async probe(session) {
+  async exercise(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
     const exchange = await session.chat('call', { model: route.id, script: [failure(503), failure(500)] })
     await session.record('record', exchange)
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge({ evidence }) {
     const [call, reading] = [labelled(evidence, 'call')[0]!, labelled(evidence, 'record')[0]]
@@ -92,7 +92,7 @@ export const sessionSurvives = {
   id: 'LOG-08',
   needs: ['restart'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const running = await session.another(null)
     const id = `session-${session.nonce()}`
     for (let n = 0; n < 3; n++) await session.chat('call', { headers: { 'x-gateway-session-id': id } })
@@ -133,7 +133,7 @@ export const sessionSurvives = {
 export const pagesWithoutGaps = {
   id: 'LOG-09',
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const id = `pages-${session.nonce()}`
     const headers = { 'x-gateway-session-id': id }
     for (let n = 0; n < 25; n++) await session.chat('call', { headers })
@@ -182,7 +182,7 @@ export const sumsAddUp = {
   id: 'LOG-10',
   needs: ['files'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     await session.another(null)
     const headers = { 'x-gateway-session-id': `sums-${session.nonce()}` }
     for (let n = 0; n < 6; n++) await session.chat('call', { stream: n % 2 === 0, headers })
@@ -268,7 +268,7 @@ export const sumsAddUp = {
 export const keysAreWalls = {
   id: 'KEEP-04',
   needs: ['gateway_keys', 'files'],
-  async probe(session) {
+  async exercise(session) {
     const { other } = session.running.keys
     if (other === null) return session.untestable('the target has no second key')
     const id = `wall-${session.nonce()}`

@@ -18,7 +18,7 @@ const isIn = ({ targets }: Table, entry: { provider: string; model: string | nul
 export const logicalIds = {
   id: 'ROUTE-01',
   needs: ['logical'],
-  async probe(session) {
+  async exercise(session) {
     for (const { id } of session.target.models.logical)
       for (const stream of [false, true, false]) await session.chat(id, { model: id, stream })
   },
@@ -40,12 +40,12 @@ export const logicalIds = {
 export const directIds = {
   id: 'ROUTE-02',
   needs: ['direct'],
-  async probe(session) {
+  async exercise(session) {
     for (const { id } of session.target.models.direct) {
       await session.chat(id, { model: id })
       await session.chat(id, { model: id, stream: true })
       await session.chat(id, { model: id, script: [failure(500)] })
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
   },
   judge: ({ evidence, target }) =>
@@ -62,17 +62,17 @@ export const directIds = {
 
 export const unknownIds = {
   id: 'ROUTE-03',
-  async probe(session) {
+  async exercise(session) {
     // Where a gateway leaves it to the provider to know a model, the provider says no.
     const script = [{ scenario: '404' }]
     for (const model of ['no-such-route', 'no-such-provider/no-such-model'])
       await session.chat(model, { model, script })
   },
-  judge: ({ evidence, wb }) =>
+  judge: ({ evidence, waybill }) =>
     evidence.exchanges.flatMap((exchange) => {
       const { status, body, label } = exchange
       const refused = status !== null && status >= 400 && status < 500
-      const worded = wb
+      const worded = waybill
         ? status === 404 && at(jsonOf(body), '/error/code') === 'model_not_found'
         : body.length > 0
       const elsewhere = requestsOf(evidence, exchange).filter(
@@ -81,7 +81,7 @@ export const unknownIds = {
       return [
         finding(
           refused && worded,
-          `"${label}" was answered with ${status}, expected ${wb ? '404 model_not_found' : 'a 4xx that says why'}: ${body.slice(0, 120)}`,
+          `"${label}" was answered with ${status}, expected ${waybill ? '404 model_not_found' : 'a 4xx that says why'}: ${body.slice(0, 120)}`,
           [ref(exchange)],
         ),
         finding(
@@ -97,11 +97,11 @@ export const nothingOutside = {
   id: 'ROUTE-04',
   needs: ['logical'],
   timeout: 90_000,
-  async probe(session) {
+  async exercise(session) {
     for (const { id } of session.target.models.logical) {
       await session.chat(id, { model: id, script: [failure(500)] })
       await session.drain()
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
   },
   judge: ({ evidence, target }) =>
@@ -138,7 +138,7 @@ const KNOWN = {
       type: 'function',
       function: {
         name: 'find_road',
-        description: 'Finds a road.',
+        description: 'Finds a target.',
         parameters: { type: 'object', properties: { from: { type: 'string' } }, required: ['from'] },
       },
     },
@@ -146,7 +146,7 @@ const KNOWN = {
 }
 
 const KNOWN_MESSAGES = (nonce: string) => [
-  { role: 'system', content: 'You know the roads.' },
+  { role: 'system', content: 'You know the targets.' },
   { role: 'user', content: [{ type: 'text', text: `Which way? ${writeNonce(nonce)} äöü 🚚 \u2028` }] },
   {
     role: 'assistant',
@@ -171,14 +171,14 @@ function meaningOf(value: unknown): unknown {
 
 export const knownFields = {
   id: 'ROUTE-05',
-  async probe(session) {
+  async exercise(session) {
     for (const stream of [false, true]) {
       const messages = KNOWN_MESSAGES(session.nonce())
       const body = { ...KNOWN, messages, ...(stream && { stream_options: { include_usage: true } }) }
       await session.chat(stream ? 'streamed' : 'whole', { stream, body })
     }
   },
-  judge: ({ evidence, wb }) =>
+  judge: ({ evidence, waybill }) =>
     evidence.exchanges.flatMap((exchange) => {
       const asked = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
       const entry = evidence.ledger.find(({ nonce }) => nonce === nonceIn(exchange.request.body ?? ''))
@@ -196,7 +196,7 @@ export const knownFields = {
         (name) => !(name === 'stream' && asked.stream === false && !entry.stream) && !older(name),
       )
       // What the provider lets pass is for this interface's own gateway to avoid.
-      const invalid = entry.problems.filter((problem) => wb || !problem.startsWith('unknown field'))
+      const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
       return [
         finding(
           changed.length === 0,
@@ -216,7 +216,7 @@ const UNKNOWN = { x_waybill_probe: { deep: [1, null, 'two'], flag: false } }
 
 export const unknownFields = {
   id: 'ROUTE-06',
-  async probe(session) {
+  async exercise(session) {
     await session.chat('unknown field', { body: UNKNOWN })
     await session.chat('unknown field, streamed', { body: UNKNOWN, stream: true })
   },
@@ -241,7 +241,7 @@ async function tryFallback(session: Session, status: number, stream = false): Pr
   const script = [{ ...failure(status), same_target: true }, { scenario: 'plain' }]
   const label = `status ${status}${stream ? ', streamed' : ''}`
   await session.chat(label, { model: route.id, script, stream })
-  await session.wait(session.target.has.cooldown_ms)
+  await session.wait(session.target.capabilities.cooldown_ms)
 }
 
 /** A call with its requests, and those among them that did not go where the first one went. */
@@ -257,8 +257,8 @@ export const fallbackConditions = {
   id: 'ROUTE-07',
   needs: ['fallback'],
   timeout: 120_000,
-  async probe(session) {
-    const { fallback_statuses } = session.target.has
+  async exercise(session) {
+    const { fallback_statuses } = session.target.capabilities
     for (const status of fallback_statuses) await tryFallback(session, status)
     // One is enough to see that streams move on as well.
     await tryFallback(session, aFallbackStatus(session.target), true)
@@ -268,7 +268,9 @@ export const fallbackConditions = {
   judge: ({ evidence, target }) =>
     evidence.exchanges.map((exchange) => {
       const { entries, others } = tried(evidence, exchange)
-      const moves = target.has.fallback_statuses.some((each) => exchange.label.includes(String(each)))
+      const moves = target.capabilities.fallback_statuses.some((each) =>
+        exchange.label.includes(String(each)),
+      )
       return finding(
         moves ? others.length > 0 && exchange.status === 200 : entries.length > 0 && others.length === 0,
         `after ${exchange.label} of ${roadOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared, the call went on to ${roadOf(others)}; the client got ${exchange.status}`,
@@ -281,7 +283,7 @@ export const nothingAfterCommit = {
   id: 'ROUTE-08',
   hostile: true,
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const { logical } = session.target.models
     const model = logical.find(({ targets }) => targets.length > 1)?.id ?? session.model
     const endings: [string, Step][] = [
@@ -293,15 +295,15 @@ export const nothingAfterCommit = {
       const gate = session.nonce()
       const script = [{ events: [delta('one'), { gate }, ending] }]
       const call = await session.openChat(label, { model, stream: true, script })
-      const committed = await call.until((body) => readChat(body).content.includes('one'), 5_000)
+      const started = await call.until((body) => readChat(body).content.includes('one'), 5_000)
       await session.witness.release(gate)
       await call.done
-      if (!committed)
+      if (!started)
         session.untestable(
           'the first event of a stream did not reach the client before the next one was there',
         )
       await session.drain()
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
   },
   judge: ({ evidence }) =>

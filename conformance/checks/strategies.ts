@@ -9,7 +9,7 @@ import { DONE, delta, failure } from '../scripted.ts'
 import type { Session } from '../session.ts'
 
 /** Where the calls of a label went, in their order. */
-const roads = (evidence: Evidence, label: string): string[] =>
+const targets = (evidence: Evidence, label: string): string[] =>
   labelled(evidence, label).map((exchange) => {
     const entry = servedBy(evidence, exchange)
     return entry ? where(entry) : 'nowhere'
@@ -31,12 +31,12 @@ const foretold = ({ body }: Exchange): string => {
 const N = 240
 
 function shares(evidence: Evidence, label: string, expected: Readonly<Record<string, number>>): Finding[] {
-  const went = roads(evidence, label)
-  return Object.entries(expected).map(([road, p]) => {
-    const count = went.filter((each) => each === road).length
+  const went = targets(evidence, label)
+  return Object.entries(expected).map(([target, p]) => {
+    const count = went.filter((each) => each === target).length
     return finding(
       went.length === N && isPlausible(count, went.length, p),
-      `${label}: ${count} of ${went.length} calls went to ${road}, expected about ${(went.length * p).toFixed(0)}`,
+      `${label}: ${count} of ${went.length} calls went to ${target}, expected about ${(went.length * p).toFixed(0)}`,
     )
   })
 }
@@ -50,22 +50,22 @@ const SHORT = 40
 
 /** Some calls are held on all targets, then only those on one; short calls follow, each alone. */
 async function besideABusyOne(session: Session): Promise<void> {
-  const held: { gate: string; done: Promise<Exchange>; road: string }[] = []
+  const held: { gate: string; done: Promise<Exchange>; target: string }[] = []
   for (let n = 0; n < HELD; n++) {
     const gate = session.nonce()
     const script = [{ events: [delta('held'), { gate }, DONE] }]
     const options = { model: 'least-busy', stream: true, script, timeout: 60_000 }
     const { nonce, done } = await session.openChat('held', options)
     const entry = await session.witness.seen(nonce, 5_000)
-    held.push({ gate, done, road: entry ? where(entry) : 'nowhere' })
+    held.push({ gate, done, target: entry ? where(entry) : 'nowhere' })
   }
-  const on = (road: string) => held.filter((each) => each.road === road)
-  const busy = [A, B, C].reduce((most, road) => (on(road).length > on(most).length ? road : most))
+  const on = (target: string) => held.filter((each) => each.target === target)
+  const busy = [A, B, C].reduce((most, target) => (on(target).length > on(most).length ? target : most))
   const letGo = async (calls: typeof held) => {
     for (const { gate } of calls) await session.witness.release(gate)
     await Promise.all(calls.map(({ done }) => done))
   }
-  await letGo(held.filter(({ road }) => road !== busy))
+  await letGo(held.filter(({ target }) => target !== busy))
   // What the client has seen the end of, the gateway may count a moment longer.
   await session.drain()
   await repeat(session, SHORT, 'least-busy')
@@ -78,8 +78,8 @@ function leastBusyPicks(evidence: Evidence): Finding {
   const over = Math.max(...short.map(({ end_at }) => end_at))
   const open = labelled(evidence, 'held').filter(({ end_at }) => end_at > over)
   const busy = new Set(open.flatMap((exchange) => requestsOf(evidence, exchange).map(where)))
-  const went = roads(evidence, 'least-busy')
-  const wrong = went.filter((road) => busy.has(road) || road === 'nowhere')
+  const went = targets(evidence, 'least-busy')
+  const wrong = went.filter((target) => busy.has(target) || target === 'nowhere')
   return finding(
     open.length >= HELD / 3 && busy.size === 1 && went.length === SHORT && wrong.length === 0,
     `least-busy: while ${open.length} calls were open at ${[...busy].join(', ') || 'no target'} and none elsewhere, ${wrong.length} of ${went.length} went there too`,
@@ -92,24 +92,26 @@ function leastBusyPicks(evidence: Evidence): Finding {
  * client itself saw: what a busy machine did to the others is in these figures too.
  */
 function fastestPicks(evidence: Evidence): Finding {
-  const seen = new Map<string, number[]>([A, B, C].map((road) => [road, []]))
-  const average = (road: string) => {
-    const times = seen.get(road)!
+  const seen = new Map<string, number[]>([A, B, C].map((target) => [target, []]))
+  const average = (target: string) => {
+    const times = seen.get(target)!
     return times.reduce((sum, each) => sum + each, 0) / times.length // none: NaN
   }
   let sure = 0
   let wrong = 0
   for (const exchange of labelled(evidence, 'fastest')) {
     const entry = servedBy(evidence, exchange)
-    const road = entry ? where(entry) : 'nowhere'
+    const target = entry ? where(entry) : 'nowhere'
     const known = seen.get(A)!.length > 0
     if (known && [B, C].some((other) => !(average(other) > average(A) / 2))) {
       sure++
-      if (road === A) wrong++
+      if (target === A) wrong++
     }
-    seen.get(road)?.push((exchange.chunks[0]?.[1] ?? exchange.end_at) - exchange.at)
+    seen.get(target)?.push((exchange.chunks[0]?.[1] ?? exchange.end_at) - exchange.at)
   }
-  const ms = [...seen].map(([road, times]) => `${road} ${times.length ? average(road).toFixed(0) : '?'} ms`)
+  const ms = [...seen].map(
+    ([target, times]) => `${target} ${times.length ? average(target).toFixed(0) : '?'} ms`,
+  )
   return finding(
     sure > 0 && wrong === 0,
     `fastest: of ${sure} calls that had a faster target, or one not measured yet, ${wrong} went to the slow one; seen on average: ${ms.join(', ')}`,
@@ -121,7 +123,7 @@ export const strategies = {
   id: 'ROUTE-10',
   needs: ['variant:strategies'],
   timeout: 90_000,
-  async probe(session) {
+  async exercise(session) {
     await session.another('strategies')
     // First, while no latency is known. The first target is slow; once each was measured, nobody goes there any more.
     const slow = [
@@ -144,8 +146,8 @@ export const strategies = {
   },
   judge({ evidence }) {
     const order = (label: string, expected: readonly string[]) => {
-      const went = roads(evidence, label)
-      const ok = went.length === expected.length && went.every((road, index) => road === expected[index])
+      const went = targets(evidence, label)
+      const ok = went.length === expected.length && went.every((target, index) => target === expected[index])
       return finding(ok, `${label}: ${went.join(', ')}; expected ${expected.join(', ')}`)
     }
     return [
@@ -164,7 +166,7 @@ export const resolveEqualsPick = {
   id: 'ROUTE-11',
   needs: ['variant:strategies'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     await session.another('strategies')
     for (const model of ['priority', 'round-robin', 'cheapest'])
       for (let n = 0; n < 6; n++) {
@@ -178,7 +180,7 @@ export const resolveEqualsPick = {
   judge({ evidence }) {
     const exact = ['priority', 'round-robin', 'cheapest'].flatMap((model) => {
       const told = labelled(evidence, `resolve ${model}`)
-      const went = roads(evidence, model)
+      const went = targets(evidence, model)
       return told.map((exchange, index) => {
         const ok = at(jsonOf(exchange.body), '/deterministic') === true && foretold(exchange) === went[index]
         return finding(
@@ -213,7 +215,7 @@ const RETRY_AFTER = 3
 export const coolingIsHonoured = {
   id: 'ROUTE-09',
   needs: ['variant:strategies'],
-  async probe(session) {
+  async exercise(session) {
     await session.another('strategies')
     const busy = {
       ...failure(429),
@@ -252,7 +254,7 @@ export const coolingIsHonoured = {
         refs(labelled(evidence, 'resolve')[0]),
       ),
       finding(
-        went.length > 0 && went.every((road) => road === B),
+        went.length > 0 && went.every((target) => target === B),
         `while it cools, calls went to ${went.join(', ')}`,
         meanwhile.map(ref),
       ),
@@ -274,7 +276,7 @@ const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBO
 export const capabilities = {
   id: 'ROUTE-12',
   needs: ['variant:strategies'],
-  async probe(session) {
+  async exercise(session) {
     await session.another('strategies')
     await session.chat('plain', { model: 'capable' })
     await session.chat('tools', { model: 'capable', body: { tools: TOOLS } })
@@ -288,13 +290,13 @@ export const capabilities = {
     const seen = evidence.ledger.filter(({ at: time }) => time >= image!.at)
     return [
       finding(
-        roads(evidence, 'plain').join() === 'openai/no-tools',
-        `a plain call went to ${roads(evidence, 'plain').join()}`,
+        targets(evidence, 'plain').join() === 'openai/no-tools',
+        `a plain call went to ${targets(evidence, 'plain').join()}`,
         refs(plain),
       ),
       finding(
-        roads(evidence, 'tools').join() === 'groq/no-images',
-        `a call with tools went to ${roads(evidence, 'tools').join()}, the only target that has them`,
+        targets(evidence, 'tools').join() === 'groq/no-images',
+        `a call with tools went to ${targets(evidence, 'tools').join()}, the only target that has them`,
         refs(tools),
       ),
       finding(

@@ -28,10 +28,10 @@ function decoded(value: string): string {
   }
 }
 
-/** Whether the head of an answer names the provider and model of the entry that served it. */
-function headNames(evidence: Evidence, target: Target, exchange: Exchange) {
+/** Whether the headers of an answer name the provider and model of the entry that served it. */
+function headersName(evidence: Evidence, target: Target, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
-  const { provider, model } = target.tells.headers
+  const { provider, model } = target.observability.headers
   const said = (name: string | undefined) => name && decoded(exchange.headers[name.toLowerCase()] ?? '')
   const [byProvider, byModel] = [said(provider), said(model)]
   const ok =
@@ -41,35 +41,35 @@ function headNames(evidence: Evidence, target: Target, exchange: Exchange) {
   const told = [byProvider, byModel].filter((each) => each !== undefined).map((each) => each || 'nothing')
   return finding(
     ok,
-    `${exchange.label}: the head says ${told.join(' / ')}, served by ${entry ? where(entry) : 'nobody'}`,
+    `${exchange.label}: the headers say ${told.join(' / ')}, served by ${entry ? where(entry) : 'nobody'}`,
     refs(exchange, entry),
   )
 }
 
-export const headNamesTheServer = {
+export const headersNameTheServer = {
   id: 'TELL-01',
   needs: ['headers'],
-  async probe(session) {
+  async exercise(session) {
     const { logical, direct } = session.target.models
     for (const { id } of [...logical, ...direct])
       for (const stream of [false, true])
         await session.chat(`${id}${stream ? ', streamed' : ''}`, { model: id, stream })
   },
   judge: ({ evidence, target }) =>
-    evidence.exchanges.map((exchange) => headNames(evidence, target, exchange)),
+    evidence.exchanges.map((exchange) => headersName(evidence, target, exchange)),
 } satisfies Check
 
-export const headAfterFallback = {
+export const headersAfterFallback = {
   id: 'TELL-02',
   needs: ['headers', 'fallback'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
     // Whichever target is tried first fails; any other answers.
     const script = [{ ...failure(aFallbackStatus(session.target)), same_target: true }, { scenario: 'plain' }]
     for (const stream of [false, true]) {
       await session.chat(stream ? 'streamed' : 'whole', { model: route.id, stream, script })
-      await session.wait(session.target.has.cooldown_ms)
+      await session.wait(session.target.capabilities.cooldown_ms)
     }
   },
   judge: ({ evidence, target }) =>
@@ -78,7 +78,7 @@ export const headAfterFallback = {
       const fellBack = new Set(entries.map(where)).size > 1 && exchange.status === 200
       // That it has to fall back is for ROUTE-07 to say.
       return fellBack
-        ? headNames(evidence, target, exchange)
+        ? headersName(evidence, target, exchange)
         : doubt(`${exchange.label}: the call was not answered after a fallback`, refs(exchange, ...entries))
     }),
 } satisfies Check
@@ -86,7 +86,7 @@ export const headAfterFallback = {
 export const idFindsTheRecord = {
   id: 'TELL-03',
   needs: ['request_id', 'log'],
-  async probe(session) {
+  async exercise(session) {
     for (const stream of [false, true, false]) {
       const exchange = await session.chat('call', { stream })
       await session.record(`record of #${exchange.n}`, exchange)
@@ -104,7 +104,7 @@ export const idFindsTheRecord = {
       ...calls.map((exchange, index) => {
         const [reading] = labelled(evidence, `record of #${exchange.n}`)
         const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
-        const { fields, one } = target.tells.log!
+        const { fields, one } = target.observability.log!
         const same = at(record, fields.id) === ids[index]
         const found = one === undefined && reading ? (itemsOf(target, reading) ?? []) : [record]
         const twice = found.filter((item) => at(item, fields.id) === ids[index]).length > 1
@@ -120,7 +120,7 @@ export const idFindsTheRecord = {
 
 export const contentIsUntouched = {
   id: 'TELL-05',
-  async probe(session) {
+  async exercise(session) {
     for (const scenario of ['plain', 'long', 'reasoning'])
       for (const stream of [false, true])
         await session.chat(`${scenario}${stream ? ', streamed' : ''}`, { stream, script: [{ scenario }] })

@@ -21,7 +21,7 @@ const pairs = (evidence: Evidence, label: string) =>
 
 export const unknownIsNull = {
   id: 'USE-04',
-  async probe(session) {
+  async exercise(session) {
     for (const scenario of ['usage-missing', 'usage-zero'])
       for (const stream of [false, true])
         await recordAfter(session, scenario, { stream, script: [{ scenario }] })
@@ -42,7 +42,7 @@ export const unknownIsNull = {
 
 export const tokenKinds = {
   id: 'USE-05',
-  async probe(session) {
+  async exercise(session) {
     for (const scenario of ['usage-cached', 'reasoning'])
       for (const stream of [false, true])
         await recordAfter(session, scenario, { stream, script: [{ scenario }] })
@@ -80,7 +80,7 @@ export const tokenKinds = {
 export const halfWay = {
   id: 'USE-07',
   hostile: true,
-  async probe(session) {
+  async exercise(session) {
     await recordAfter(session, 'cut', { stream: true, script: [{ scenario: 'cut-after-4' }] })
     const gate = session.nonce()
     const words = 'one two three four five six seven eight nine ten '
@@ -92,7 +92,7 @@ export const halfWay = {
     call.leave()
     const exchange = await call.done
     await session.record(`record of #${exchange.n}`, exchange)
-    await session.wait(session.target.has.cooldown_ms)
+    await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge: ({ evidence }) =>
     ['cut', 'left'].flatMap((label) =>
@@ -119,9 +119,9 @@ export const cacheIsFreeAndPrivate = {
   id: 'USE-08',
   needs: ['cache', 'variant:cache'],
   timeout: 60_000,
-  async probe(session) {
+  async exercise(session) {
     const { keys } = await session.another('cache')
-    const model = session.target.has.cache!.model
+    const model = session.target.capabilities.cache!.model
     const body = { messages: [{ role: 'user', content: `cached ${session.nonce()}` }] }
     const ask = async (label: string, more: object = {}, options: object = {}) => {
       const exchange = await session.chat(label, { model, body: { ...body, ...more }, ...options })

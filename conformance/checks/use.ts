@@ -22,7 +22,7 @@ function sides(evidence: Evidence, exchange: Exchange) {
 
 export const usageReachesTheClient = {
   id: 'USE-01',
-  async probe(session) {
+  async exercise(session) {
     for (const scenario of ['plain', 'usage-cached', 'reasoning']) {
       const script = [{ scenario }]
       await session.chat(`${scenario}`, { script })
@@ -44,7 +44,7 @@ export const usageReachesTheClient = {
 export const usageIsOnRecord = {
   id: 'USE-02',
   needs: ['log', 'request_id', 'tokens'],
-  async probe(session) {
+  async exercise(session) {
     for (const stream of [false, true])
       for (const body of stream ? [{}, INCLUDE] : [{}]) {
         const exchange = await session.chat(`${stream ? 'streamed' : 'whole'}`, {
@@ -55,10 +55,10 @@ export const usageIsOnRecord = {
         await session.record(`record of #${exchange.n}`, exchange)
       }
   },
-  judge: ({ evidence, target, wb }) =>
+  judge: ({ evidence, target, waybill }) =>
     [...labelled(evidence, 'whole'), ...labelled(evidence, 'streamed')].map((exchange) => {
       const [reading] = labelled(evidence, `record of #${exchange.n}`)
-      const { fields } = target.tells.log!
+      const { fields } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { entry, sent } = sides(evidence, exchange)
       const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)]
@@ -66,7 +66,7 @@ export const usageIsOnRecord = {
       // A provider that was not asked for usage reports none; a gateway may then have counted by itself, this one not.
       const ok =
         sent === null
-          ? entry !== null && (!wb || !recorded.some((count) => typeof count === 'number' && count > 0))
+          ? entry !== null && (!waybill || !recorded.some((count) => typeof count === 'number' && count > 0))
           : isDeepStrictEqual(recorded, reported)
       return finding(
         ok,
@@ -78,12 +78,12 @@ export const usageIsOnRecord = {
 
 export const streamUsageAsAsked = {
   id: 'USE-03',
-  async probe(session) {
+  async exercise(session) {
     await session.chat('asked for', { stream: true, body: INCLUDE })
     await session.chat('not asked for', { stream: true })
     await session.chat('declined', { stream: true, body: { stream_options: { include_usage: false } } })
   },
-  judge: ({ evidence, wb }) => [
+  judge: ({ evidence, waybill }) => [
     ...labelled(evidence, 'asked for').map((exchange) => {
       const { entry, got } = sides(evidence, exchange)
       return finding(
@@ -92,7 +92,7 @@ export const streamUsageAsAsked = {
         refs(exchange, entry),
       )
     }),
-    ...(wb ? [...labelled(evidence, 'not asked for'), ...labelled(evidence, 'declined')] : []).map(
+    ...(waybill ? [...labelled(evidence, 'not asked for'), ...labelled(evidence, 'declined')] : []).map(
       (exchange) => {
         const { entry, got } = sides(evidence, exchange)
         const [mine, theirs] = [readChat(exchange.body), readChat(entry?.answer.body ?? '')]

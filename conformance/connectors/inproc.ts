@@ -1,4 +1,4 @@
-// A target that is a module: it runs in this process. The module exports `start`, alone or in a `mutant`.
+// A target that is a module: it runs in this process. The module exports `start`, alone or in a `fault`.
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StartError } from '../running.ts'
@@ -23,7 +23,7 @@ export async function runInProcess(
   const module = await import(url.href).catch((cause: Error) => {
     throw new StartError(`cannot load the target's module ${name}: ${cause.message}`, { cause })
   })
-  const { start }: InProcess = module.mutant ?? module
+  const { start }: InProcess = module.fault ?? module
   const gateway = await start(directory, env).catch((cause: Error) => {
     throw new StartError(cause.message, { cause })
   })

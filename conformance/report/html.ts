@@ -34,8 +34,8 @@ export function html({ results, run, evidence }: Kept): string {
     [
       'Sealed',
       target.sealed
-        ? 'yes: a zero at the witness is a zero everywhere'
-        : 'no: a zero is a zero at the witness',
+        ? 'yes: the gateway could reach nothing but the witness'
+        : 'no: calls to other destinations would not be seen',
     ],
     [
       'Ran on',

@@ -46,13 +46,13 @@ export function table(results: Results, { color, columns }: Look): string {
   const line = ({ id, slug, outcome, level, reason, scored }: Verdict): string => {
     const [mark, style] = LOOKS[outcome]
     const head = `${paint(style, mark)} ${id.padEnd(8)} ${slug.padEnd(34)}`
-    const quiet = outcome === 'pass' || outcome === 'not-applicable' || outcome === 'disabled'
+    const unremarkable = outcome === 'pass' || outcome === 'not-applicable' || outcome === 'disabled'
     const said =
       outcome === 'pass'
         ? ''
         : `${outcome}${level === 'SHOULD' ? ', SHOULD' : ''}${scored ? '' : ', not scored'}`
     const lines = [said === '' ? head.trimEnd() : `${head} ${paint(style, said)}`]
-    if (!quiet) lines.push(...wrap(reason.replace(/\s+/g, ' ')).map((part) => `${INDENT}${part}`))
+    if (!unremarkable) lines.push(...wrap(reason.replace(/\s+/g, ' ')).map((part) => `${INDENT}${part}`))
     return lines.join('\n')
   }
   const { target, profile, conclusion, reason, counts, inferences, duration } = results
@@ -70,8 +70,8 @@ export function table(results: Results, { color, columns }: Look): string {
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
     `${inferences.total} calls to providers, ${inferences.accounted} of them accounted to a check; ${(duration / 1000).toFixed(1)} s`,
     target.sealed
-      ? 'Sealed: the gateway reached nothing but the witness, so a zero holds everywhere.'
-      : 'Not sealed: a zero is shown for the witness, not for the rest of the world.',
+      ? 'Sealed: the gateway could reach nothing but the witness.'
+      : 'Not sealed: calls to other destinations than the witness would not be seen.',
     '',
   ].join('\n')
 }

@@ -1,5 +1,5 @@
 // The reference gateway in this process, as `waybill serve` runs it: a changed configuration file is taken up.
-// The only file, beside the mutants, that reaches into src/.
+// The only file, beside the faults, that reaches into src/.
 import { join } from 'node:path'
 import { watchConfig } from '../../src/commands/watch-config.ts'
 import { loadConfig } from '../../src/config.ts'

@@ -182,7 +182,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
   test('it dies in the middle, of nothing hostile: the run says since when, and leaves a report', async () => {
     const report = join(root, 'died')
     const file = targetFile(relay(`if (q.url === '/gone') process.exit(1)`), {
-      has: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
+      capabilities: { catalog: '/v1/models', read_paths: ['/gone'], probe_interval_ms: 0 },
     })
     const args = ['--only', 'FAIL-02', 'PURE-01', 'TELL-05', '--report', report]
     const { code, out, err } = await waybill('conform', file, ...args)
@@ -207,7 +207,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`,
     ).command
     const above = ['sh', '-c', '"$0" "$@" & sleep 3; exit 1', '{{node}}', ...args]
-    const file = targetFile({ command: above }, { has: { probe_interval_ms: 2_000 } })
+    const file = targetFile({ command: above }, { capabilities: { probe_interval_ms: 2_000 } })
     const { code, out } = await waybill('conform', file, '--only', 'PURE-02')
     assert.match(out, /error: a-gateway is gone since PURE-02: it ended/)
     assert.equal(code, 3)
@@ -241,7 +241,7 @@ test('a crash of a hostile request is a failure, and the run goes on with the ta
   const report = join(root, 'crashed')
   const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
-    .replace('src/cli.ts', 'conformance/mutant-command.ts')
+    .replace('src/cli.ts', 'conformance/fault-command.ts')
     .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
   const args = ['--only', 'ROUTE-01', 'FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
   const { code, out, err } = await waybill('conform', write(text), ...args)
@@ -295,7 +295,7 @@ describe('a baseline', () => {
   const judge = (baseline: string) => waybill('judge', report, '--baseline', write(baseline))
 
   before(async () => {
-    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: mutants/advertises }\n`)
+    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: faults/advertises }\n`)
     const { code, out } = await waybill('conform', file, '--only', 'TELL-05', 'CAT-01', '--report', report)
     assert.match(out, /not conformant: 1 failed: TELL-05/)
     assert.equal(code, 1)

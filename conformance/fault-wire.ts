@@ -1,0 +1,185 @@
+// How bytes pass the hooks of a fault: between a client and the gateway, and between the gateway and its providers. Knows HTTP and
+// where the hooks stand, nothing of what they do.
+import { once } from 'node:events'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { FaultHooks, World } from './fault.ts'
+
+/** A client's request, on its way to the gateway. */
+export interface Wanted {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** An answer's head, on its way to the client. */
+export interface Head {
+  status: number
+  headers: IncomingHttpHeaders
+}
+
+/** Bytes. */
+const LONG = 64 * 2 ** 20
+
+/** Stands between the gateway and its providers. */
+export async function startBetween(
+  provider: string,
+  hooks: NonNullable<FaultHooks['upstream']>,
+  world: () => World,
+) {
+  const server = createServer(async (request, response) => {
+    try {
+      const wanted = await read(request)
+      hooks.request?.(wanted, world())
+      const upstream = open(provider, wanted)
+      response.on('close', () => upstream.destroy())
+      const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
+      const head: Head = { status: incoming.statusCode!, headers: { ...incoming.headers } }
+      hooks.head?.(head, world())
+      response.writeHead(head.status, head.headers)
+      response.flushHeaders()
+      for await (const piece of incoming) {
+        const out = hooks.chunk?.(piece as Buffer) ?? (piece as Buffer)
+        if (!response.write(out)) await drained(response)
+      }
+      response.end()
+    } catch {
+      response.destroy()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((done) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      done()
+    }
+    response.on('drain', go).on('close', go)
+  })
+}
+
+async function read(request: IncomingMessage): Promise<Wanted> {
+  const pieces: Buffer[] = []
+  // A body that is announced as this long is for the gateway to refuse; nobody waits for it here.
+  const long = Number(request.headers['content-length'] ?? 0) > LONG
+  if (!long) for await (const piece of request) pieces.push(piece as Buffer)
+  return {
+    method: request.method!,
+    path: request.url!,
+    headers: { ...request.headers },
+    body: Buffer.concat(pieces),
+  }
+}
+
+/** Brings one request to the gateway and its answer back, past the hooks. */
+export async function pass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hooks: FaultHooks,
+  world: World,
+  url: string,
+): Promise<void> {
+  const wanted = await read(request)
+  const instead = await hooks.request?.(wanted, world)
+  if (instead) {
+    response.writeHead(instead.status, instead.headers).end(instead.body)
+    return
+  }
+  const upstream = open(url, wanted)
+  if (!hooks.ignoresLeaving) response.on('close', () => upstream.destroy())
+  const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
+  const head: Head = { status: incoming.statusCode!, headers: { ...incoming.headers } }
+  hooks.head?.(head, wanted, world)
+  const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
+  if (streamed) await passStream(incoming, response, head, wanted, hooks, world)
+  else await passWhole(incoming, response, head, wanted, hooks, world)
+}
+
+async function passWhole(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  head: Head,
+  wanted: Wanted,
+  hooks: FaultHooks,
+  world: World,
+): Promise<void> {
+  const pieces: Buffer[] = []
+  for await (const piece of incoming) pieces.push(piece as Buffer)
+  const whole = Buffer.concat(pieces)
+  const body = hooks.body ? Buffer.from(await hooks.body(whole.toString('utf8'), wanted, world)) : whole
+  if (wanted.method !== 'HEAD' && head.headers['content-length'] !== undefined)
+    head.headers['content-length'] = String(body.length)
+  response.writeHead(head.status, head.headers).end(body)
+}
+
+async function passStream(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  head: Head,
+  wanted: Wanted,
+  hooks: FaultHooks,
+  world: World,
+): Promise<void> {
+  response.writeHead(head.status, head.headers)
+  response.flushHeaders()
+  const write = async (text: string | Buffer) => {
+    if (!response.write(text) && !hooks.ignoresSlowness && !response.destroyed) await drained(response)
+  }
+  let index = 0
+  let rest = ''
+  const decoder = new TextDecoder()
+  try {
+    for await (const piece of incoming) {
+      if (!hooks.event) {
+        await write(piece as Buffer)
+        continue
+      }
+      rest += decoder.decode(piece as Buffer, { stream: true })
+      const parts = rest.split(/(?<=\r?\n\r?\n)/)
+      rest = /\n\r?\n$/.test(parts.at(-1)!) ? '' : parts.pop()!
+      for (const event of parts)
+        for (const out of await hooks.event(event, index++, wanted, world)) await write(out)
+    }
+  } catch (cut) {
+    if (!hooks.hidesCuts && !hooks.cut) throw cut
+    await write((await hooks.cut?.(wanted, world)) ?? 'data: [DONE]\n\n')
+  }
+  if (rest) await write(rest)
+  response.end()
+}
+
+function open(url: string, { method, path, headers, body }: Wanted) {
+  const { hostname, port } = new URL(url)
+  const { 'transfer-encoding': _, ...rest } = headers
+  const sent = {
+    ...rest,
+    ...(body.length > 0 && { 'content-length': String(body.length) }),
+  }
+  const request = httpRequest({ hostname, port, method, path, headers: sent, agent: false })
+  request.on('error', () => {})
+  request.end(body)
+  return request
+}
+
+/** Asks the gateway and reads its whole answer. */
+export async function forward(url: string, wanted: Wanted): Promise<Head & { body: string }> {
+  const [incoming] = (await once(open(url, wanted), 'response')) as [IncomingMessage]
+  const pieces: Buffer[] = []
+  for await (const piece of incoming) pieces.push(piece as Buffer)
+  return {
+    status: incoming.statusCode!,
+    headers: incoming.headers,
+    body: Buffer.concat(pieces).toString('utf8'),
+  }
+}

@@ -1,0 +1,40 @@
+// That the suite has somebody to catch: every check a fault, every fault a check (SUITE-04). That they are really
+// caught is shown by `npm run kill-matrix`.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { checks } from './checks.ts'
+import { faultNames, loadFault, tryFault } from './fault-run.ts'
+
+test('every check has a fault, and every fault is meant for a check (SUITE-04)', async () => {
+  const names = faultNames()
+  assert.ok(names.length >= 60, `${names.length} faults`)
+  const meant = new Set<string>()
+  for (const name of names) {
+    const { what, caughtBy } = await loadFault(name)
+    assert.match(what, /^[A-Z].+\.$/, name)
+    assert.ok(caughtBy.length > 0, name)
+    for (const id of caughtBy) {
+      assert.ok(checks.has(id) || id === 'SUITE-01', `${name}: there is no check ${id}`)
+      meant.add(id)
+    }
+  }
+  assert.deepEqual(
+    [...checks.keys()].filter((id) => !meant.has(id)),
+    [],
+    'these checks have no fault',
+  )
+})
+
+test('the kill matrix names every fault, and no survivor (SUITE-04)', () => {
+  const document = readFileSync(new URL('../docs/kill-matrix.md', import.meta.url), 'utf8')
+  const missing = faultNames().filter((name) => !document.includes(`| ${name} |`))
+  assert.deepEqual(missing, [], 'run npm run kill-matrix')
+  assert.ok(document.includes(' 0 survivors;'), 'a fault survived; see docs/kill-matrix.md')
+})
+
+test('a fault that is not caught is called a survivor (SUITE-04)', async () => {
+  const { caught, survived } = await tryFault('any-host', { caughtBy: ['KEEP-06', 'CAT-03'] })
+  assert.match(caught.get('KEEP-06')!, /Host evil\.example: 200/)
+  assert.deepEqual([...survived.keys()], ['CAT-03'])
+})
