@@ -43,6 +43,8 @@ export interface Worker {
 
 /** How long after a hostile check a gateway may take to end of it, ms. */
 const LATE = 50
+/** How long after a refused connection the end of a process may take to be known here, ms. */
+const UNNOTICED = 500
 
 /**
  * Starts both and makes the first call. Rejects with StartError when the target cannot be started or reached, or when
@@ -162,7 +164,7 @@ async function gone(target: Target, running: Running, { hostile }: Check): Promi
   // What a hostile check has done may take effect late, or at the next request.
   for (let looks = hostile ? 2 : 1; looks > 0; looks--) {
     const { status, error } = await send(running.baseUrl, request, 5_000).done
-    await sleep(hostile ? LATE : 0)
+    await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
     if (!running.alive())
       return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
     if (status === null) return `it does not answer ${target.ready.path}: ${error}`
