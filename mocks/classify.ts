@@ -1,7 +1,7 @@
 // What a request is when its recording is named and when it is looked for: ONE answer for import, recording and replay.
 // Pure. Knows the stand-ins' endpoints and, for any other address, what requests to models look like. What it returns
 // is redacted: it may be written, and asking again with what was written gives the same.
-import type { Asked } from './match.ts'
+import type { MatchInput } from './match.ts'
 import { deploymentName, modelName, redactPath } from './paths.ts'
 import { type Arrived, endpointOf, type Wants } from './provider.ts'
 import { providers } from './providers.ts'
@@ -19,7 +19,7 @@ export interface Request {
 }
 
 /** In the words that recordings are chosen by. The scenario is what the request asks for, whatever it got. */
-export function classify(request: Request): Asked {
+export function classify(request: Request): MatchInput {
   const { provider, method, body } = request
   const path = request.path.replace(/^\/+/, '')
   const stand = providers.find(({ name }) => name === provider)
