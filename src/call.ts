@@ -1,5 +1,5 @@
 // The nouns that travel through the gateway: a Call becomes a Route, a Route becomes attempts,
-// attempts become an Outcome. Knows nobody; holds no behaviour beyond making these values.
+// attempts become a CallOutcome. Knows no other file; holds no behaviour beyond making these values.
 
 import { randomUUID } from 'node:crypto'
 
@@ -20,7 +20,7 @@ export const targetId = (target: Pick<Target, 'provider' | 'model'>): string =>
 export const CALL_STATES = ['routed', 'streaming', 'completed', 'failed', 'aborted', 'interrupted'] as const
 export type CallState = (typeof CALL_STATES)[number]
 
-/** How an attempt ended. `unknown`: its bytes may have left, and nobody can say whether they arrived. */
+/** How an attempt ended. `unknown`: its bytes may have left, and it cannot be known whether they arrived. */
 export type AttemptOutcome = 'open' | 'answered' | 'failed' | 'timed_out' | 'aborted' | 'not_sent' | 'unknown'
 
 /** Token counts; null is "not reported", 0 is a reported zero. */
@@ -105,7 +105,7 @@ export interface CallOutcome {
   readonly responseModel: string | null
   /** Milliseconds from the arrival of the call to its last byte. */
   readonly latencyMs: number
-  /** Milliseconds to the commit, null when there was none. */
+  /** Milliseconds to the response start, null when there was none. */
   readonly ttftMs: number | null
   /** Sum over the attempts; null when a part of it is unknown. */
   readonly tokens: Tokens | null
@@ -158,7 +158,7 @@ export interface StreamSink {
   end(how: StreamEnd): void
 }
 
-/** A provider's stream after the commit. */
+/** A provider's stream after the response start. */
 export interface EventStream {
   flow(sink: StreamSink): void
   resume(): void

@@ -32,11 +32,11 @@ const ROWS: readonly [string, string, RegExp][] = [
   ],
   ['a duration in words', 'resilience:\n  idle: long\n', /^w\.yaml:2:9 resilience\.idle: .+ such as 5s$/],
   [
-    'a request that may not take as long as its head',
+    'a request that may not take as long as its headers',
     'server: { headers_timeout: 20s, request_timeout: 15s }',
     /^w\.yaml:1:50 server\.request_timeout: must not be shorter than headers_timeout/,
   ],
-  ['no time for a head', 'server: { headers_timeout: 0s }', /headers_timeout: must be at least 100ms$/],
+  ['no time for the headers', 'server: { headers_timeout: 0s }', /headers_timeout: must be at least 100ms$/],
   ...['connect', 'stream_first_event', 'answer', 'idle'].map((setting): [string, string, RegExp] => [
     `a ${setting} that no timer lasts for`,
     `resilience:\n  ${setting}: 597h\n`,

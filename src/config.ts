@@ -217,7 +217,7 @@ const shape = z.strictObject({
       headers_timeout: wait
         .refine((ms) => ms >= 100, 'must be at least 100ms')
         .prefault('10s')
-        .describe('For a client to send the head of a request; a slower one is cut off with 408.'),
+        .describe('For a client to send the headers of a request; a slower one is cut off with 408.'),
       request_timeout: wait
         .prefault('120s')
         .describe('For a client to send a whole request, body included; not for its answer.'),

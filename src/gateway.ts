@@ -1,4 +1,4 @@
-// Joins the rooms into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
+// Joins the parts into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'

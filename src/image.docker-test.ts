@@ -3,7 +3,15 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { docker, eventually, image, noEngine, room, startGateway, startWitness } from './test-image.ts'
+import {
+  docker,
+  eventually,
+  image,
+  networkAndVolume,
+  noEngine,
+  startGateway,
+  startWitness,
+} from './test-image.ts'
 
 const LIVE = `
 providers: { openai: { api: openai, base_url: "http://witness:4950/openai/v1", key: $OPENAI_API_KEY } }
@@ -13,7 +21,7 @@ routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 test('it answers as a user without rights, who can write nothing but the volume (LIFE-06)', {
   skip: noEngine,
 }, async (t) => {
-  const gateway = await startGateway(t, { place: await room(t) }, 'serve', '--replay')
+  const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   assert.equal((await gateway.ask('where to?')).status, 200)
   const script = `
     const { accessSync, readFileSync, writeFileSync, statSync } = require('node:fs')
@@ -36,7 +44,7 @@ test('it answers as a user without rights, who can write nothing but the volume 
 test('records survive a restart, and a new container on the same volume (LIFE-06)', {
   skip: noEngine,
 }, async (t) => {
-  const place = await room(t)
+  const place = await networkAndVolume(t)
   const gateway = await startGateway(t, { place }, 'serve', '--replay')
   await (await gateway.ask('first')).text()
   await docker('restart', gateway.id)
@@ -57,7 +65,7 @@ test('records survive a restart, and a new container on the same volume (LIFE-06
 test('docker stop lets an open stream end, within the grace time, and with exit code 0 (LIFE-02)', {
   skip: noEngine,
 }, async (t) => {
-  const place = await room(t)
+  const place = await networkAndVolume(t)
   const witness = await startWitness(place)
   const gateway = await startGateway(t, { place, config: LIVE })
   const nonce = nonceOf(1)
@@ -80,7 +88,7 @@ test('docker stop lets an open stream end, within the grace time, and with exit 
 
 test('a killed container loses nothing that the provider saw (LIFE-01)', { skip: noEngine }, async (t) => {
   const [ANSWERS, KILLS, WORKERS] = [120, 4, 24]
-  const place = await room(t)
+  const place = await networkAndVolume(t)
   const witness = await startWitness(place)
   const gateway = await startGateway(t, { place, config: LIVE })
   const whole = new Set<string>()
@@ -137,7 +145,7 @@ test('a killed container loses nothing that the provider saw (LIFE-01)', { skip:
 })
 
 test('HEALTHCHECK says healthy', { skip: noEngine }, async (t) => {
-  const gateway = await startGateway(t, { place: await room(t) }, 'serve', '--replay')
+  const gateway = await startGateway(t, { place: await networkAndVolume(t) }, 'serve', '--replay')
   await eventually(async () =>
     assert.equal(await docker('inspect', '--format', '{{.State.Health.Status}}', gateway.id), 'healthy'),
   )

@@ -104,7 +104,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
       for await (const part of response.body ?? []) text += Buffer.from(part).toString()
     } catch {} // a stream that is cut says so by its end
     assertClean(text, `the answer to ${where}`)
-    assertClean(JSON.stringify([...response.headers]), `the head of the answer to ${where}`)
+    assertClean(JSON.stringify([...response.headers]), `the response headers of ${where}`)
     heard++
     return { status: response.status, text }
   }

@@ -40,7 +40,7 @@ const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/j
 const TIGHT = ['--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges']
 
 /** The name of a volume and of a network; both go when the test ends, with every container on that network. */
-export async function room(t: TestContext): Promise<string> {
+export async function networkAndVolume(t: TestContext): Promise<string> {
   const name = `waybill-test-${randomUUID().slice(0, 8)}`
   t.after(async () => {
     const left = await docker('ps', '--all', '--quiet', '--filter', `network=${name}`)
@@ -53,7 +53,7 @@ export async function room(t: TestContext): Promise<string> {
   return name
 }
 
-/** The witness in this place, under the name `witness`; as slow as providers are, so that something can happen meanwhile. */
+/** The witness there, under the name `witness`; as slow as providers are, so that something can happen meanwhile. */
 export function startWitness(place: string): Promise<StartedWitnessContainer> {
   return new WitnessContainer(image)
     .withRecordedPace()

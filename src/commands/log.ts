@@ -47,7 +47,7 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
   return { log: pino(options, lines), flush: () => lines.flushSync() }
 }
 
-/** A line for a person: of a call the road and what came of it, of anything else the message and its fields. */
+/** A line for a person: of a call where it went and what came of it, of anything else the message and its fields. */
 function inWords({ msg, time: _time, level: _level, err: _err, ...fields }: Record<string, unknown>): string {
   if (msg === 'call') return callInWords(fields)
   const said = Object.entries(fields).map(([name, value]) => `${name} ${JSON.stringify(value)}`)

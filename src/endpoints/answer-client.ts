@@ -177,7 +177,7 @@ function relayError(
   return wrapped.code
 }
 
-/** The head of the answer: it names the last target tried, whoever's words the body has. */
+/** The headers of the answer: they name the last target tried, whichever provider's words the body holds. */
 const headersOf = (
   provider: Failure['headers'],
   { target, requestsSent }: SendResult,

@@ -244,7 +244,7 @@ test('a provider that repeats a key gets it masked, in an error and in an error 
   assert.doesNotMatch(plain.text + streamedAnswer.text, /sk-alpha-secret/)
 })
 
-test('an error event before the commit counts as a 5xx, after it goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
+test('an error event before the response start counts as a 5xx, after it goes to the client and into the record (FLOW-09, ROUTE-08)', async (t) => {
   const trouble = event({ error: { message: 'quota', code: 'insufficient_quota' } })
   const gateway = await testGateway(t, {
     providers: { alpha: stream(': wait\n\n', trouble), beta: streamed('hi') },

@@ -1,4 +1,4 @@
-// What endpoints work with. The two houses differ in one thing: only a call endpoint can reach a provider.
+// What endpoints work with. The two contexts differ in one thing: only a call endpoint can reach a provider.
 
 import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config.ts'

@@ -167,7 +167,7 @@ test('a key file that others may read or write is refused in one line (KEEP-06, 
 
 const open = (gateway: TestGateway): Socket => connect(Number(new URL(gateway.url).port), '127.0.0.1')
 
-/** The first whole answer of a connection, head and body. */
+/** The first whole answer of a connection, headers and body. */
 async function firstAnswer(socket: Socket): Promise<string> {
   let text = ''
   for await (const part of socket) {

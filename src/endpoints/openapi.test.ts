@@ -1,4 +1,4 @@
-// The OpenAPI document: valid, whole, and served under the same door as everything else. That answers have the shapes
+// The OpenAPI document: valid, whole, and served under the same rules as everything else. That answers have the shapes
 // which it tells is held by every test: `test-gateway.ts` checks each answer that it reads.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// The guard alone: a table of heads, and who is let in.
+// The guard alone: a table of request headers, and who is let in.
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'

@@ -35,7 +35,7 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
 }
 
 /**
- * The head must have been written. Resolves when the client has the whole stream or has gone, and as soon as a
+ * The response headers must have been written. Resolves when the client has the whole stream or has gone, and as soon as a
  * stream has failed. Never rejects.
  */
 export async function relayStream(

@@ -69,7 +69,7 @@ export function replyError(
 /** Headers of a provider's answer that mean something to its client. */
 const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
 
-/** The head of a live answer, contract "Headers": what the provider said, and where the call went. */
+/** The headers of a live answer, contract "Headers": what the provider said, and where the call went. */
 export function routeHeaders(
   call: Call,
   route: Route,

@@ -23,7 +23,7 @@ export interface ServerOptions<Read, Live> {
   readonly context: () => RequestContext<Read, Live>
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** How long a client may take for the head of a request, and for the whole of it, ms. */
+  /** How long a client may take for the headers of a request, and for the whole of it, ms. */
   readonly headersTimeout: number
   readonly requestTimeout: number
   /** A call was turned away before it was on record. */
@@ -37,7 +37,7 @@ export interface RequestContext<Read, Live> {
   readonly readContext: Read
   /** What call endpoints may use. */
   readonly callContext: Live
-  /** Says who is calling; throws when that is nobody we know. */
+  /** Says who is calling; throws for a key that is not known. */
   readonly authenticate: (request: IncomingMessage) => Caller
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void

@@ -4,13 +4,13 @@ import type { AttemptOutcome, ParsedEvent, ProviderError } from '../call.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { Dialect } from './dialect.ts'
 
-/** The head of a provider's answer. */
+/** How a provider's answer begins. */
 export interface StatusAndHeaders {
   readonly status: number
   readonly headers: IncomingHttpHeaders
 }
 
-/** The commit of a stream: its first event is there and is no error. */
+/** A stream has begun: its first event is there and is no error. */
 export interface Streaming extends StatusAndHeaders {
   readonly kind: 'stream'
 }

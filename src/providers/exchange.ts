@@ -1,5 +1,5 @@
 // One HTTP exchange with one provider, as undici drives it: holds everything back until the answer is worth
-// giving to a client (the commit), then hands over event by event. Knows no client, no store, no other attempt.
+// giving to a client (the response start), then hands over event by event. Knows no client, no store, no other attempt.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
@@ -17,9 +17,9 @@ import { EventReader, type ReadEvent } from './event-reader.ts'
 
 /** Milliseconds. */
 export interface TimeLimits {
-  /** To the commit: the first event of a stream, or the end of a whole answer. */
+  /** To the response start: the first event of a stream, or the end of a whole answer. */
   readonly responseStart: number
-  /** Between two chunks after the commit. */
+  /** Between two chunks after it. */
   readonly idle: number
 }
 
@@ -32,7 +32,7 @@ const ABORTED = new Error('aborted')
 type Controller = Dispatcher.DispatchController
 
 export class Exchange implements Dispatcher.DispatchHandler, EventStream {
-  /** Settles once: at the commit, at a complete answer, or at a failure. Never rejects. */
+  /** Settles once: at the response start, at a complete answer, or at a failure. Never rejects. */
   readonly result: Promise<AttemptResult>
   readonly #resolve: (result: AttemptResult) => void
   readonly #dialect: Dialect
@@ -70,7 +70,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     this.#stop(ABORTED)
   }
 
-  /** Hands a committed stream over; what was held back comes first. */
+  /** Hands a stream over that has begun; what was held back comes first. */
   flow(sink: StreamSink): void {
     this.#sink = sink
     let room = true
@@ -159,7 +159,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #deliver(event: ReadEvent): boolean {
     const { bytes, data, parsed } = event
     if (this.#decided && !this.#started) return true // it has failed already; what else comes does not count
-    // Before the commit comments wait for an event, because a fallback must leave no trace.
+    // Before the response start comments wait for an event, because a fallback must leave no trace.
     if (!this.#started && parsed) {
       if (parsed.error) {
         this.#decide(reported(parsed.error, Buffer.from(data), this.#response!))

@@ -1,4 +1,4 @@
-// One GET over a bare socket, in HTTP/1.0: then an answer is a head, a body and the end of the connection. Node's own
+// One GET over a bare socket, in HTTP/1.0: then an answer is headers, a body and the end of the connection. Node's own
 // client would cost 3 ms of the 6 that the whole program may take over an empty one (LINE-09).
 import { connect, type Socket } from 'node:net'
 
@@ -54,10 +54,10 @@ export function getJson(
     socket.on('end', () => {
       const answer = Buffer.concat(chunks).toString('utf8')
       const status = /^HTTP\/1\.[01] ([1-5]\d\d)\b/.exec(answer)?.[1]
-      const head = answer.indexOf('\r\n\r\n')
-      if (status === undefined || head < 0) return fail('answered nonsense')
+      const headersEnd = answer.indexOf('\r\n\r\n')
+      if (status === undefined || headersEnd < 0) return fail('answered nonsense')
       clearTimeout(timer)
-      resolve({ status: Number(status), json: parse(answer.slice(head)) })
+      resolve({ status: Number(status), json: parse(answer.slice(headersEnd)) })
     })
   })
 }

@@ -124,8 +124,8 @@ export async function recorded(
   model: string,
   headers: Record<string, string>,
 ): Promise<void> {
-  const { headers: head } = await gateway.chat(ask(model), headers)
-  await gateway.record(head.get('x-gateway-request-id'))
+  const { headers: answered } = await gateway.chat(ask(model), headers)
+  await gateway.record(answered.get('x-gateway-request-id'))
 }
 
 /** The two variants as commands. */

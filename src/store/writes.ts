@@ -11,7 +11,7 @@ export interface EndedAttempt extends AttemptEnd {
 /**
  * - `open`: the call is routed, and its first attempt is about to leave unless the cache has the answer.
  * - `next`: an attempt failed and another is about to leave.
- * - `streaming`: the answer's head went to the client.
+ * - `streaming`: the response headers went to the client.
  * - `close`: the call is over; `ended` is its last attempt, null where none was made.
  */
 export type Write =
