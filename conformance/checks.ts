@@ -1,37 +1,153 @@
-// Every check, by its id. A new subject is a file in checks/ and a line here.
+// Every check, by its id. The check of an id is in the file of that name in checks/; a new one is a file and two lines here.
 import type { Check } from './check.ts'
-import * as cat from './checks/cat.ts'
-import * as fail from './checks/fail.ts'
-import * as flow from './checks/flow.ts'
-import * as keep from './checks/keep.ts'
-import * as life from './checks/life.ts'
-import * as log from './checks/log.ts'
-import * as names from './checks/names.ts'
-import * as pure from './checks/pure.ts'
-import * as record from './checks/record.ts'
-import * as route from './checks/route.ts'
-import * as strategies from './checks/strategies.ts'
-import * as tell from './checks/tell.ts'
-import * as tokens from './checks/tokens.ts'
-import * as use from './checks/use.ts'
+import { catalogNamesModels } from './checks/CAT-01.ts'
+import { catalogHasTypes } from './checks/CAT-02.ts'
+import { catalogIsConstant } from './checks/CAT-03.ts'
+import { errorShape } from './checks/FAIL-01.ts'
+import { malformedIs4xx } from './checks/FAIL-02.ts'
+import { bodyLimit } from './checks/FAIL-03.ts'
+import { finalErrorsKeepMeaning } from './checks/FAIL-04.ts'
+import { brokenProvider } from './checks/FAIL-05.ts'
+import { hostileSequence } from './checks/FAIL-06.ts'
+import { completeOnceInOrder } from './checks/FLOW-01.ts'
+import { boundariesDoNotMatter } from './checks/FLOW-02.ts'
+import { eventsAreNotHeldBack } from './checks/FLOW-03.ts'
+import { commentsAreHarmless } from './checks/FLOW-04.ts'
+import { leavingClosesUpstream } from './checks/FLOW-05.ts'
+import { cutIsVisible } from './checks/FLOW-06.ts'
+import { oneEnd } from './checks/FLOW-07.ts'
+import { toolCallsStayApart } from './checks/FLOW-08.ts'
+import { lateErrorArrives } from './checks/FLOW-09.ts'
+import { slowClientSlowsUpstream } from './checks/FLOW-10.ts'
+import { secretsStayInside } from './checks/KEEP-01.ts'
+import { keysDoNotCross } from './checks/KEEP-02.ts'
+import { keysAreRequired } from './checks/KEEP-03.ts'
+import { keysAreWalls } from './checks/KEEP-04.ts'
+import { publicMetadata } from './checks/KEEP-05.ts'
+import { foreignOrigins } from './checks/KEEP-06.ts'
+import { killLosesNothing } from './checks/LIFE-01.ts'
+import { termDrains } from './checks/LIFE-02.ts'
+import { capsHold } from './checks/LIFE-03.ts'
+import { secondProcess } from './checks/LIFE-05.ts'
+import { reload } from './checks/LIFE-07.ts'
+import { oneRecordPerCall } from './checks/LOG-01.ts'
+import { recordNamesTheRoute } from './checks/LOG-02.ts'
+import { fromRoutingTime } from './checks/LOG-03.ts'
+import { finalInTime } from './checks/LOG-04.ts'
+import { failuresListAttempts } from './checks/LOG-05.ts'
+import { leftIsNotCompleted } from './checks/LOG-06.ts'
+import { nothingUnrecorded } from './checks/LOG-07.ts'
+import { sessionSurvives } from './checks/LOG-08.ts'
+import { pagesWithoutGaps } from './checks/LOG-09.ts'
+import { sumsAddUp } from './checks/LOG-10.ts'
+import { noContentInLists } from './checks/LOG-12.ts'
+import { readsNeverSpend } from './checks/PURE-01.ts'
+import { startAndIdle } from './checks/PURE-02.ts'
+import { readsAskNobody } from './checks/PURE-03.ts'
+import { resolvingMovesNothing } from './checks/PURE-04.ts'
+import { readsWriteNothing } from './checks/PURE-05.ts'
+import { otherMethods } from './checks/PURE-06.ts'
+import { refusedCallsSpendNothing } from './checks/PURE-07.ts'
+import { logicalIds } from './checks/ROUTE-01.ts'
+import { directIds } from './checks/ROUTE-02.ts'
+import { unknownIds } from './checks/ROUTE-03.ts'
+import { nothingOutside } from './checks/ROUTE-04.ts'
+import { knownFields } from './checks/ROUTE-05.ts'
+import { unknownFields } from './checks/ROUTE-06.ts'
+import { fallbackConditions } from './checks/ROUTE-07.ts'
+import { nothingAfterCommit } from './checks/ROUTE-08.ts'
+import { coolingIsHonoured } from './checks/ROUTE-09.ts'
+import { strategies } from './checks/ROUTE-10.ts'
+import { resolveEqualsPick } from './checks/ROUTE-11.ts'
+import { capabilities } from './checks/ROUTE-12.ts'
+import { headersNameTheServer } from './checks/TELL-01.ts'
+import { headersAfterFallback } from './checks/TELL-02.ts'
+import { idFindsTheRecord } from './checks/TELL-03.ts'
+import { closedSets } from './checks/TELL-04.ts'
+import { contentIsUntouched } from './checks/TELL-05.ts'
+import { hostileNames } from './checks/TELL-06.ts'
+import { usageReachesTheClient } from './checks/USE-01.ts'
+import { usageIsOnRecord } from './checks/USE-02.ts'
+import { streamUsageAsAsked } from './checks/USE-03.ts'
+import { unknownIsNull } from './checks/USE-04.ts'
+import { tokenKinds } from './checks/USE-05.ts'
+import { halfWay } from './checks/USE-07.ts'
+import { cacheIsFreeAndPrivate } from './checks/USE-08.ts'
 
-const subjects: readonly Readonly<Record<string, Check>>[] = [
-  pure,
-  route,
+const all: readonly Check[] = [
+  readsNeverSpend,
+  startAndIdle,
+  readsAskNobody,
+  resolvingMovesNothing,
+  readsWriteNothing,
+  otherMethods,
+  refusedCallsSpendNothing,
+  logicalIds,
+  directIds,
+  unknownIds,
+  nothingOutside,
+  knownFields,
+  unknownFields,
+  fallbackConditions,
+  nothingAfterCommit,
+  coolingIsHonoured,
   strategies,
-  tell,
-  names,
-  log,
-  record,
-  use,
-  tokens,
-  flow,
-  keep,
-  fail,
-  life,
-  cat,
+  resolveEqualsPick,
+  capabilities,
+  headersNameTheServer,
+  headersAfterFallback,
+  idFindsTheRecord,
+  closedSets,
+  contentIsUntouched,
+  hostileNames,
+  oneRecordPerCall,
+  recordNamesTheRoute,
+  fromRoutingTime,
+  finalInTime,
+  failuresListAttempts,
+  leftIsNotCompleted,
+  nothingUnrecorded,
+  sessionSurvives,
+  pagesWithoutGaps,
+  sumsAddUp,
+  noContentInLists,
+  usageReachesTheClient,
+  usageIsOnRecord,
+  streamUsageAsAsked,
+  unknownIsNull,
+  tokenKinds,
+  halfWay,
+  cacheIsFreeAndPrivate,
+  completeOnceInOrder,
+  boundariesDoNotMatter,
+  eventsAreNotHeldBack,
+  commentsAreHarmless,
+  leavingClosesUpstream,
+  cutIsVisible,
+  oneEnd,
+  toolCallsStayApart,
+  lateErrorArrives,
+  slowClientSlowsUpstream,
+  secretsStayInside,
+  keysDoNotCross,
+  keysAreRequired,
+  keysAreWalls,
+  publicMetadata,
+  foreignOrigins,
+  errorShape,
+  malformedIs4xx,
+  bodyLimit,
+  finalErrorsKeepMeaning,
+  brokenProvider,
+  hostileSequence,
+  killLosesNothing,
+  termDrains,
+  capsHold,
+  secondProcess,
+  reload,
+  catalogNamesModels,
+  catalogHasTypes,
+  catalogIsConstant,
 ]
 
-export const checks: ReadonlyMap<string, Check> = new Map(
-  subjects.flatMap((subject) => Object.values(subject).map((check) => [check.id, check] as const)),
-)
+export const checks: ReadonlyMap<string, Check> = new Map(all.map((check) => [check.id, check]))

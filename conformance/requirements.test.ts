@@ -82,6 +82,13 @@ test('every check that a row names exists, and every check has its row', () => {
   }
 })
 
+test('an id leads to a file, which opens with the sentence', () => {
+  for (const { id, text, check } of requirements.filter((each) => each.check)) {
+    const [opening] = /^(\/\/.*\n)+/.exec(read(`./checks/${check}.ts`)) ?? ['']
+    assert.equal(opening.replace(/\n?\/\/ /g, ' ').trim(), `${id}: ${text}`)
+  }
+})
+
 /** The words of the contract, and what a target file declares by them. */
 const CAPABILITIES: Readonly<Record<string, Capability>> = {
   'read paths': 'read_paths',

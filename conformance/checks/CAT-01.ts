@@ -1,0 +1,35 @@
+// CAT-01: `/v1/models` is a valid OpenAI list that names the configured models and routes.
+import { type Check, finding } from '../check.ts'
+import { labelled, ref } from '../lookup.ts'
+import { jsonOf } from '../reading.ts'
+import { modelList } from './cat.ts'
+
+export const catalogNamesModels = {
+  id: 'CAT-01',
+  needs: ['catalog'],
+  async exercise(session) {
+    await session.ask('catalog', session.target.capabilities.catalog!)
+  },
+  judge: ({ evidence, target }) =>
+    labelled(evidence, 'catalog').flatMap((exchange) => {
+      const parsed = modelList.safeParse(jsonOf(exchange.body))
+      if (!parsed.success)
+        return [
+          finding(
+            false,
+            `no OpenAI model list: ${parsed.error.issues[0]!.path.join('.')}: ${parsed.error.issues[0]!.message}`,
+            [ref(exchange)],
+          ),
+        ]
+      const ids = parsed.data.data.map(({ id }) => id)
+      const configured = [...target.models.logical, ...target.models.direct].map(({ id }) => id)
+      const missing = configured.filter((id) => !ids.includes(id))
+      return [
+        finding(exchange.status === 200 && ids.length > 0, `${ids.length} entries`, [ref(exchange)]),
+        finding(missing.length === 0, `configured and not listed: ${missing.join(', ') || 'none'}`, [
+          ref(exchange),
+        ]),
+        finding(new Set(ids).size === ids.length, 'no id is listed twice', [ref(exchange)]),
+      ]
+    }),
+} satisfies Check

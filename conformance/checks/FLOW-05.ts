@@ -1,0 +1,38 @@
+// FLOW-05: When the client leaves, the provider's stream is closed.
+import { type Check, finding } from '../check.ts'
+import { labelled, refs, servedBy } from '../lookup.ts'
+import { DONE, delta } from '../scripted.ts'
+
+export const leavingClosesUpstream = {
+  id: 'FLOW-05',
+  hostile: true,
+  async exercise(session) {
+    const gate = session.nonce()
+    const call = await session.openChat('left', {
+      stream: true,
+      script: [{ events: [delta('one'), { gate }, DONE] }],
+    })
+    await call.until((body) => body.includes('one'), 5_000)
+    call.leave()
+    await call.done
+    // Waits for the ledger to say it, for as long as the weaker limit allows.
+    for (let waited = 0; waited < 5_500; waited += 50) {
+      const entry = await session.witness.seen(call.nonce, 1)
+      if (entry?.peer_left_at != null) break
+      await session.wait(50)
+    }
+    await session.witness.release(gate)
+  },
+  judge: ({ evidence, waybill }) =>
+    labelled(evidence, 'left').map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const left = entry?.peer_left_at ?? null
+      const ms = left === null ? null : Math.round(left - exchange.end_at)
+      const limit = waybill ? 1_000 : 5_000
+      return finding(
+        ms !== null && ms <= limit,
+        `the provider's stream was ${ms === null ? 'not closed' : `closed after ${ms} ms`}, limit ${limit} ms`,
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,66 @@
+// KEEP-01: Planted secrets (client key, provider key, key in a query) appear in no answer, header, error or read
+// endpoint; (Waybill) nor in database, WAL, artifacts, standard output. A provider key that the client itself sends
+// with its calls is no secret from this client.
+import { type Check, finding } from '../check.ts'
+import { ref, refs, requestsOf } from '../lookup.ts'
+import { secretsGivenAway } from '../secrets.ts'
+
+export const secretsStayInside = {
+  id: 'KEEP-01',
+  hostile: true,
+  timeout: 60_000,
+  async exercise(session) {
+    const { keys } = session.running
+    const inQuery = `waybill-canary-${session.nonce()}`
+    await session.watchForSecret('key-in-query', inQuery)
+    await session.chat('call')
+    await session.chat('call', { stream: true })
+    // Providers echo the key that they refuse: here the gateway's own.
+    for (const [name, secret] of session.providerKeys())
+      await session.chat(`echo of ${name}`, {
+        script: [
+          {
+            status: 401,
+            body: {
+              error: {
+                message: `Incorrect API key provided: ${secret}`,
+                type: 'invalid_request_error',
+                param: null,
+                code: 'invalid_api_key',
+              },
+            },
+          },
+        ],
+      })
+    await session.wait(session.target.capabilities.cooldown_ms)
+    await session.ask('error', '/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{',
+    })
+    for (const path of [...session.target.capabilities.read_paths, '/v1/models', '/nothing-is-here'])
+      for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
+        await session.ask('read', path + query, { key: keys.reader })
+  },
+  judge({ evidence, target }) {
+    const echoed = evidence.exchanges.filter(({ label }) => label.startsWith('echo of '))
+    const said = echoed.flatMap((exchange) =>
+      requestsOf(evidence, exchange).filter(({ answer }) => answer.status === 401),
+    )
+    return [
+      finding(
+        said.length > 0,
+        `providers said the gateway's own key ${said.length} times`,
+        refs(...echoed, ...said),
+      ),
+      ...evidence.exchanges.map((exchange) => {
+        const found = secretsGivenAway(exchange, target.headers)
+        return finding(
+          found.length === 0,
+          `${exchange.request.method} ${exchange.request.path}, ${exchange.label}: ${found.join(', ') || 'no secret'} in the answer`,
+          [ref(exchange)],
+        )
+      }),
+    ]
+  },
+} satisfies Check

@@ -1,0 +1,42 @@
+// KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, also
+// where a provider echoes it.
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { secretsIn } from '../secrets.ts'
+
+export const keysDoNotCross = {
+  id: 'KEEP-02',
+  needs: ['gateway_keys'],
+  async exercise(session) {
+    const { client } = session.running.keys
+    if (client === null)
+      return session.untestable('the target file declares gateway keys, but none is in use')
+    await session.chat('authorization', { key: client })
+    await session.chat('x-api-key', { key: null, headers: { 'x-api-key': client } })
+    await session.chat('streamed', { stream: true })
+  },
+  judge({ evidence }) {
+    const reached = evidence.ledger.filter(({ kind }) => kind === 'inference')
+    const leaked = evidence.ledger.filter(({ canaries }) => canaries.some((name) => name.startsWith('key.')))
+    return [
+      finding(
+        reached.length > 0,
+        `${reached.length} calls reached the provider`,
+        reached.map((entry) => `@${entry.n}`),
+      ),
+      finding(
+        leaked.length === 0,
+        `${leaked.length} requests to the provider carried a gateway key`,
+        leaked.map((entry) => `@${entry.n}`),
+      ),
+      ...evidence.exchanges.map((exchange) => {
+        const found = secretsIn(exchange)
+        return finding(
+          found.length === 0,
+          `${exchange.label}: ${found.join(', ') || 'no key'} in the answer`,
+          [ref(exchange)],
+        )
+      }),
+    ]
+  },
+} satisfies Check

@@ -1,0 +1,39 @@
+// KEEP-03: A missing or wrong key is 401 on every protected endpoint.
+import { type Check, finding } from '../check.ts'
+import { labelled, ref, refs, requestsOf } from '../lookup.ts'
+
+export const keysAreRequired = {
+  id: 'KEEP-03',
+  needs: ['gateway_keys'],
+  async exercise(session) {
+    for (const path of session.target.capabilities.gateway_keys!.protected) {
+      const post = /chat\/completions$/.test(path)
+      const request = post
+        ? {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ model: session.model, messages: [{ role: 'user', content: 'x' }] }),
+          }
+        : {}
+      await session.ask('no key', path, { ...request, key: null })
+      await session.ask('wrong key', path, { ...request, key: 'sk-wrong-key-of-the-suite' })
+      if (!post) await session.ask('right key', path, { ...request, key: session.running.keys.reader })
+    }
+  },
+  judge: ({ evidence }) => [
+    ...[...labelled(evidence, 'no key'), ...labelled(evidence, 'wrong key')].map((exchange) =>
+      finding(
+        exchange.status === 401,
+        `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}, expected 401`,
+        refs(exchange, ...requestsOf(evidence, exchange)),
+      ),
+    ),
+    ...labelled(evidence, 'right key').map((exchange) =>
+      finding(
+        exchange.status !== null && exchange.status < 400,
+        `${exchange.request.path} with the right key: ${exchange.status}`,
+        [ref(exchange)],
+      ),
+    ),
+  ],
+} satisfies Check

@@ -1,0 +1,76 @@
+// LIFE-01: After SIGKILL under load every inference is on record as exactly one attempt, the database is intact,
+// open records are `interrupted`, open attempts `unknown`.
+import { type Check, finding } from '../check.ts'
+import { labelled, where } from '../lookup.ts'
+import { at, jsonOf, type Json as Row } from '../reading.ts'
+import { LOG, readAll, rowsIn } from '../request-log.ts'
+import { DONE, delta } from '../scripted.ts'
+
+export const killLosesNothing = {
+  id: 'LIFE-01',
+  needs: ['restart', 'process', 'attempts'],
+  timeout: 90_000,
+  async exercise(session) {
+    const running = await session.another(null)
+    for (let round = 0; round < 3; round++) {
+      const gate = session.nonce()
+      const held = [{ events: [delta('one'), { gate }, DONE] }]
+      const open = await Promise.all(
+        Array.from({ length: 6 }, () => session.openChat('open', { stream: true, script: held })),
+      )
+      await Promise.all(open.map((call) => call.until((body) => body.includes('one'), 5_000)))
+      const busy = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => session.openChat('busy', { stream: n % 2 === 0 })),
+      )
+      await session.wait(5 + round * 10)
+      await running.stop('killed')
+      await Promise.all([...open, ...busy].map(({ done }) => done))
+      await session.witness.release(gate)
+      await running.start()
+    }
+    let cursor: unknown = null
+    do {
+      const page = await readAll(session, 'log', `${LOG}?limit=200${cursor ? `&cursor=${cursor}` : ''}`)
+      cursor = at(jsonOf(page.body), '/next_cursor')
+      for (const { id } of rowsIn(page)) await readAll(session, 'record', `${LOG}/${id}`)
+    } while (cursor)
+  },
+  judge({ evidence }) {
+    const records = labelled(evidence, 'record').map(({ body }) => jsonOf(body) as Row)
+    const attempts = records.flatMap(({ attempt_log }) => attempt_log as Row[])
+    const inferences = evidence.ledger.filter(({ kind }) => kind === 'inference')
+    const count = (items: readonly { provider: string; model: string | null }[]) => {
+      const counts = new Map<string, number>()
+      for (const each of items) counts.set(where(each), (counts.get(where(each)) ?? 0) + 1)
+      return counts
+    }
+    const [seen, written] = [count(inferences), count(attempts as { provider: string; model: string }[])]
+    const lost = [...seen].filter(([road, n]) => (written.get(road) ?? 0) < n)
+    const sure = attempts.filter(
+      ({ outcome, status }) => !['not_sent', 'unknown'].includes(outcome) && status !== null,
+    )
+    const surplus = [...count(sure as { provider: string; model: string }[])].filter(
+      ([road, n]) => (seen.get(road) ?? 0) < n,
+    )
+    const stillOpen = records.filter(({ state }) => state === 'routed' || state === 'streaming')
+    const interrupted = records.filter(({ state }) => state === 'interrupted')
+    const unknown = interrupted
+      .flatMap(({ attempt_log }) => attempt_log as Row[])
+      .filter(({ outcome }) => outcome === 'unknown')
+    return [
+      finding(
+        inferences.length > 0 && lost.length === 0,
+        `${inferences.length} inferences, ${attempts.length} attempts on record; lost: ${lost.map(([road]) => road).join(', ') || 'none'}`,
+      ),
+      finding(
+        surplus.length === 0,
+        `attempts that claim an answer which no provider gave: ${surplus.map(([road]) => road).join(', ') || 'none'}`,
+      ),
+      finding(stillOpen.length === 0, `${stillOpen.length} records are still open after the start`),
+      finding(
+        interrupted.length > 0 && unknown.length >= interrupted.length,
+        `${interrupted.length} calls interrupted, ${unknown.length} attempts unknown`,
+      ),
+    ]
+  },
+} satisfies Check

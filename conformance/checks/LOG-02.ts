@@ -1,0 +1,104 @@
+// LOG-02: The record names requested model, resolved provider and resolved model, the last two as in the ledger;
+// strategy, session, latency, tokens, cost where mapped (Waybill: all).
+import { type Check, type Finding, finding, type Judging } from '../check.ts'
+import type { Exchange } from '../evidence.ts'
+import { labelled, namesModel, namesProvider, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
+import { at, jsonOf, readChat } from '../reading.ts'
+
+/**
+ * What a record says about a call, held against what is known from outside: what was asked for, where it went, and
+ * what the provider reported. What nobody outside can know, the price of a model and the name of a strategy, must only
+ * be there and make sense. A field that the target file does not map is none, but for this interface, which has all.
+ */
+function compare(
+  record: unknown,
+  exchange: Exchange,
+  entry: ReturnType<typeof servedBy>,
+  { target, waybill }: Pick<Judging, 'target' | 'waybill'>,
+): Finding[] {
+  const { fields } = target.observability.log!
+  const asked = jsonOf(exchange.request.body ?? '') as { model: string }
+  const direct = target.models.direct.some(({ id }) => id === asked.model)
+  const table = target.models.logical.find(({ id }) => id === asked.model)
+  const header = target.capabilities.session?.header.toLowerCase()
+  const [, session] =
+    Object.entries(exchange.request.headers).find(([name]) => name.toLowerCase() === header) ?? []
+  const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
+  const said = (name: keyof typeof fields) => at(record, fields[name])
+  const findings: Finding[] = []
+  const hold = (name: keyof typeof fields, ok: (value: unknown) => boolean, expected: string) => {
+    if (fields[name] === undefined && !waybill) return
+    const value = said(name)
+    findings.push(
+      finding(
+        ok(value),
+        `${exchange.label}: ${name} on record is ${JSON.stringify(value) ?? 'nothing'}, expected ${expected}`,
+        refs(exchange, entry),
+      ),
+    )
+  }
+  const isAmount = (value: unknown) => typeof value === 'number' && value >= 0
+  const isName = (value: unknown) => typeof value === 'string' && value !== ''
+
+  hold('requested_model', (value) => value === asked.model, JSON.stringify(asked.model))
+  hold(
+    'provider',
+    (value) => entry !== null && namesProvider(target, entry.provider, value),
+    JSON.stringify(entry?.provider),
+  )
+  hold(
+    'model',
+    (value) => entry !== null && namesModel(target, entry.provider, entry.model, value),
+    JSON.stringify(entry?.model),
+  )
+  hold('latency', isAmount, 'a duration')
+  // Where there is nothing to choose from, there is no strategy, unless an interface has a word for that; this one does.
+  if (direct && waybill) hold('strategy', (value) => value === 'direct', '"direct"')
+  else if (!direct && (waybill || (table && table.targets.length > 1))) hold('strategy', isName, 'a name')
+  if (session !== undefined) hold('session', (value) => value === session, JSON.stringify(session))
+  else if (waybill) hold('session', (value) => value === null, 'null, because none was sent')
+  // A provider that was not asked for usage reports none; what a gateway counts then is its own.
+  for (const [name, reported] of [
+    ['input_tokens', at(usage, '/prompt_tokens')],
+    ['output_tokens', at(usage, '/completion_tokens')],
+  ] as const)
+    if (typeof reported === 'number') hold(name, (value) => value === reported, String(reported))
+  // Elsewhere a model may be free or without a known price. The models of this target have one.
+  hold(
+    'cost',
+    (value) => (waybill ? isAmount(value) && value !== 0 : value == null || isAmount(value)),
+    waybill ? 'an amount above 0' : 'an amount, or nothing',
+  )
+  return findings
+}
+
+export const recordNamesTheRoute = {
+  id: 'LOG-02',
+  needs: ['log', 'request_id'],
+  timeout: 60_000,
+  async exercise(session) {
+    const { logical, direct } = session.target.models
+    const { session: declared } = session.target.capabilities
+    for (const { id } of [...logical, ...direct])
+      for (const stream of [false, true]) {
+        // Streamed calls belong to a session, the others to none.
+        const headers = declared && stream ? { [declared.header]: `session-${session.nonce()}` } : {}
+        const label = `${id}${stream ? ', streamed' : ''}`
+        const exchange = await session.chat(label, { model: id, stream, headers })
+        await session.record(`record of #${exchange.n}`, exchange)
+      }
+  },
+  judge: ({ evidence, target, waybill }) =>
+    evidence.exchanges
+      .filter(({ nonce }) => nonce !== null)
+      .flatMap((exchange) => {
+        const [reading] = labelled(evidence, `record of #${exchange.n}`)
+        const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+        if (record === undefined)
+          return [finding(false, `${exchange.label}: there is no record`, refs(exchange, reading))]
+        return [
+          finding(true, `${exchange.label}: there is a record`, refs(exchange, reading)),
+          ...compare(record, exchange, servedBy(evidence, exchange), { target, waybill }),
+        ]
+      }),
+} satisfies Check

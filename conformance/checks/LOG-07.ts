@@ -1,0 +1,74 @@
+// LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model, and
+// every attempt on record maps back, except one that never reached the provider or was given up before it answered.
+import { type Check, finding } from '../check.ts'
+import {
+  labelled,
+  namesModel,
+  namesProvider,
+  recordIn,
+  refs,
+  requestIdOf,
+  requestsOf,
+  where,
+} from '../lookup.ts'
+import { at } from '../reading.ts'
+import { delta, failure } from '../scripted.ts'
+import type { ChatOptions } from '../session.ts'
+import { leave } from './log.ts'
+
+export const nothingUnrecorded = {
+  id: 'LOG-07',
+  needs: ['log', 'request_id', 'attempts'],
+  hostile: true,
+  timeout: 90_000,
+  async exercise(session) {
+    const route = session.target.models.logical.find(({ targets }) => targets.length > 1)
+    const model = route?.id ?? session.model
+    const calls = await Promise.all(
+      [1, 2, 3, 4].map((n) => session.chat('call', { model, stream: n % 2 === 0 })),
+    )
+    const failing: ChatOptions[] = [
+      { script: [failure(500), { scenario: 'plain' }] },
+      { script: [failure(500)] },
+      { stream: true, script: [{ events: [delta('one'), { end: 'cut' }] }] },
+      { script: [{ scenario: '400' }] },
+    ]
+    for (const options of failing) {
+      calls.push(await session.chat('call', { model, ...options }))
+      await session.wait(session.target.capabilities.cooldown_ms)
+    }
+    calls.push(await leave(session, 'call'))
+    await session.drain()
+    for (const exchange of calls) await session.record(`record of #${exchange.n}`, exchange)
+  },
+  judge: ({ evidence, target }) =>
+    labelled(evidence, 'call').map((exchange) => {
+      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+      const { attempts, unsure_outcomes } = target.observability.log!
+      const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+      const list = at(record, attempts!.list)
+      const entries = requestsOf(evidence, exchange)
+      if (!Array.isArray(list))
+        return finding(
+          false,
+          `no attempts are on record for ${entries.length} inferences`,
+          refs(exchange, reading, ...entries),
+        )
+      const left = [...list]
+      const unrecorded = entries.filter((entry) => {
+        const index = left.findIndex(
+          (each) =>
+            namesProvider(target, entry.provider, at(each, attempts!.provider)) &&
+            namesModel(target, entry.provider, entry.model, at(each, attempts!.model)),
+        )
+        if (index >= 0) left.splice(index, 1)
+        return index < 0
+      })
+      const surplus = left.filter((each) => !unsure_outcomes.includes(String(at(each, attempts!.outcome))))
+      return finding(
+        entries.length > 0 && unrecorded.length === 0 && surplus.length === 0,
+        `${entries.length} inferences, ${list.length} attempts on record; not on record: ${unrecorded.map(where).join(', ') || 'none'}; on record only: ${surplus.length}`,
+        refs(exchange, reading, ...entries),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,24 @@
+// PURE-01: A read endpoint causes no inference, whatever its method (GET, HEAD, OPTIONS), query and repetition.
+import type { Check } from '../check.ts'
+import type { Session } from '../session.ts'
+import { measuredWindow } from '../window.ts'
+import { readsSpentNothing } from './pure.ts'
+
+/** Calls the read paths with every method, with a query of their own and with a foreign one, twice. */
+async function readEverything(session: Session): Promise<void> {
+  for (const path of session.target.capabilities.read_paths)
+    for (const method of ['GET', 'HEAD', 'OPTIONS', 'GET']) {
+      const { keys } = session.running
+      await session.ask('read', path, { method, key: keys.reader })
+      const query = path.includes('?') ? '&limit=1' : '?limit=1'
+      if (method === 'GET') await session.ask('read', path + query, { key: keys.reader })
+    }
+}
+
+export const readsNeverSpend = {
+  id: 'PURE-01',
+  needs: ['read_paths'],
+  timeout: 180_000,
+  exercise: (session) => measuredWindow(session, () => readEverything(session)),
+  judge: ({ evidence }) => readsSpentNothing(evidence, 'reading'),
+} satisfies Check

@@ -1,0 +1,44 @@
+// PURE-02: Start-up and idle time cause no inference (idle window: 60 s or twice the declared probe interval).
+import { type Check, finding } from '../check.ts'
+import { arrived, BASELINE, inferencesIn, names } from '../window.ts'
+
+export const startAndIdle = {
+  id: 'PURE-02',
+  timeout: 180_000,
+  async exercise(session) {
+    const { capabilities, start } = session.target
+    // A start can only be watched where the suite may start an instance of its own.
+    if (!('url' in start)) {
+      session.mark('start_from')
+      await session.another(null)
+      await session.drain()
+      session.mark('start_to')
+    }
+    if (!(await session.controlCall('before'))) session.untestable('no control call reached the witness')
+    await session.drain()
+    session.mark('idle_from')
+    await session.wait(Math.max(BASELINE, 2 * capabilities.probe_interval_ms))
+    session.mark('idle_to')
+    if (!(await session.controlCall('after')))
+      session.untestable('no control call reached the witness after the idle time')
+  },
+  judge({ evidence }) {
+    const inferences = (from: string, to: string) => inferencesIn(arrived(evidence, from, to))
+    const idle = inferences('idle_from', 'idle_to')
+    const seconds = Math.round((evidence.marks.idle_to! - evidence.marks.idle_from!) / 100) / 10
+    const findings = [
+      finding(idle.length === 0, `${idle.length} inferences in ${seconds} s of idle time`, names(idle)),
+    ]
+    if (evidence.marks.start_from !== undefined) {
+      const started = inferences('start_from', 'start_to')
+      findings.push(
+        finding(
+          started.length === 0,
+          `${started.length} inferences from the start until it was ready`,
+          names(started),
+        ),
+      )
+    }
+    return findings
+  },
+} satisfies Check

@@ -1,0 +1,10 @@
+// PURE-03: A read endpoint causes no new request to a provider at all, model lists included.
+import type { Check } from '../check.ts'
+import { noneArrived } from '../window.ts'
+
+export const readsAskNobody = {
+  id: 'PURE-03',
+  needs: ['read_paths'],
+  shares: 'PURE-01',
+  judge: ({ evidence }) => [noneArrived(evidence, 'requests of any kind while reading')],
+} satisfies Check

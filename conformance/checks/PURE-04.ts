@@ -1,0 +1,63 @@
+// PURE-04: Resolving or explaining a route causes no inference and does not move the router.
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { measuredWindow } from '../window.ts'
+import { readsSpentNothing } from './pure.ts'
+
+/** So often a route is resolved in a row, without a call in between. */
+const IN_A_ROW = 54
+
+/** The longest turn that is looked for: two targets with the weights 7 and 3 have ten steps. Longer ones are not seen. */
+const LONGEST_TURN = 10
+
+/**
+ * Whether answers come in turns, each a step further than the one before. Answers that are drawn by chance look like
+ * that in fewer than one of two million rows of this length, whatever their weights (most often with about 9 to 1);
+ * always the same one is no turn.
+ */
+function areTurns(answers: readonly string[]): boolean {
+  if (answers.length < IN_A_ROW || new Set(answers).size === 1) return false
+  const lengths = Array.from({ length: LONGEST_TURN - 1 }, (_, index) => index + 2)
+  return lengths.some((length) =>
+    answers.every((answer, index) => index < length || answer === answers[index - length]),
+  )
+}
+
+export const resolvingMovesNothing = {
+  id: 'PURE-04',
+  needs: ['resolve', 'logical'],
+  timeout: 180_000,
+  async exercise(session) {
+    const { resolve } = session.target.capabilities
+    const pathOf = (id: string) => resolve!.path.replace('{model}', encodeURIComponent(id))
+    await measuredWindow(session, async () => {
+      for (const { id } of session.target.models.logical)
+        for (let times = 0; times < 3; times++) await session.ask('read', pathOf(id))
+    })
+    for (const { id } of session.target.models.logical)
+      for (let times = 0; times < IN_A_ROW; times++) await session.ask(`resolve ${id}`, pathOf(id))
+  },
+  judge({ evidence, target }) {
+    const findings = readsSpentNothing(evidence, 'resolving')
+    for (const { id } of target.models.logical) {
+      const answers = evidence.exchanges.filter(({ label }) => label === `resolve ${id}`)
+      const { provider, model } = target.capabilities.resolve!
+      const told = answers.map(({ body }) => {
+        const json = jsonOf(body)
+        return JSON.stringify([at(json, provider), at(json, model)])
+      })
+      const named = answers.every(({ body }) => typeof at(jsonOf(body), model) === 'string')
+      const ok = named && told.length === IN_A_ROW && !areTurns(told)
+      const kinds = [...new Set(told)].join(' and ')
+      findings.push(
+        finding(
+          ok,
+          `"${id}" resolved ${answers.length} times in a row to ${kinds}${areTurns(told) ? ', in turns: asking moves it on' : ''}`,
+          answers.slice(0, LONGEST_TURN + 1).map(ref),
+        ),
+      )
+    }
+    return findings
+  },
+} satisfies Check

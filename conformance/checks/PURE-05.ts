@@ -1,0 +1,56 @@
+// PURE-05: Reads write nothing: while nothing but reads happens, `data_version` and WAL stay as they were.
+import { isDeepStrictEqual } from 'node:util'
+import { type Check, finding } from '../check.ts'
+import { labelled, ref } from '../lookup.ts'
+import { readAll } from '../request-log.ts'
+import type { Session } from '../session.ts'
+
+/** Size and time of every file that a gateway keeps; SQLite's shared memory is no content. */
+async function factsOf(session: Session): Promise<Record<string, string>> {
+  const files = [...(await session.running.files!.list())].filter(([name]) => !name.endsWith('-shm'))
+  return Object.fromEntries(
+    files.map(([name, { bytes, changedAt }]) => [name, `${bytes} bytes, ${changedAt}`]),
+  )
+}
+
+/** An artifact is written within five seconds of its call's end, ms. */
+const ARTIFACTS_WAIT = 6_000
+
+/** The files once what earlier calls left has been written, and a second has passed in which none of them changed. */
+async function settledFiles(session: Session): Promise<Record<string, string>> {
+  await session.wait(ARTIFACTS_WAIT - 1_000)
+  let files = await factsOf(session)
+  for (let tries = 0; tries < 10; tries++) {
+    await session.wait(1_000)
+    const before = files
+    files = await factsOf(session)
+    if (isDeepStrictEqual(files, before)) break
+  }
+  return files
+}
+
+export const readsWriteNothing = {
+  id: 'PURE-05',
+  timeout: 60_000,
+  needs: ['files', 'read_paths'],
+  async exercise(session) {
+    await session.chat('call')
+    session.note('before', await settledFiles(session))
+    for (let times = 0; times < 3; times++)
+      for (const path of session.target.capabilities.read_paths) await readAll(session, 'read', path)
+    await session.wait(500)
+    session.note('after', await factsOf(session))
+  },
+  judge({ evidence }) {
+    const { before, after } = evidence.facts as Record<string, Record<string, string>>
+    const changed = Object.keys({ ...before, ...after }).filter((name) => before![name] !== after![name])
+    const reads = labelled(evidence, 'read')
+    return [
+      finding(
+        reads.length > 0 && Object.keys(before!).length > 1 && changed.length === 0,
+        `${reads.length} reads; changed files: ${changed.join(', ') || 'none'} of ${Object.keys(before!).length}`,
+        reads.map(ref),
+      ),
+    ]
+  },
+} satisfies Check

@@ -1,0 +1,50 @@
+// PURE-07: A call refused for its credentials, body or model causes no inference.
+import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { inferencesIn, measuredWindow, names, noneArrived } from '../window.ts'
+
+export const refusedCallsSpendNothing = {
+  id: 'PURE-07',
+  hostile: true,
+  timeout: 180_000,
+  async exercise(session) {
+    const { capabilities } = session.target
+    const refuse = (label: string, body: string, key?: string | null) =>
+      session.ask(label, '/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body,
+        ...(key !== undefined && { key }),
+      })
+    const call = (model: string) =>
+      JSON.stringify({ model, messages: [{ role: 'user', content: writeNonce(session.nonce()) }] })
+    await measuredWindow(session, async () => {
+      await refuse('cut body', call(session.model).slice(0, -2))
+      await refuse('no object', `[${call(session.model)}]`)
+      await refuse('no model', call(session.model).replace('"model"', '"mode"'))
+      await refuse('unknown model', call('no-such-provider-here/no-such-model'))
+      if (capabilities.gateway_keys) {
+        await refuse('no key', call(session.model), null)
+        await refuse('wrong key', call(session.model), 'wrong-key-of-the-suite')
+      }
+    })
+  },
+  judge({ evidence }) {
+    const asked = evidence.exchanges.filter(({ nonce }) => nonce === null)
+    const each = asked.map((each) => {
+      const nonce = nonceIn(each.request.body ?? '')
+      // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
+      const spent = evidence.ledger.filter(
+        (entry) => entry.nonce === nonce && entry.kind === 'inference' && (entry.answer.status ?? 0) < 400,
+      )
+      const refused = each.status === null ? each.end !== 'timed_out' : each.status >= 400
+      return finding(
+        !refused || spent.length === 0,
+        `${each.label}: the client got ${each.status ?? each.error}, the provider answered ${spent.length} inferences`,
+        [ref(each), ...names(spent)],
+      )
+    })
+    return [...each, noneArrived(evidence, 'further inferences while refusing', inferencesIn)]
+  },
+} satisfies Check

@@ -1,0 +1,37 @@
+// ROUTE-03: An unknown id is a 4xx that says so (Waybill: 404 `model_not_found`).
+import { type Check, finding } from '../check.ts'
+import { ref, refs, requestsOf, where } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+
+export const unknownIds = {
+  id: 'ROUTE-03',
+  async exercise(session) {
+    // Where a gateway leaves it to the provider to know a model, the provider says no.
+    const script = [{ scenario: '404' }]
+    for (const model of ['no-such-route', 'no-such-provider/no-such-model'])
+      await session.chat(model, { model, script })
+  },
+  judge: ({ evidence, waybill }) =>
+    evidence.exchanges.flatMap((exchange) => {
+      const { status, body, label } = exchange
+      const refused = status !== null && status >= 400 && status < 500
+      const worded = waybill
+        ? status === 404 && at(jsonOf(body), '/error/code') === 'model_not_found'
+        : body.length > 0
+      const elsewhere = requestsOf(evidence, exchange).filter(
+        ({ model }) => model === null || !label.endsWith(model),
+      )
+      return [
+        finding(
+          refused && worded,
+          `"${label}" was answered with ${status}, expected ${waybill ? '404 model_not_found' : 'a 4xx that says why'}: ${body.slice(0, 120)}`,
+          [ref(exchange)],
+        ),
+        finding(
+          elsewhere.length === 0,
+          `"${label}" was sent to ${elsewhere.map(where).join(', ') || 'no other model'}`,
+          refs(exchange, ...elsewhere),
+        ),
+      ]
+    }),
+} satisfies Check

@@ -1,0 +1,100 @@
+// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`; what
+// is forwarded is valid by the provider's schema.
+import { isDeepStrictEqual } from 'node:util'
+import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
+import { type Check, finding } from '../check.ts'
+import { ref, refs } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+
+/** Fields of OpenAI's chat request with values that no default has. */
+const KNOWN = {
+  temperature: 0.3,
+  top_p: 0.9,
+  max_completion_tokens: 321,
+  stop: ['<<end>>', '<<stop>>'],
+  seed: 4_242,
+  presence_penalty: 0.25,
+  frequency_penalty: -0.25,
+  logit_bias: { '50256': -100 },
+  user: 'conformance-user',
+  response_format: { type: 'json_object' },
+  parallel_tool_calls: false,
+  tool_choice: 'auto',
+  tools: [
+    {
+      type: 'function',
+      function: {
+        name: 'find_road',
+        description: 'Finds a target.',
+        parameters: { type: 'object', properties: { from: { type: 'string' } }, required: ['from'] },
+      },
+    },
+  ],
+}
+
+const KNOWN_MESSAGES = (nonce: string) => [
+  { role: 'system', content: 'You know the targets.' },
+  { role: 'user', content: [{ type: 'text', text: `Which way? ${writeNonce(nonce)} äöü 🚚 \u2028` }] },
+  {
+    role: 'assistant',
+    content: null,
+    tool_calls: [
+      { id: 'call_1', type: 'function', function: { name: 'find_road', arguments: '{"from":"here"}' } },
+    ],
+  },
+  { role: 'tool', tool_call_id: 'call_1', content: 'north' },
+]
+
+/** What a value says: a member that is null is as good as none, and one part of text as good as the text. */
+function meaningOf(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const [part, ...more] = value
+    return part?.type === 'text' && more.length === 0 ? part.text : value.map(meaningOf)
+  }
+  if (typeof value !== 'object' || value === null) return value
+  const said = Object.entries(value).filter(([, member]) => member !== null)
+  return Object.fromEntries(said.map(([name, member]) => [name, meaningOf(member)]))
+}
+
+export const knownFields = {
+  id: 'ROUTE-05',
+  async exercise(session) {
+    for (const stream of [false, true]) {
+      const messages = KNOWN_MESSAGES(session.nonce())
+      const body = { ...KNOWN, messages, ...(stream && { stream_options: { include_usage: true } }) }
+      await session.chat(stream ? 'streamed' : 'whole', { stream, body })
+    }
+  },
+  judge: ({ evidence, waybill }) =>
+    evidence.exchanges.flatMap((exchange) => {
+      const asked = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
+      const entry = evidence.ledger.find(({ nonce }) => nonce === nonceIn(exchange.request.body ?? ''))
+      if (!entry)
+        return [
+          finding(false, `${exchange.label}: no request at the witness has its messages`, [ref(exchange)]),
+        ]
+      const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
+      const arrived = (name: string) => meaningOf(at(entry.body, `/${name}`))
+      const lost = fields.filter((name) => !isDeepStrictEqual(arrived(name), meaningOf(asked[name])))
+      // `stream: false` may be left out: it is the default. And a limit of tokens may go by its older name.
+      const older = (name: string) =>
+        name === 'max_completion_tokens' && arrived('max_tokens') === asked[name]
+      const changed = lost.filter(
+        (name) => !(name === 'stream' && asked.stream === false && !entry.stream) && !older(name),
+      )
+      // What the provider lets pass is for this interface's own gateway to avoid.
+      const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
+      return [
+        finding(
+          changed.length === 0,
+          `${exchange.label}: ${fields.length} fields sent; changed or lost: ${changed.join(', ') || 'none'}`,
+          refs(exchange, entry),
+        ),
+        finding(
+          invalid.length === 0,
+          `${exchange.label}: by the provider's schema: ${invalid.join('; ') || 'valid'}`,
+          refs(entry),
+        ),
+      ]
+    }),
+} satisfies Check

@@ -1,0 +1,59 @@
+// ROUTE-11: `resolve` equals the next pick where `deterministic`, and its probabilities match observed shares
+// elsewhere.
+import { type Check, finding } from '../check.ts'
+import type { Exchange } from '../evidence.ts'
+import { labelled, refs, where } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { N, resolveOf, shares, targets } from './route.ts'
+
+const foretold = ({ body }: Exchange): string => {
+  const json = jsonOf(body)
+  return `${at(json, '/provider')}/${at(json, '/resolved_model')}`
+}
+
+export const resolveEqualsPick = {
+  id: 'ROUTE-11',
+  needs: ['variant:strategies'],
+  timeout: 60_000,
+  async exercise(session) {
+    await session.another('strategies')
+    for (const model of ['priority', 'round-robin', 'cheapest'])
+      for (let n = 0; n < 6; n++) {
+        await resolveOf(session, model, `resolve ${model}`)
+        await session.chat(model, { model })
+      }
+    await resolveOf(session, 'weighted', 'resolve weighted')
+    for (let done = 0; done < N; done += 20)
+      await Promise.all(Array.from({ length: 20 }, () => session.chat('weighted', { model: 'weighted' })))
+  },
+  judge({ evidence }) {
+    const exact = ['priority', 'round-robin', 'cheapest'].flatMap((model) => {
+      const told = labelled(evidence, `resolve ${model}`)
+      const went = targets(evidence, model)
+      return told.map((exchange, index) => {
+        const ok = at(jsonOf(exchange.body), '/deterministic') === true && foretold(exchange) === went[index]
+        return finding(
+          ok,
+          `${model}: resolve said ${foretold(exchange)}, the next call went to ${went[index]}`,
+          refs(exchange),
+        )
+      })
+    })
+    const [weighted] = labelled(evidence, 'resolve weighted')
+    const candidates = (at(jsonOf(weighted!.body), '/candidates') ?? []) as {
+      provider: string
+      model: string
+      probability: number
+    }[]
+    const expected = Object.fromEntries(candidates.map((each) => [where(each), each.probability]))
+    return [
+      ...exact,
+      finding(
+        candidates.length === 3 && at(jsonOf(weighted!.body), '/deterministic') === false,
+        'weighted is not deterministic, and has three candidates',
+        refs(weighted),
+      ),
+      ...shares(evidence, 'weighted', expected),
+    ]
+  },
+} satisfies Check

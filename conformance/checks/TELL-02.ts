@@ -1,0 +1,29 @@
+// TELL-02: After a fallback the response headers name the target that served, never one that failed.
+import { type Check, doubt } from '../check.ts'
+import { aFallbackStatus, refs, requestsOf, where } from '../lookup.ts'
+import { failure } from '../scripted.ts'
+import { headersName } from './tell.ts'
+
+export const headersAfterFallback = {
+  id: 'TELL-02',
+  needs: ['headers', 'fallback'],
+  timeout: 60_000,
+  async exercise(session) {
+    const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
+    // Whichever target is tried first fails; any other answers.
+    const script = [{ ...failure(aFallbackStatus(session.target)), same_target: true }, { scenario: 'plain' }]
+    for (const stream of [false, true]) {
+      await session.chat(stream ? 'streamed' : 'whole', { model: route.id, stream, script })
+      await session.wait(session.target.capabilities.cooldown_ms)
+    }
+  },
+  judge: ({ evidence, target }) =>
+    evidence.exchanges.map((exchange) => {
+      const entries = requestsOf(evidence, exchange)
+      const fellBack = new Set(entries.map(where)).size > 1 && exchange.status === 200
+      // That it has to fall back is for ROUTE-07 to say.
+      return fellBack
+        ? headersName(evidence, target, exchange)
+        : doubt(`${exchange.label}: the call was not answered after a fallback`, refs(exchange, ...entries))
+    }),
+} satisfies Check

@@ -1,0 +1,62 @@
+// TELL-06: A hostile model or session name cannot break a header, a log line or a terminal.
+import { type Check, finding } from '../check.ts'
+import { labelled, ref, refs, requestIdOf } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+
+/** Names that would end a header, a log line or a terminal's patience. */
+const HOSTILE = [
+  'a\r\nx-evil: 1',
+  '\u001b[31mred\u001b]8;;http://evil\u0007',
+  'bidi \u202e gnirts',
+  '../../etc/passwd',
+  '%0d%0ax-evil: 1',
+  '日本\u0000語',
+]
+
+const ESC = '\u001b'
+
+const COLOUR = new RegExp(`${ESC}\\[[\\d;]*m`, 'g')
+
+export const hostileNames = {
+  id: 'TELL-06',
+  hostile: true,
+  async exercise(session) {
+    for (const name of HOSTILE) {
+      const exchange = await session.chat('model', {
+        model: `openai/${name}`,
+        body: { prompt_cache_key: name },
+      })
+      await session.record(`record of #${exchange.n}`, exchange)
+      await session.ask('line', `/api/statusline?model=${encodeURIComponent(`openai/${name}`)}`)
+    }
+  },
+  judge: ({ evidence, target }) => [
+    ...labelled(evidence, 'model').flatMap((exchange) => {
+      const asked = (jsonOf(exchange.request.body!) as { model: string }).model
+      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+      const printable = Object.values(exchange.headers).every((value) => /^[\x20-\x7e]*$/.test(value))
+      const onRecord =
+        requestIdOf(target, exchange) === null ||
+        at(jsonOf(reading?.body ?? ''), '/requested_model') === asked
+      const ok = exchange.headers['x-evil'] === undefined && printable && exchange.status !== null && onRecord
+      return [
+        finding(
+          ok,
+          `model ${JSON.stringify(asked)}: ${exchange.status}, header ${exchange.headers['x-gateway-model'] ?? 'absent'}, ${onRecord ? 'byte for byte on record' : 'changed on record'}`,
+          refs(exchange, reading),
+        ),
+      ]
+    }),
+    ...labelled(evidence, 'line').map((exchange) => {
+      // The line's own colours are its own; what a name may not bring is anything else.
+      const { body } = exchange
+      const rest = body.replaceAll(COLOUR, '').replaceAll('\n', '')
+      const hostile = /\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u.test(rest) || body.includes(`${ESC}[31mred`)
+      return finding(
+        !hostile,
+        `the status line for ${exchange.request.path.slice(-40)} holds ${hostile ? 'a' : 'no'} control character of a name`,
+        [ref(exchange)],
+      )
+    }),
+  ],
+} satisfies Check

@@ -1,0 +1,41 @@
+// USE-02: The usage on record equals what the serving provider reported, streaming and not.
+import { isDeepStrictEqual } from 'node:util'
+import { type Check, finding } from '../check.ts'
+import { labelled, recordIn, refs, requestIdOf } from '../lookup.ts'
+import { at } from '../reading.ts'
+import { countsIn, INCLUDE, sides } from './use.ts'
+
+export const usageIsOnRecord = {
+  id: 'USE-02',
+  needs: ['log', 'request_id', 'tokens'],
+  async exercise(session) {
+    for (const stream of [false, true])
+      for (const body of stream ? [{}, INCLUDE] : [{}]) {
+        const exchange = await session.chat(`${stream ? 'streamed' : 'whole'}`, {
+          stream,
+          body,
+          script: [{ scenario: 'usage-cached' }],
+        })
+        await session.record(`record of #${exchange.n}`, exchange)
+      }
+  },
+  judge: ({ evidence, target, waybill }) =>
+    [...labelled(evidence, 'whole'), ...labelled(evidence, 'streamed')].map((exchange) => {
+      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+      const { fields } = target.observability.log!
+      const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+      const { entry, sent } = sides(evidence, exchange)
+      const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)]
+      const reported = countsIn(sent).slice(0, 2)
+      // A provider that was not asked for usage reports none; a gateway may then have counted by itself, this one not.
+      const ok =
+        sent === null
+          ? entry !== null && (!waybill || !recorded.some((count) => typeof count === 'number' && count > 0))
+          : isDeepStrictEqual(recorded, reported)
+      return finding(
+        ok,
+        `${exchange.label}: on record ${recorded.join(' / ')}, reported ${reported.join(' / ') || 'nothing'}`,
+        refs(exchange, reading, entry),
+      )
+    }),
+} satisfies Check

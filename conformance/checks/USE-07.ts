@@ -1,0 +1,44 @@
+// USE-07: A call left half-way records the tokens reported, or an estimate marked as such.
+import { type Check, finding } from '../check.ts'
+import { refs } from '../lookup.ts'
+import { at } from '../reading.ts'
+import { delta } from '../scripted.ts'
+import { pairs, recordAfter } from './use.ts'
+
+export const halfWay = {
+  id: 'USE-07',
+  hostile: true,
+  async exercise(session) {
+    await recordAfter(session, 'cut', { stream: true, script: [{ scenario: 'cut-after-4' }] })
+    const gate = session.nonce()
+    const words = 'one two three four five six seven eight nine ten '
+    const call = await session.openChat('left', {
+      stream: true,
+      script: [{ events: [delta(words), { gate }] }],
+    })
+    await call.until((body) => body.includes('ten'), 5_000)
+    call.leave()
+    const exchange = await call.done
+    await session.record(`record of #${exchange.n}`, exchange)
+    await session.wait(session.target.capabilities.cooldown_ms)
+  },
+  judge: ({ evidence }) =>
+    ['cut', 'left'].flatMap((label) =>
+      pairs(evidence, label).map(({ exchange, reading, record }) => {
+        const [input, output, source] = ['input', 'output', 'source'].map((name) =>
+          at(record, `/tokens/${name}`),
+        )
+        const ok =
+          source === 'estimated' &&
+          typeof input === 'number' &&
+          input > 0 &&
+          typeof output === 'number' &&
+          output > 0
+        return finding(
+          ok,
+          `${label}: ${input} / ${output} tokens, ${source ?? 'of no source'}`,
+          refs(exchange, reading),
+        )
+      }),
+    ),
+} satisfies Check
