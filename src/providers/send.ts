@@ -6,6 +6,7 @@ import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
 import { type AttemptResult, type Failure, failure, type Streaming, type Whole } from './attempt-result.ts'
 import type { ClientRequest, Dialect } from './dialect.ts'
 import { Exchange, type TimeLimits } from './exchange.ts'
+import { isUnknownModel } from './unknown-model.ts'
 
 /** A provider, ready to be asked. */
 export interface Provider {
@@ -145,6 +146,10 @@ function judge(result: AttemptResult, target: Target, { providers }: SendOptions
   if (OPERATORS_FAULT.includes(status)) {
     const message = `${targetId(target)}: refused the gateway's own access with status ${status}`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }
+  }
+  if (isUnknownModel(status, body, target.model)) {
+    const message = `${targetId(target)}: the provider does not know this model`
+    return { ...failure('failed', 'model_not_found', message, result), body }
   }
   if (status < 500 && !MOVES_ON.includes(status)) return result
   const message = `${targetId(target)}: failed with status ${status}`
