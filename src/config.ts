@@ -276,6 +276,15 @@ const schema = shape.superRefine((config, context) => {
   const names = config.keys.map((key) => key.name)
   for (const [index, each] of names.entries())
     if (names.indexOf(each) !== index) complain(['keys', index, 'name'], `"${each}" is used twice`)
+  const digests = config.keys.map((key) => key.digest)
+  for (const [index, each] of digests.entries()) {
+    const first = digests.indexOf(each)
+    if (names[first] !== names[index])
+      complain(
+        ['keys', index, 'digest'],
+        `"${names[index]}" and "${names[first]}" have the same digest, so they would be one key; make another with \`waybill key new\``,
+      )
+  }
 })
 
 /** The configuration; safe to print, secrets are not in it. Durations in ms, sizes in bytes. */
