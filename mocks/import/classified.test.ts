@@ -1,0 +1,160 @@
+// What is imported is found again by the request that it came from: errors, any path, sessions, private names.
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import test, { type TestContext } from 'node:test'
+import { temporaryDirectory } from '../../src/test-gateway.ts'
+import { classify } from '../classify.ts'
+import { createMatcher } from '../match.ts'
+import { hostName } from '../paths.ts'
+import { placeAt } from '../places.ts'
+import { providers } from '../providers.ts'
+import { readRecordings } from '../recording.ts'
+import { verifyRecordings } from '../verify.ts'
+import { importRecordings } from './import.ts'
+
+interface Exchange {
+  readonly url: string
+  readonly method?: string
+  readonly body?: unknown
+  readonly status?: number
+  readonly answer: unknown
+}
+
+/** These exchanges as one HAR file, imported. */
+function imported(t: TestContext, exchanges: readonly Exchange[]) {
+  const around = temporaryDirectory(t)
+  const file = join(around, 'a.har')
+  const entries = exchanges.map(({ url, method = 'POST', body, status = 200, answer }) => ({
+    request: {
+      method,
+      url,
+      headers: [],
+      ...(body !== undefined && { postData: { text: JSON.stringify(body) } }),
+    },
+    response: { status, headers: [], content: { text: JSON.stringify(answer) } },
+  }))
+  writeFileSync(file, JSON.stringify({ log: { entries } }))
+  const out = join(around, 'out')
+  const [done] = importRecordings([file], out, '2026-11-22')
+  assert.deepEqual(done!.refused, [])
+  assert.deepEqual(verifyRecordings(out), [])
+  const find = createMatcher(readRecordings(out))
+  return {
+    out,
+    /** The answer to a request as replay looks for it; throws where none is found. */
+    ask({ url, method = 'POST', body }: Pick<Exchange, 'url' | 'method' | 'body'>) {
+      const address = new URL(url)
+      const place = placeAt(providers, address)
+      const found = find(
+        classify({
+          provider: place?.provider.name ?? hostName(address.host),
+          method,
+          path: place?.path ?? address.pathname,
+          body: body === undefined ? null : JSON.stringify(body),
+        }),
+      )
+      if (!('bytes' in found)) throw new Error(`not found: ${url}: ${found.differs.join(', ')}`)
+      return { status: found.response.status, json: JSON.parse(Buffer.from(found.bytes).toString()) }
+    },
+    /** All that was written: names and contents. */
+    text: () =>
+      readdirSync(out, { recursive: true, withFileTypes: true })
+        .map(
+          (one) => `${one.name}\n${one.isFile() ? readFileSync(join(one.parentPath, one.name), 'utf8') : ''}`,
+        )
+        .join('\n'),
+  }
+}
+
+const chat = 'https://api.openai.com/v1/chat/completions'
+
+test('an imported error is the answer to the request that got it (REC-02)', (t) => {
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  const exchanges: Exchange[] = [
+    { url: chat, body: { model: 'gpt-5-mini' }, answer: { id: 'a' } },
+    { url: chat, body: { model: 'gpt-5-mini' }, status: 429, answer: { error: { code: 'x' } } },
+    { url: chat, body: { model: 'gpt-5-mini', tools }, status: 400, answer: { error: { code: 'x' } } },
+    { url: chat, body: { model: 'gpt-none', stream: true }, status: 404, answer: { error: { code: 'x' } } },
+    { url: 'https://api.cohere.com/v2/chat', body: { model: 'c' }, status: 401, answer: { message: 'x' } },
+    { url: 'https://api.groq.com/openai/v1/models', method: 'GET', status: 401, answer: { error: {} } },
+  ]
+  const { ask } = imported(t, exchanges)
+  assert.deepEqual(
+    exchanges.map((one) => ask(one).status),
+    exchanges.map(({ status = 200 }) => status),
+  )
+})
+
+test('every path is found again, whatever its segments are (REC-02)', (t) => {
+  const exchanges: Exchange[] = [
+    'https://api.z.ai/api/paas/v4/chat/completions',
+    'https://api.mistral.ai/v1/ocr',
+    'https://api.mistral.ai/v1/fine_tuning/jobs',
+    'https://api.mistral.ai/v1/fr/strange-thing/x9',
+    'https://api.openai.com/v1/files',
+    'https://api.openai.com/v1/vector_stores/vs_68f1c2d3e4a5b6c7/search',
+    'https://aiplatform.googleapis.com/v1/projects/acme-prod/locations/us-east5/publishers/google/models/gemini-2.5-flash:generateContent',
+    'https://aiplatform.googleapis.com/v1/projects/beta-prod/locations/us-east5/publishers/google/models/gemini-2.5-flash:generateContent',
+    'https://bedrock-runtime.us-east-1.amazonaws.com/model/us.anthropic.claude-haiku-4-5-20251001-v1%3A0/invoke',
+    'https://llm.acme.example/serving/acme/v1/embeddings',
+  ].map((url, i) => ({ url, body: { input: 'x' }, answer: { index: i } }))
+  const { ask, text } = imported(t, exchanges)
+  for (const [i, one] of exchanges.entries()) assert.equal(ask(one).json.index, i, one.url)
+  assert.doesNotMatch(text(), /acme|beta-prod/)
+  assert.match(text(), /api\/paas\/v4\/chat\/completions/)
+  assert.match(text(), /publishers\/google\/models\/gemini-2\.5-flash:generateContent/)
+})
+
+test('a batch session is replayed by the ids that its own answers name (REC-02, REC-03)', (t) => {
+  const batches = 'https://api.openai.com/v1/batches'
+  const file = 'file-8kVb7TqXy2LmN4pQ'
+  const batch = 'batch_68f1c2d3e4a5b6c7'
+  const output = 'file-Zz91AbCdEfGhIjKl'
+  const { ask } = imported(t, [
+    { url: 'https://api.openai.com/v1/files', body: {}, answer: { id: file, object: 'file' } },
+    { url: batches, body: { input_file_id: file }, answer: { id: batch, status: 'validating' } },
+    { url: `${batches}/${batch}`, method: 'GET', answer: { id: batch, status: 'in_progress' } },
+    {
+      url: `${batches}/${batch}`,
+      method: 'GET',
+      answer: { id: batch, status: 'completed', output_file_id: output },
+    },
+    { url: `https://api.openai.com/v1/files/${output}/content`, method: 'GET', answer: { custom_id: 'a' } },
+  ])
+  ask({ url: 'https://api.openai.com/v1/files', body: {} })
+  const { id } = ask({ url: batches, body: {} }).json
+  assert.notEqual(id, batch)
+  const states = [1, 2].map(() => ask({ url: `${batches}/${id}`, method: 'GET' }).json)
+  assert.deepEqual(
+    states.map(({ status }) => status),
+    ['in_progress', 'completed'],
+  )
+  const content = ask({
+    url: `https://api.openai.com/v1/files/${states[1].output_file_id}/content`,
+    method: 'GET',
+  })
+  assert.equal(content.status, 200)
+  // And by the ids that the cassette had, for a client that was started with them.
+  assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
+})
+
+test('names that a customer chose are in nothing that is written (REC-01)', (t) => {
+  for (const name of ['acme-payroll', 'zebra', 'gpt-4o-acme-prod', 'Acme_GPT'])
+    for (const exchange of [
+      { url: `https://acme-res.openai.azure.com/openai/deployments/${name}/chat/completions`, body: {} },
+      { url: 'https://acme-res.openai.azure.com/openai/v1/chat/completions', body: { model: name } },
+      { url: 'https://acme-res.services.ai.azure.com/models/chat/completions', body: { model: name } },
+      { url: 'https://llm.acme-res.example:8443/v1/chat/completions', body: { model: name } },
+      { url: `https://llm.acme-res.example:8443/${name}/v1/chat/completions`, body: { model: 'x' } },
+    ]) {
+      const answer = {
+        id: 'x',
+        model: exchange.body.model ?? name,
+        error: { message: `The deployment ${name} has none` },
+      }
+      const { ask, text } = imported(t, [{ ...exchange, answer }])
+      assert.equal(ask(exchange).status, 200)
+      assert.doesNotMatch(text(), new RegExp(`${name}|acme`, 'i'), exchange.url)
+    }
+})
