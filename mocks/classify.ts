@@ -2,7 +2,7 @@
 // Pure. Knows the stand-ins' endpoints and, for any other address, what requests to models look like. What it returns
 // is redacted: it may be written, and asking again with what was written gives the same.
 import type { MatchInput } from './match.ts'
-import { deploymentName, modelName, redactPath } from './paths.ts'
+import { deploymentName, modelName, namesItsModels, redactPath } from './paths.ts'
 import { type Arrived, endpointOf, type Wants } from './provider.ts'
 import { providers } from './providers.ts'
 
@@ -38,16 +38,12 @@ export function classify(request: Request): MatchInput {
   return {
     provider,
     method,
-    endpoint: found?.endpoint.name ?? (redactPath(path) || '-'),
+    endpoint: found?.endpoint.name ?? (redactPath(path, provider) || '-'),
     model: named === null || named === '' ? null : nameAt(provider, named),
     stream: wants.stream,
     scenario: scenarioOf({ model: named, tools: wants.tools }),
   }
 }
-
-/** Whether models are called there as a customer likes: at Azure, and on a host of somebody's own. */
-export const namesItsModels = (provider: string): boolean =>
-  provider === 'azure' || provider.startsWith('host-')
 
 const nameAt = (provider: string, model: string): string =>
   SCENARIO.test(model) ? model : namesItsModels(provider) ? deploymentName(model) : modelName(model)

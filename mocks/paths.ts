@@ -2,7 +2,7 @@
 // hosts. Anything else becomes a stable placeholder, so that import and replay still meet. Pure; knows no provider.
 import { createHash } from 'node:crypto'
 import { placeholderOf } from './placeholders.ts'
-import { isPathWord, isPublicModel, isStructural } from './vocabulary.ts'
+import { isPathWord, isPublicModel, isRegion, isStructural } from './vocabulary.ts'
 
 /** The providers' own domains. A region in front, or a word of the interface, is nobody's; anything else could be. */
 const DOMAINS =
@@ -11,12 +11,18 @@ const DOMAINS =
 /** This machine, for everybody. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
-function isPublicHost(host: string): boolean {
+/** A public host without its region, which is the customer's choice and no other interface; null where it is private. */
+function publicHost(host: string): string | null {
+  if (LOOPBACK.test(host)) return host
   const domain = DOMAINS.exec(host)
-  if (!domain) return LOOPBACK.test(host)
+  if (!domain) return null
   // `us-east5-aiplatform`: a region and a service in one label.
-  const labels = host.slice(0, domain.index).split('.').filter(Boolean)
-  return labels.every((label) => isPathWord(label) || isPathWord(label.replace(/^[a-z]+-[a-z]+\d-/, '')))
+  const labels = host
+    .slice(0, domain.index)
+    .split('.')
+    .map((label) => label.replace(/^[a-z]+-[a-z]+\d{1,2}-/, ''))
+    .filter((label) => label !== '' && label !== '<aws_region>' && !isRegion(label))
+  return labels.every(isPathWord) ? [...labels, domain[0].replace(/^\./, '')].join('.') : null
 }
 
 /** Segments after which a name comes that somebody chose. */
@@ -25,10 +31,16 @@ const OWNERS =
 
 /** The name of a host as it may be told: itself, or a placeholder that is always the same for it. */
 export function hostName(host: string): string {
-  if (isPublicHost(host.toLowerCase()) || /^host-[\da-f]{3}$/.test(host)) return host
+  const name = host.toLowerCase()
   // Three digits tell the hosts of one folder apart and confirm no guess at one.
-  return `host-${createHash('sha256').update(host.toLowerCase()).digest('hex').slice(0, 3)}`
+  return /^host-[\da-f]{3}$/.test(name)
+    ? name
+    : (publicHost(name) ?? `host-${createHash('sha256').update(name).digest('hex').slice(0, 3)}`)
 }
+
+/** Whether models are called there as a customer likes: at Azure, and on a host of somebody's own. */
+export const namesItsModels = (provider: string): boolean =>
+  provider === 'azure' || provider.startsWith('host-')
 
 /** What a private name became, and what a path was before: for whoever looks for what is left. */
 type OnPrivate = (name: string) => void
@@ -36,6 +48,7 @@ type OnPrivate = (name: string) => void
 /** A path without what belongs to whoever asked. Doing it twice changes nothing. */
 export function redactPath(
   path: string,
+  provider = '',
   onPrivate: OnPrivate = () => {},
   place: (id: string) => string = placeholderOf,
 ): string {
@@ -53,8 +66,9 @@ export function redactPath(
       const verb = action === '' || isStructural(action.slice(1)) || isPathWord(action.slice(1))
       const [own, rest] = verb ? [name, action] : [segment, '']
       if (own === '') return own + rest
-      if (/^models?$/.test(before)) return modelName(own, onPrivate, place) + rest
-      if (/^(?:deployments|engines)$/.test(before)) return deploymentName(own, onPrivate, place) + rest
+      const named = namesItsModels(provider) || before === 'deployments' ? deploymentName : modelName
+      if (/^(?:models?|deployments|engines)$/.test(before) && !isPathWord(own))
+        return named(own, onPrivate, place) + rest
       const fixed = !OWNERS.test(before) && (/^v\d\w{0,8}$/.test(own) || isPathWord(own))
       return (fixed ? own : hidden(own)) + rest
     })

@@ -1,11 +1,10 @@
 // A live or a foreign exchange becomes a recording that may be shared: redacted, named, and refused when anything of
 // it could still be found. Knows redaction and the format. Does not know how the exchange was come by.
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { classify } from './classify.ts'
 import type { Interaction } from './import/interaction.ts'
 import { findCredential, findValue, findWord } from './leaks.ts'
-import { endpointOf } from './provider.ts'
-import { providers } from './providers.ts'
 import type { RecordingHead } from './recording.ts'
 import { redact, type Secrets } from './redaction.ts'
 
@@ -46,21 +45,29 @@ export function draftRecording(exchange: Interaction, source: Source): Draft {
   if (exchange.method !== 'GET' && exchange.method !== 'POST')
     throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
   if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
-  const { method, path, model, stream, fields, headers, body, replaced, secrets } = redact(exchange)
+  const { provider, basePath } = source
+  const { method, path, fields, headers, body, replaced, secrets } = redact(exchange, provider)
+  const asked = classify({
+    provider,
+    method,
+    path: exchange.path.slice(basePath.length),
+    body: exchange.requestBody,
+    headers: exchange.requestHeaders,
+  })
   const values = new Map([
     ...secrets.values,
     ...Array.from(source.secrets, (value) => [value, 'a known secret'] as const),
   ])
   const head: RecordingHead = {
     format: 1,
-    provider: source.provider,
-    endpoint: endpointName(source, method, path.slice(source.basePath.length).replace(/^\/+/, '')),
+    provider,
+    endpoint: asked.endpoint,
     request: {
       method: method as 'GET' | 'POST',
       path,
-      model,
-      stream,
-      scenario: source.scenario ?? scenarioOf(exchange),
+      model: asked.model,
+      stream: method === 'GET' ? null : asked.stream,
+      scenario: source.scenario ?? asked.scenario,
       ...(Object.keys(fields).length > 0 && { fields }),
     },
     response: {
@@ -86,8 +93,12 @@ export function draftRecording(exchange: Interaction, source: Source): Draft {
 export function writeRecording(dir: string, { head, bytes, secrets }: Draft): string {
   const folder = join(dir, head.provider)
   const stem = stemOf(head)
-  for (let order = 1; ; order++) {
-    const name = order === 1 ? stem : `${stem}-${order}`
+  const isTaken = (order: number) =>
+    [`${nameOf(stem, order)}.json`, `${nameOf(stem, order)}${suffixOf(head)}`].some((file) =>
+      existsSync(join(folder, file)),
+    )
+  for (let order = firstFree(isTaken); ; order++) {
+    const name = nameOf(stem, order)
     const request = { ...head.request, ...(order > 1 && { order }) }
     const body = `${name}${suffixOf(head)}`
     const json = `${compactChunks(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
@@ -111,6 +122,21 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
   }
 }
 
+const nameOf = (stem: string, order: number): string => (order === 1 ? stem : `${stem}-${order}`)
+
+/** Doubles the step, then halves it: asking for one after the other would make many of a kind slow. */
+function firstFree(isTaken: (order: number) => boolean): number {
+  let high = 1
+  while (isTaken(high)) high *= 2
+  let low = Math.floor(high / 2) // taken, or 0
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (isTaken(middle)) low = middle
+    else high = middle
+  }
+  return high
+}
+
 function refuseSecrets(
   head: RecordingHead,
   json: string,
@@ -132,18 +158,12 @@ function refuseSecrets(
     refuse('a word of the prompt or the answer is left')
 }
 
-/** As replay asks for it: a provider that has a stand-in names its endpoints, any other is asked by path. */
-function endpointName(source: Source, method: string, path: string): string {
-  const provider = providers.find(({ name }) => name === source.provider)
-  return (provider && endpointOf(provider, method, path)?.endpoint.name) ?? (path || '-')
-}
-
 /** Each chunk on a line of its own, not on four. */
 const compactChunks = (json: string): string => json.replace(/\[\s+(\d+),\s+([\d.]+)\s+\]/g, '[$1, $2]')
 
 const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 
-/** `chat-completions-gpt-5-mini-tools-stream`: what it answers. */
+/** `chat-completions-gpt-5-mini-tools-stream`: what it answers. The same kind of request, the same stem. */
 function stemOf({ endpoint, request: { model, scenario, stream } }: RecordingHead): string {
   const parts = [endpoint, model !== null && !endpoint.includes(model) && model, scenario, stream && 'stream']
   return slug(parts.filter(Boolean).join('-')).slice(0, 120)
@@ -153,15 +173,4 @@ function suffixOf({ response: { headers } }: RecordingHead): string {
   const type = headers['content-type'] ?? ''
   if (/event-stream/.test(type)) return '.sse'
   return /json/.test(type) ? '.body.json' : '.txt'
-}
-
-/** What answers a tool call, in each of the dialects. */
-const TOOL_RESULT =
-  /"role"\s*:\s*"tool"|"type"\s*:\s*"(?:tool_result|function_call_output)"|"functionResponse"\s*:/
-
-/** An error by its status; the first turn with tools is `tools`, as replay tells it; all else `plain`. */
-function scenarioOf({ status, requestBody }: Interaction): string {
-  if (status >= 400) return String(status)
-  const hasTools = /"tools"\s*:\s*\[\s*[^\s\]]/.test(requestBody ?? '')
-  return hasTools && !TOOL_RESULT.test(requestBody ?? '') ? 'tools' : 'plain'
 }

@@ -252,7 +252,7 @@ test('a whole answer, an error and a compressed one are kept without their texts
       note ?? null,
     ]),
     [
-      ['404', 404, null],
+      ['plain', 404, null],
       ['plain', 200, null],
       ['plain', 200, "It came compressed (gzip); chunks and pace are not the provider's."],
     ],

@@ -1,6 +1,7 @@
 // Redacts the text of a JSON value in place: every byte of structure stays where it is. An allow-list: what is kept
 // is named here; any other text, number or field name is blanked. Knows JSON, and no dialect in particular.
 import { blank, blankInString, blankJsonText } from './blank.ts'
+import { deploymentName, modelName } from './paths.ts'
 import { isStructural } from './vocabulary.ts'
 
 /** What redaction shares over the whole of one exchange. */
@@ -12,6 +13,8 @@ export interface Redaction {
   readonly onModel: (name: string) => void
   /** A list of models, where ids and names are those of models. */
   readonly listsModels: boolean
+  /** Models are called as a customer likes, so that a name may tell who it is. */
+  readonly namesItsModels: boolean
 }
 
 /** Fields whose text is one of a few words; it is kept when it is made of known words. */
@@ -83,7 +86,7 @@ function text(token: string, frame: Frame, eventType: string, redaction: Redacti
       return token
     // Ids and model names are plain; one that has to be escaped is neither.
     if (JSON.stringify(value) === token && /^[\x21-\x7e]*$/.test(value)) {
-      if (isModel) return JSON.stringify(publicModel(value, redaction))
+      if (isModel) return JSON.stringify(model(value, redaction))
       if (ID.test(field)) return JSON.stringify(redaction.placeholder(value))
     }
   }
@@ -103,19 +106,11 @@ function scalar(token: string, frame: Frame): string {
   return counts ? token : token.replace(/\d/g, '1')
 }
 
-/** A model's name that is its owner's: Gemini's tuned models, and an address. */
-const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
-
-/** A model's name as far as it is public: what follows the base of a fine-tuned model names its owner. */
-export function publicModel(name: string, { onModel }: Pick<Redaction, 'onModel'>): string {
-  const isPublic =
-    /^[\w.:/@+-]+$/.test(name) &&
-    !/^(?:[./~]|arn:|projects\/|accounts\/(?!fireworks\/))|\d{9}/.test(name) &&
-    !OWNED.test(name)
-  const [base = ''] = /^ft:[^:]*:|^[^:]*[:.]ft-/.exec(name) ?? []
-  const kept = !isPublic ? '' : base || name
+/** A model's name as far as it is public; what is not becomes a placeholder of its length. */
+function model(name: string, { namesItsModels, onModel, onBlanked, placeholder }: Redaction): string {
+  const kept = (namesItsModels ? deploymentName : modelName)(name, onBlanked, placeholder)
   onModel(kept)
-  return kept + blank(name.slice(kept.length))
+  return kept
 }
 
 function isJson(text: string): boolean {

@@ -4,19 +4,16 @@
 import { blank } from './blank.ts'
 import type { Interaction } from './import/interaction.ts'
 import { longWords } from './leaks.ts'
+import { namesItsModels, redactPath } from './paths.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { isKeptHeader } from './recording.ts'
-import { publicModel, type Redaction, redactJson } from './redact-json.ts'
-import { isStructural } from './vocabulary.ts'
+import { type Redaction, redactJson } from './redact-json.ts'
+import { isPathWord, isStructural } from './vocabulary.ts'
 
 /** An exchange that may be stored, and what must not be found in it. */
 export interface Redacted {
   readonly method: string
   readonly path: string
-  /** As the request names it, in its body or its path; null where it names none. */
-  readonly model: string | null
-  /** Null where nothing is asked of a model. */
-  readonly stream: boolean | null
   /** Bytes of each field of the request's body as JSON, by name; names that are not the interface's are blanked. */
   readonly fields: Readonly<Record<string, number>>
   readonly headers: Readonly<Record<string, string>>
@@ -45,7 +42,7 @@ const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
 /** Throws when the answer's body is no UTF-8 text: nothing could be said about what it holds. */
-export function redact(exchange: Interaction): Redacted {
+export function redact(exchange: Interaction, provider = ''): Redacted {
   const { method, path, requestBody, responseHeaders, responseBody } = exchange
   const values = new Map(privateValues(exchange))
   const texts: string[] = []
@@ -61,19 +58,24 @@ export function redact(exchange: Interaction): Redacted {
     ids.push(id)
     return id
   }
-  if (asked !== null) redactJson(JSON.stringify(asked), { ...watch, placeholder, listsModels: false })
+  if (asked !== null)
+    redactJson(JSON.stringify(asked), {
+      ...watch,
+      placeholder,
+      listsModels: false,
+      namesItsModels: namesItsModels(provider),
+    })
   else if (requestBody !== null) texts.push(requestBody)
-  const named = asked?.model ?? modelIn(path)
-  const model = typeof named === 'string' ? publicModel(named, watch) : null
-  const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody }, watch)
+  const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody, provider }, watch)
   for (const id of [...ids, ...answer.ids]) if (id.length >= 12) values.set(id, 'an id')
+  const names: string[] = []
+  const kept = redactPath(path, provider, (name) => names.push(name))
+  for (const name of names) if (isTelling(name)) values.set(name, 'a name in the path')
   for (const [value, what] of values)
     if (models.has(value.toLowerCase()) && !CREDENTIAL.test(what)) values.delete(value)
   return {
     method,
-    path: redactPath(path, watch),
-    model,
-    stream: method === 'GET' ? null : asked?.stream === true || /:stream|-stream$/.test(path),
+    path: kept,
     fields: asked === null ? {} : fieldsOf(asked),
     headers: answer.headers,
     body: answer.body,
@@ -88,13 +90,15 @@ export interface Answer {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
+  /** The folder; left out, a provider whose models are called the same for everybody. */
+  readonly provider?: string
 }
 
 type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
 
 /** The headers that are kept and the body, redacted, and the ids as they were. Throws like `redact`. */
 export function redactAnswer(
-  { method, path, headers, body }: Answer,
+  { method, path, headers, body, provider = '' }: Answer,
   watch: Watch = { onBlanked: () => {}, onModel: () => {} },
   place = createPlaceholders(),
 ): { readonly headers: Record<string, string>; readonly body: Buffer; readonly ids: readonly string[] } {
@@ -106,6 +110,7 @@ export function redactAnswer(
       return place(id)
     },
     listsModels: method === 'GET' && /(^|\/)models(\/|$)/.test(path),
+    namesItsModels: namesItsModels(provider),
   }
   const kept = Object.entries(headers).filter(([name]) => isKeptHeader(name))
   return {
@@ -154,23 +159,8 @@ function redactHeader(name: string, value: string, redaction: Redaction): string
   return form.test(value) ? value : blank(value)
 }
 
-/** The interface's own segments and public model names stay; a project, an account or a region is blanked. */
-function redactPath(path: string, watch: Watch): string {
-  return path
-    .split('/')
-    .map((segment, i, all) => {
-      if (/^models?$/.test(all[i - 1] ?? '')) {
-        const [name = '', action = ''] = segment.split(/(?=:[a-zA-Z]+$)/)
-        return publicModel(name, watch) + (isStructural(action) ? action : blank(action))
-      }
-      return /^v\d\w*$/.test(segment) || isStructural(segment) ? segment : blank(segment)
-    })
-    .join('/')
-}
-
-/** Google and AWS name the model in the path. */
-const modelIn = (path: string): string | null =>
-  /\/models?\/([^/]+?)(?::[a-zA-Z]+)?(?:\/|$)/.exec(path)?.[1] ?? null
+/** Long enough to be told from an ordinary word, and none of the interfaces'. */
+const isTelling = (name: string): boolean => name.length >= 8 && !isStructural(name) && !isPathWord(name)
 
 function fieldsOf(asked: Readonly<Record<string, unknown>>): Record<string, number> {
   const fields: Record<string, number> = {}

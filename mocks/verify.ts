@@ -51,11 +51,17 @@ export function agedRecordings(dir: string, months: number, now: Date): string[]
 }
 
 /** Redacting what is redacted changes nothing, so whatever it would change was never redacted. */
-function unredacted({ request, response, bytes }: Recording): string | null {
+function unredacted({ provider, request, response, bytes }: Recording): string | null {
   const { method, path } = request
   try {
     const { headers, body } = redactAnswer(
-      { method, path, headers: response.headers, body: bytes },
+      {
+        method,
+        path,
+        headers: response.headers,
+        body: bytes,
+        provider,
+      },
       undefined,
       createPlaceholders(true),
     )

@@ -100,9 +100,12 @@ const ADDRESS_PARTS = new Set(
 const REGION =
   /^(?:global|(?:us|eu|ap|af|ca|me|sa|il|cn|asia|europe|australia)-(?:[a-z]+-)?(?:north|south|east|west|central|northeast|southeast|northwest|southwest)-?\d{1,2})$/
 
+/** A place where a provider has machines. */
+export const isRegion = (name: string): boolean => REGION.test(name)
+
 /** Whether a segment of a path, or a label of a host, is the interface's own: words of addresses, or a region. */
 export const isPathWord = (segment: string): boolean =>
-  REGION.test(segment) ||
+  isRegion(segment) ||
   (segment.length <= 60 &&
     /^[\w.:-]+$/.test(segment) &&
     segment.replace(/\D/g, '').length <= 4 &&
@@ -112,12 +115,12 @@ export const isPathWord = (segment: string): boolean =>
 /** What the names of public models are made of, beside numbers, sizes and dates. */
 const MODEL_PARTS = new Set(
   `
-  ada audio babbage beta chat claude code codellama codestral codex coder cohere command computer dall davinci deep
-  deepseek distill e embed embedding embeddings english exp experimental fast flash gemini gemma glm gpt grok guard haiku
-  hd high image imagen instant instruct jamba k kimi large latest light lite llama low luna magistral maverick max medium
-  micro mini ministral mistral mixtral moderation multilingual multimodal nano nemo nomic non nova o omni opus oss
+  ada ai amazon anthropic apac audio babbage beta chat claude code codellama codestral codex coder cohere command computer dall davinci deep
+  deepseek distill e embed eu embedding embeddings english exp experimental fast flash gemini global google granite gemma glm gpt grok guard haiku
+  hd high image imagen instant instruct jamba k kimi large latest light lite llama low luna magistral maverick max medium meta
+  micro mini ministral mistral mixtral moderation multilingual multimodal nano nemo nomic non nova o omni openai opus oss
   phi pixtral plus preview pro qwen r realtime reasoner reasoning rerank research scout search small sonnet sora text
-  thinking titan transcribe tts turbo ultra use v vision whisper
+  thinking titan transcribe tts turbo ultra us use v vision whisper
   `
     .trim()
     .split(/\s+/),

@@ -31,7 +31,7 @@ test('a host that is a way out of the folder is only a name (REC-01)', (t) => {
 
 test('name and password in an address are no part of its host (REC-01)', (t) => {
   const { written, out } = imported(t, 'https://ada:hunter2pass@llm.example.com/v1/chat')
-  assert.deepEqual(written, ['llm.example.com/v1-chat-tiny-plain'])
+  assert.match(written[0]!, /^host-[\da-f]{3}\/v1-chat-name-\d{3}-plain$/)
   assert.doesNotMatch(readFileSync(join(out, `${written[0]}.json`), 'utf8'), /ada|hunter2/)
 })
 
@@ -40,7 +40,8 @@ test('an exchange with Azure keeps the version of its interface, and not whose i
     t,
     'https://acme.openai.azure.com/openai/deployments/acme/chat/completions?api-version=2024-10-21',
   )
-  assert.deepEqual([written, refused], [['azure/chat-completions-tiny-plain'], []])
+  assert.match(written[0]!, /^azure\/chat-completions-name-\d{3}-plain$/)
+  assert.deepEqual(refused, [])
   const head = readFileSync(join(out, `${written[0]}.json`), 'utf8')
   assert.equal(JSON.parse(head).api_version, '2024-10-21')
   assert.doesNotMatch(head, /acme/)

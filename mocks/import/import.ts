@@ -1,6 +1,7 @@
 // Foreign recordings become ours: read, redacted, written. Says of every exchange what became of it.
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
+import { hostName } from '../paths.ts'
 import { placeAt } from '../places.ts'
 import { providers } from '../providers.ts'
 import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../record.ts'
@@ -61,10 +62,10 @@ export function draftImport(interaction: Interaction, file: string, today: strin
   })
 }
 
-/** A provider that has a stand-in by its name; any other by its host, as replay looks for it: a folder, and no way out. */
+/** A provider that has a stand-in by its name; any other by its host, as replay looks for it. */
 function placeOf({ host, url }: Interaction): { provider: string; basePath: string } {
   const place = URL.canParse(url) ? placeAt(providers, new URL(url)) : null
   return place
     ? { provider: place.provider.name, basePath: place.basePath }
-    : { provider: host.replace(/^\.+|[^\w.:-]/g, '_') || 'unknown', basePath: '' }
+    : { provider: hostName(host), basePath: '' }
 }
