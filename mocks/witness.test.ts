@@ -47,6 +47,7 @@ test('an entry tells what arrived and how it was answered', async (t) => {
     complete: true,
     bytes: Buffer.byteLength(body),
     body,
+    cut_at: null,
   })
   assert.ok(before <= at && at <= first! && first! <= last! && last! <= now())
 })
@@ -274,7 +275,22 @@ test('when the peer leaves is known within milliseconds (FLOW-05)', async (t) =>
     const entry = witness.entries().at(-1)!
     assert.ok(entry.peer_left_at! >= at, `${leave}: ${entry.peer_left_at} is before ${at}`)
     assert.ok(entry.peer_left_at! - at < 250, `${leave}: ${entry.peer_left_at! - at} ms`)
+    assert.equal(entry.answer.cut_at, null)
     assert.deepEqual([entry.answer.complete, entry.answer.status], [false, 200])
+  }
+})
+
+test('a connection that the witness ends is not blamed on the other side', async (t) => {
+  const witness = await witnessFor(t)
+  for (const name of ['cut-after-0', 'cut-after-3', 'cut-in-utf8', 'reset', 'reset-at-once', 'garbage'])
+    for (const stream of [true, false])
+      await drain(askRaw(witness, chatBody(`scenario-${name}`, { stream })))
+  await witness.settled()
+  assert.equal(witness.entries().length, 12)
+  for (const { model, answer, peer_left_at } of witness.entries()) {
+    assert.equal(peer_left_at, null, `${model}: the peer is said to have left`)
+    assert.equal(answer.complete, false, String(model))
+    assert.ok(answer.cut_at !== null, `${model}: nothing says who ended it`)
   }
 })
 
