@@ -37,6 +37,8 @@ export interface Progress {
   /** `bytes` were taken; they were handed over `at` that time. */
   sent(bytes: Uint8Array, at: number): void
   completed(): void
+  /** We end the connection in the middle, because the answer says so. */
+  cut(): void
 }
 
 /** What an answer waits for. `gone` is aborted when the other side has left. */
@@ -59,7 +61,10 @@ export async function perform(
       if (!gone.aborted) progress.sent(part, at)
     } else if ('wait' in part) await pause(part.wait, gone)
     else if ('gate' in part) await gate(part.gate, gone)
-    else return outlet[part.end]()
+    else {
+      progress.cut()
+      return outlet[part.end]()
+    }
     if (gone.aborted) return
   }
   await outlet.end()

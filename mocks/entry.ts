@@ -48,6 +48,7 @@ export function openEntry({ wants, verdict, shown, answer, ...noted }: Noted): O
       first_byte_at: null,
       last_byte_at: null,
       complete: false,
+      cut_at: null,
       bytes: 0,
       sent: [],
     },
@@ -70,6 +71,9 @@ export function notesOn(entry: OpenEntry, { status }: Answer, done: () => void):
     completed() {
       answer.status = status
       answer.complete = true
+    },
+    cut() {
+      answer.cut_at ??= now()
     },
     peerLeft() {
       if (!answer.complete) entry.peer_left_at ??= now()

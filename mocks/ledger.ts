@@ -14,6 +14,8 @@ export interface LedgerAnswer {
   readonly last_byte_at: number | null
   /** Whether everything was sent that was meant to be; false for a cut, a reset, or a peer that left. */
   readonly complete: boolean
+  /** When the witness itself ended the connection in the middle, as the answer says; null when it did not. */
+  readonly cut_at: number | null
   /** Bytes of the body that the other side's system has taken. */
   readonly bytes: number
   /** The body that was sent, as text; null where it is no UTF-8 or longer than 256 KiB. */

@@ -42,6 +42,7 @@ export function respond(
     resolve(new Response(shown, { status, headers: framed(answer) }))
   }
   const broken = () => {
+    note.cut()
     over.abort() // it was not the other side that left
     resolve(Response.error())
     writer.abort(new Error('The provider broke the connection.')).catch(() => {})

@@ -208,7 +208,13 @@ test('what breaks a connection breaks a request inside the process too', async (
   for (const name of ['cut-after-3', 'reset', 'cut-in-utf8'])
     await assert.rejects((await askInside(name)).text(), /broke the connection/, name)
   await world.stage.settled()
-  assert.ok(world.stage.entries().every(({ answer, peer_left_at }) => !answer.complete && answer.cut_at !== null && peer_left_at === null))
+  assert.ok(
+    world.stage
+      .entries()
+      .every(
+        ({ answer, peer_left_at }) => !answer.complete && answer.cut_at !== null && peer_left_at === null,
+      ),
+  )
 })
 
 test('every scenario plays at every endpoint where a model speaks', () => {

@@ -4,7 +4,7 @@ import { answerFrom, type Pace } from './replay.ts'
 import { type Notes, respond } from './respond.ts'
 
 const NEVER = new AbortController().signal
-const UNHEARD: Notes = { sent() {}, completed() {}, peerLeft() {}, done() {} }
+const UNHEARD: Notes = { sent() {}, completed() {}, cut() {}, peerLeft() {}, done() {} }
 
 /** Whole. Resolves when the first chunk is due. */
 export const replay = (recording: Recording, pace: Pace): Promise<Response> =>

@@ -36,8 +36,9 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   const { answer, note } = world.receive(incoming, place)
 
   const left = new AbortController()
+  let weClosed = false
   const leave = () => {
-    if (left.signal.aborted || response.writableFinished) return
+    if (weClosed || left.signal.aborted || response.writableFinished) return
     note.peerLeft()
     left.abort()
   }
@@ -45,14 +46,18 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
   if (text === null || response.destroyed) leave()
 
   try {
-    await perform(answer, outletTo(response, answer), { gate: world.gate, gone: left.signal }, note)
+    const outlet = outletTo(response, answer, () => {
+      weClosed = true
+    })
+    await perform(answer, outlet, { gate: world.gate, gone: left.signal }, note)
     if (left.signal.aborted) response.destroy()
   } finally {
     note.done()
   }
 }
 
-function outletTo(response: ServerResponse, answer: Answer): Outlet {
+/** `closing` is called before we close the connection ourselves: only who did not may be said to have left. */
+function outletTo(response: ServerResponse, answer: Answer, closing: () => void): Outlet {
   const { socket } = response
   const head = () => {
     if (answer.status !== null && !response.headersSent) response.writeHead(answer.status, framed(answer))
@@ -73,6 +78,7 @@ function outletTo(response: ServerResponse, answer: Answer): Outlet {
     end() {
       head()
       if (answer.status === null) {
+        closing()
         socket?.destroySoon()
         return Promise.resolve()
       }
@@ -81,8 +87,14 @@ function outletTo(response: ServerResponse, answer: Answer): Outlet {
         response.end(ended)
       })
     },
-    cut: () => socket?.destroySoon(),
-    reset: () => socket?.resetAndDestroy(),
+    cut() {
+      closing()
+      socket?.destroySoon()
+    },
+    reset() {
+      closing()
+      socket?.resetAndDestroy()
+    },
   }
 }
 

@@ -283,8 +283,7 @@ test('when the peer leaves is known within milliseconds (FLOW-05)', async (t) =>
 test('a connection that the witness ends is not blamed on the other side', async (t) => {
   const witness = await witnessFor(t)
   for (const name of ['cut-after-0', 'cut-after-3', 'cut-in-utf8', 'reset', 'reset-at-once', 'garbage'])
-    for (const stream of [true, false])
-      await drain(askRaw(witness, chatBody(`scenario-${name}`, { stream })))
+    for (const stream of [true, false]) await drain(askRaw(witness, chatBody(`scenario-${name}`, { stream })))
   await witness.settled()
   assert.equal(witness.entries().length, 12)
   for (const { model, answer, peer_left_at } of witness.entries()) {
