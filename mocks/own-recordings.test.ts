@@ -1,0 +1,123 @@
+// What recordings of one's own answer, at whatever address their provider was configured, and that nothing is made
+// up where none fits.
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type InterceptOptions, interceptProviders } from './intercept.ts'
+import type { Recording } from './recording.ts'
+import { chatBody } from './witness-under-test.ts'
+
+const recorded = (
+  name: string,
+  { status = 200, text = '{"choices":[]}', endpoint = 'chat/completions', ...request } = {} as Partial<
+    Recording['request']
+  > & { status?: number; text?: string; endpoint?: string },
+) =>
+  ({
+    name,
+    provider: name.split('/')[0],
+    endpoint,
+    request: {
+      method: 'POST',
+      path: `/v1/${endpoint}`,
+      model: null,
+      stream: false,
+      scenario: 'plain',
+      ...request,
+    },
+    response: {
+      status,
+      headers: { 'content-type': 'application/json' },
+      body: 'x.body.json',
+      chunks: [[text.length, 0]],
+    },
+    origin: 'recorded',
+    bytes: Buffer.from(text),
+  }) as unknown as Recording
+
+async function asking(
+  t: TestContext,
+  options: InterceptOptions,
+  url: string,
+  body: unknown = chatBody('model-a'),
+) {
+  const interception = interceptProviders({ pace: 'none', loopback: 'recorded', ...options })
+  try {
+    const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
+    return { status: response.status, text: await response.text(), entries: interception.entries() }
+  } finally {
+    interception.dispose()
+  }
+}
+
+const OPENAI = 'https://api.openai.com/v1/chat/completions'
+
+test('a folder of recordings answers nothing that is not in it, unless it is told to', async (t) => {
+  const recordings = [recorded('openai/other', { model: 'model-b' })]
+  const { status, text } = await asking(t, { recordings }, OPENAI)
+  assert.equal(status, 400)
+  assert.match(text, /The nearest is openai\/other; it differs in model/)
+  assert.match(text, /waybill record --provider openai .* --invent/)
+  assert.equal((await asking(t, { recordings, invent: true }, OPENAI)).status, 200)
+  assert.equal((await asking(t, { recordings }, OPENAI, chatBody('scenario-429'))).status, 429, 'by name')
+})
+
+const addresses: [string, string, string][] = [
+  // configured name and base URL, address asked
+  ['together', 'https://api.together.xyz/v1', 'https://api.together.xyz/v1/chat/completions'],
+  ['a', 'https://models.test/a', 'https://models.test/a/chat/completions'],
+  ['b', 'https://models.test/a/b/', 'https://models.test/a/b/chat/completions'],
+  ['work', 'https://api.openai.com/v1', OPENAI],
+  ['openai', 'http://127.0.0.1:8000/v1', 'http://127.0.0.1:8000/v1/chat/completions'],
+  ['bare', 'https://bare.test', 'https://bare.test/chat/completions'],
+  [
+    'flash',
+    'https://generativelanguage.googleapis.com/v1beta/openai',
+    'https://generativelanguage.googleapis.com/v1beta/openai/chat/completions',
+  ],
+]
+const providers = () => Object.fromEntries(addresses.map(([name, base]) => [name, base]))
+
+for (const [name, base, address] of addresses)
+  test(`what ${name} answered is found at ${base}`, async (t) => {
+    const recordings = addresses.map(([each]) => recorded(`${each}/plain`, { text: `{"of":"${each}"}` }))
+    const { status, text } = await asking(t, { recordings, providers }, address)
+    assert.equal(status, 200, text)
+    assert.deepEqual(JSON.parse(text), { of: name })
+  })
+
+test('what a stand-in or a host is recorded under answers where the configured name has nothing', async (t) => {
+  const own = [recorded('work/other', { model: 'model-b' })]
+  for (const [folder, address, endpoint] of [
+    ['openai', OPENAI, 'chat/completions'],
+    ['api.together.xyz', 'https://api.together.xyz/v1/chat/completions', 'v1/chat/completions'],
+  ] as const) {
+    const recordings = [...own, recorded(`${folder}/plain`, { endpoint, text: '{"of":"it"}' })]
+    const { text } = await asking(t, { recordings, providers }, address)
+    assert.deepEqual(JSON.parse(text), { of: 'it' })
+  }
+})
+
+test('two names of one address: the recordings of both answer', async (t) => {
+  const both = () => ({ first: 'https://api.openai.com/v1', second: 'https://api.openai.com/v1/' })
+  const recordings = [recorded('second/plain', { text: '{"of":"second"}' })]
+  assert.match((await asking(t, { recordings, providers: both }, OPENAI)).text, /second/)
+})
+
+test('what the provider itself answered goes before what a stand-in would refuse', async (t) => {
+  const invalid = { model: 'model-a', messages: 'none' }
+  const recordings = [
+    recorded('openai/400', { status: 400, scenario: '400', text: '{"error":"as it came"}' }),
+  ]
+  const { status, text, entries } = await asking(t, { recordings }, OPENAI, invalid)
+  assert.deepEqual([status, text], [400, '{"error":"as it came"}'])
+  assert.match(entries[0]!.problems.join(), /messages/)
+})
+
+test('a recorded error answers what only ever failed; what succeeded goes on succeeding', async (t) => {
+  const failed = recorded('openai/429', { status: 429, scenario: '429', model: 'model-a' })
+  assert.equal((await asking(t, { recordings: [failed] }, OPENAI)).status, 429)
+  assert.equal((await asking(t, { recordings: [failed] }, OPENAI, chatBody('model-b'))).status, 400)
+  assert.equal((await asking(t, { recordings: [failed, recorded('openai/plain')] }, OPENAI)).status, 200)
+  const written = { ...failed, origin: 'authored' as const }
+  assert.match((await asking(t, { recordings: [written] }, OPENAI)).text, /no_recording/)
+})

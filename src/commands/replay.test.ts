@@ -1,0 +1,207 @@
+// `waybill record`, then `waybill serve --replay`, as a user meets them: child processes, real files, and a provider
+// that is stopped before anything is replayed.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import {
+  answer,
+  chunk,
+  DONE,
+  fail,
+  type Script,
+  startStandIn,
+  stream,
+  usageChunk,
+} from '../../mocks/stand-in.ts'
+import { ask, temporaryDirectory } from '../under-test.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+/** A gateway in a process of its own. `args` are the command and its options. */
+async function started(t: TestContext, ...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], {
+    env: { PATH: process.env.PATH, NO_COLOR: '1', KEY: 'sk-of-the-operator', WAYBILL_PORT: '0' },
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let output = ''
+  for (const part of [child.stdout, child.stderr]) part.on('data', (text) => (output += text))
+  while (!/listens on http/.test(output)) {
+    assert.equal(child.exitCode, null, output)
+    await sleep(10)
+  }
+  const url = /listens on (http:[^\s",]+)/.exec(output)![1]!
+  return {
+    url,
+    output: () => output,
+    async chat(model: string, more = {}) {
+      const response = await fetch(`${url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(ask(model, more)),
+      })
+      return { status: response.status, headers: response.headers, text: await response.text() }
+    },
+    async stop() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+/** A folder with a configuration, and a provider at `path` that `script` answers for. */
+async function providerAt(t: TestContext, name: string, path: string, script: Script = answer()) {
+  const directory = temporaryDirectory(t)
+  const config = join(directory, 'waybill.yaml')
+  const out = join(directory, 'kept')
+  const provider = await startStandIn(script)
+  t.after(() => provider.close())
+  const { origin } = new URL(provider.baseUrl)
+  writeFileSync(
+    config,
+    `providers: { ${name}: { api: openai, base_url: "${origin}${path}", key: $KEY } }\n` +
+      `routes: { auto: { targets: [ { model: ${name}/model-a } ] } }\n`,
+  )
+  return { config, out, provider }
+}
+
+const streamedAnswer = stream(
+  chunk({ role: 'assistant', content: 'four' }),
+  chunk({ content: 'ten words' }, { finish_reason: 'stop' }),
+  usageChunk(),
+  DONE,
+)
+
+for (const [name, path] of [
+  ['together', '/v1'],
+  ['vllm', ''],
+  ['house-models', '/team/openai/v1/'],
+  ['openai', '/v1'],
+  ['gemini', '/v1beta/openai'],
+] as const)
+  test(`what was recorded of ${name} at "${path}" is replayed, whole and streamed`, async (t) => {
+    const { config, out, provider } = await providerAt(t, name, path, answer('four words of it'))
+    const recording = await started(t, 'record', '--provider', name, '-c', config, '--out', out)
+    const models = ['auto', `${name}/model-b`]
+    for (const model of models) assert.equal((await recording.chat(model)).status, 200)
+    provider.script = streamedAnswer
+    assert.equal((await recording.chat('auto', { stream: true })).status, 200)
+    await recording.stop()
+    assert.match(recording.output(), /^3 recorded/m)
+    await provider.close()
+
+    const replay = await started(t, 'serve', '--replay', out, '-c', config)
+    for (const model of models) {
+      const { status, text } = await replay.chat(model)
+      assert.equal(status, 200, text)
+      assert.equal(JSON.parse(text).choices[0].message.content, 'xxxx xxxxx xx xx')
+    }
+    const { text } = await replay.chat('auto', { stream: true })
+    assert.match(text, /"content":"xxxx".*"content":"xxx xxxxx".*\[DONE\]/s)
+    await replay.stop()
+  })
+
+test('what nobody recorded is an error that names the nearest and the command, and is made up on demand only (REC-02)', async (t) => {
+  const { config, out, provider } = await providerAt(t, 'together', '/v1')
+  const recording = await started(
+    t,
+    directory,
+    'record',
+    '--provider',
+    'together',
+    '-c',
+    config,
+    '--out',
+    out,
+  )
+  await recording.chat('auto')
+  await recording.stop()
+
+  const replay = await started(t, 'serve', '--replay', out, '-c', config)
+  const misses = [
+    ['together/another', {}, 'model "another" (recorded: "model-a")'],
+    ['auto', { stream: true }, 'stream true (recorded: false)'],
+    [
+      'auto',
+      { tools: [{ type: 'function', function: { name: 'f' } }] },
+      'scenario "tools" (recorded: "plain")',
+    ],
+  ] as const
+  for (const [model, more, differs] of misses) {
+    const { status, text, headers } = await replay.chat(model, more)
+    assert.equal(status, 400, text)
+    const { error } = JSON.parse(text)
+    assert.equal(error.code, 'no_recording')
+    assert.ok(error.message.includes('together/chat-completions-model-a-plain'), error.message)
+    assert.ok(error.message.includes(differs), error.message)
+    assert.ok(error.message.includes(`waybill record --provider together --out ${out}`), error.message)
+    assert.ok(error.message.includes('--invent'), error.message)
+    assert.equal(headers.get('x-gateway-attempts'), '1')
+  }
+  assert.equal((await replay.chat('auto')).status, 200, 'a miss puts no target out of use')
+  await replay.stop()
+
+  const inventing = await started(t, 'serve', '--replay', out, '--invent', '-c', config)
+  for (const [model, more] of misses) {
+    const { status, text } = await inventing.chat(model, more)
+    assert.equal(status, 200, text)
+  }
+  assert.equal(provider.ledger.length, 1, 'replay reached the provider')
+  await inventing.stop()
+})
+
+test('a recorded refusal is replayed as it came, although the answer was an error', async (t) => {
+  const { config, out, provider } = await providerAt(t, 'together', '/v1')
+  const recording = await started(
+    t,
+    directory,
+    'record',
+    '--provider',
+    'together',
+    '-c',
+    config,
+    '--out',
+    out,
+  )
+  provider.script = fail(422)
+  assert.equal((await recording.chat('together/broken')).status, 422)
+  provider.script = fail(400)
+  const tools = [{ type: 'function', function: { name: 'f' } }]
+  assert.equal((await recording.chat('together/other', { stream: true, tools })).status, 400)
+  await recording.stop()
+  const replay = await started(t, 'serve', '--replay', out, '-c', config)
+  assert.equal((await replay.chat('together/broken')).status, 422)
+  const { status, text } = await replay.chat('together/other', { stream: true, tools })
+  assert.equal(status, 400)
+  assert.doesNotMatch(text, /no_recording/)
+  await replay.stop()
+})
+
+test('a scenario that was recorded by name is found by its name, whatever the model', async (t) => {
+  const { config, out } = await providerAt(t, 'together', '/v1', answer('greeting'))
+  const args = ['--provider', 'together', '-c', config, '--out', out, '--scenario', 'greeting']
+  const recording = await started(t, 'record', ...args)
+  await recording.chat('auto')
+  await recording.stop()
+  const replay = await started(t, 'serve', '--replay', out, '-c', config)
+  const { status, text } = await replay.chat('together/scenario-greeting')
+  assert.equal(status, 200, text)
+  assert.match(text, /"content":"xxxxxxxx"/)
+  await replay.stop()
+})
+
+test('replay says at its start of which providers it has nothing, and what its answers are', async (t) => {
+  const { config } = await providerAt(t, 'together', '/v1')
+  const replay = await started(t, 'serve', '--replay', '-c', config)
+  assert.match(replay.output(), /together/)
+  assert.match(replay.output(), /waybill record --provider together/)
+  assert.match(replay.output(), /\d+ authored/)
+  const { status, text } = await replay.chat('auto')
+  assert.equal(status, 400)
+  assert.match(text, /waybill record --provider together --out recordings/)
+  await replay.stop()
+})
