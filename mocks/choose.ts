@@ -1,7 +1,7 @@
-// How a request that was let pass is answered: as a script says, by a recording, or by a scenario, in this order.
-// Pure but for the script's turn, which is handed in.
+// How a request is answered: as a script says, by a recording, or by a scenario, in this order. Pure but for the
+// script's turn, which is handed in. A scenario that nobody named is played only where making up is allowed.
 import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
-import type { createMatcher, Miss } from './match.ts'
+import type { createMatcher, Kept, Miss } from './match.ts'
 import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
 import { answerFrom, type Pace } from './replay.ts'
 import { refuse } from './scenario.ts'
@@ -16,6 +16,10 @@ export interface ProviderRequest {
   readonly path: string
   readonly wants: Wants
   readonly scenario: string
+  /** Whether the model id or a script names the scenario. */
+  readonly named: boolean
+  /** Where recordings are looked for first, see `Place`. */
+  readonly kept: readonly Kept[]
   /** Without the query: a key may stand in it. */
   readonly address: string
 }
@@ -24,9 +28,13 @@ export interface Stock {
   /** The recording whose turn it is, or the nearest. */
   readonly find: ReturnType<typeof createMatcher>
   readonly pace: Pace
+  /** Whether what nobody recorded is made up. */
+  readonly invent: boolean
+  /** Where the recordings are, for a person; null where they are in no folder of their own. */
+  readonly folder: string | null
 }
 
-/** The answer; a 502 that names the nearest recording where there is none (REC-02). */
+/** The answer; a 400 that names the nearest recording where there is none (REC-02). */
 export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, stock: Stock): Answer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
     return speltOut(scripted, asked.provider)
@@ -38,24 +46,29 @@ export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, st
     const unasked = wants.stream && !wants.usage ? speech?.isUsageOnly : undefined
     return answerFrom(found, stock.pace, unasked)
   }
+  if (!asked.named && !stock.invent) return noRecording(asked, found, stock)
   const scenario = findScenario(asked.scenario)
   const played = scenario?.scenario.play({ provider, wants, speech, number: scenario.number })
-  return played ? { ...played, from: asked.scenario } : noRecording(asked, found)
+  return played ? { ...played, from: asked.scenario } : noRecording(asked, found, stock)
 }
 
-const lookUp = ({ provider, endpoint, method, path, wants, scenario }: ProviderRequest, { find }: Stock) =>
-  find({
-    provider: provider.name,
+function lookUp({ provider, endpoint, method, path, wants, scenario, named, kept }: ProviderRequest, { find }: Stock) {
+  const [first, ...also] = [...kept, { provider: provider.name, endpoint: endpoint?.name ?? path }]
+  const inId = named && scenarioIn(wants.model) !== null
+  return find({
+    ...first!,
+    also,
     method,
-    endpoint: endpoint?.name ?? path,
-    model: wants.model,
+    model: inId ? undefined : wants.model,
     stream: wants.stream,
     scenario,
+    named,
   })
+}
 
-/** The scenario that a model id asks for: `scenario-NAME`, also behind a prefix; else by what the turn needs. */
-export const scenarioOf = ({ model, tools }: Pick<Wants, 'model' | 'tools'>): string =>
-  /(?:^|\/)scenario-([\w-]+)$/.exec(model ?? '')?.[1] ?? (tools ? 'tools' : 'plain')
+/** The scenario that a model id asks for: `scenario-NAME`, also behind a prefix. */
+export const scenarioIn = (model: string | null): string | null =>
+  /(?:^|\/)scenario-([\w-]+)$/.exec(model ?? '')?.[1] ?? null
 
 function speltOut({ status = 200, headers = {}, body, events }: ParsedAnswer, provider: Provider): Answer {
   if (events)
@@ -95,12 +108,23 @@ const KINDS: Readonly<Record<number, Refusal>> = {
 const kindOf = (status: number): Refusal =>
   KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
 
-function noRecording({ method, wants, scenario, address }: ProviderRequest, miss: Miss): Answer {
+/** With 400, because trying again or elsewhere would not help: a gateway hands it to its client as it is. */
+function noRecording(
+  { provider, kept, method, wants, scenario, named, address }: ProviderRequest,
+  miss: Miss,
+  { folder, invent }: Stock,
+): Answer {
+  const known = kept[0]?.provider ?? (provider.endpoints.length > 0 ? provider.name : 'NAME')
+  const command = `waybill record --provider ${known} --out ${folder ?? 'recordings'}`
+  const remedy = `Record it: ${command}.${invent ? '' : ' Or have it made up: --invent (in a test: invent: true).'}`
   const message = [
     `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
     nearest(miss),
+    named
+      ? `There is no scenario "${scenario}" either; \`waybill witness --list\` names those there are.`
+      : remedy,
   ].join(' ')
-  return wholeAnswer('no recording', 502, {
+  return wholeAnswer('no recording', 400, {
     error: { message, type: 'replay_error', param: null, code: 'no_recording' },
   })
 }

@@ -147,14 +147,14 @@ test('an official client understands the answers', async (t) => {
   )
 })
 
-test('what nobody recorded is a 502 that names the nearest, without the query', async (t) => {
+test('what nobody recorded is a 400 that names the nearest, without the query', async (t) => {
   const pool = intercepted(t, 'none')
   const { status, text } = await dispatch(pool, {
     ...chat({ model: 'scenario-418' }),
     query: { key: 'secret-in-query' },
   })
   const { error } = JSON.parse(text)
-  assert.equal(status, 502)
+  assert.equal(status, 400)
   assert.deepEqual([error.type, error.param, error.code], ['replay_error', null, 'no_recording'])
   assert.match(
     error.message,
@@ -174,11 +174,11 @@ test('nothing reaches the network, whatever the host and the client', async (t) 
     'http://nowhere.invalid/',
     'https://192.0.2.1/',
   ])
-    assert.equal((await fetch(url)).status, 502)
+    assert.equal((await fetch(url)).status, 400)
   const status = await new Promise((resolve) =>
     get('http://nowhere.invalid/path', (answer) => resolve(answer.statusCode)),
   )
-  assert.equal(status, 502)
+  assert.equal(status, 400)
 })
 
 test('this machine is reached as ever', async (t) => {

@@ -5,7 +5,7 @@ import { HttpRequestInterceptor } from '@mswjs/interceptors/http'
 import { http } from 'msw'
 import { defineNetwork, InterceptorSource } from 'msw/experimental'
 import { now } from './ledger.ts'
-import { placeAt } from './places.ts'
+import { type Configured, placeOf } from './places.ts'
 import { respond } from './respond.ts'
 import { createWorld, type Stage, type World, type WorldOptions } from './world.ts'
 
@@ -13,6 +13,8 @@ import { createWorld, type Stage, type World, type WorldOptions } from './world.
 export interface InterceptOptions extends WorldOptions {
   /** Whether loopback addresses are reached as ever (`real`), or are providers like any other (`recorded`). */
   readonly loopback?: 'real' | 'recorded'
+  /** The providers that are configured under names of their own, asked at each request. */
+  readonly providers?: () => Configured
 }
 
 let active = false
@@ -24,7 +26,8 @@ export interface Interception extends Stage {
 
 /**
  * Answers the process's HTTP requests as the providers would until `dispose()` is called, whichever client sends them.
- * Loopback addresses are reached as ever, unless told otherwise; a request that no recording matches gets a 502 that names the nearest.
+ * Loopback addresses are reached as ever, unless told otherwise; what neither a recording
+ * nor a scenario answers gets a 400 that names the nearest recording.
  * Throws when recordings cannot be read, or when interception is on already.
  *
  * @example
@@ -32,13 +35,17 @@ export interface Interception extends Stage {
  * const answer = await fetch('https://api.openai.com/v1/models')
  * interception.dispose()
  */
-export function interceptProviders({ loopback = 'real', ...options }: InterceptOptions = {}): Interception {
+export function interceptProviders({
+  loopback = 'real',
+  providers = () => ({}),
+  ...options
+}: InterceptOptions = {}): Interception {
   if (active)
     throw new Error('Interception is on already in this process; dispose of it before starting another.')
   const world = createWorld({ pace: 'recorded', keys: 'any', ...options })
   const network = defineNetwork({
     sources: [new InterceptorSource({ interceptors: [new HttpRequestInterceptor()] })],
-    handlers: [http.all('*', ({ request }) => answer(world, request))],
+    handlers: [http.all('*', ({ request }) => answer(world, request, providers()))],
     onUnhandledFrame: 'error',
     context: { quiet: true },
   })
@@ -58,13 +65,13 @@ export function interceptProviders({ loopback = 'real', ...options }: InterceptO
 }
 
 /** Answers a request as the witness's port does, as a Response. */
-export async function answer(world: World, request: Request): Promise<Response> {
+export async function answer(world: World, request: Request, configured: Configured = {}): Promise<Response> {
   const url = new URL(request.url)
   const at = now()
   const { method } = request
   const headers = Object.fromEntries(request.headers)
   const incoming = { method, url, path: url.pathname, headers, text: await request.text(), at }
-  const reception = world.receive(incoming, placeAt(world.providers, url))
+  const reception = world.receive(incoming, placeOf(world.providers, configured, method, url))
   return respond(reception, { gate: world.gate, gone: request.signal })
 }
 

@@ -12,6 +12,8 @@ export interface Verdict {
   readonly refused: Refused | null
 }
 
+export const NO_CREDENTIAL = 'no credential'
+
 export interface Rules {
   /** The key that is right; null: any will do, and none as well. */
   readonly key: string | null
@@ -38,7 +40,7 @@ export function judge(
 
   if (!endpoint) problems.push('no such endpoint')
   if (key !== null && credential === 'absent')
-    refuse('no credential', provider.refusal('bad_key', 'You did not provide an API key.'))
+    refuse(NO_CREDENTIAL, provider.refusal('bad_key', 'You did not provide an API key.'))
   if (credential === 'mismatch')
     refuse('not the key of this provider', provider.refusal('bad_key', 'Incorrect API key provided.'))
   const lack = endpoint && provider.lacks?.(request)

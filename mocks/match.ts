@@ -1,15 +1,25 @@
 // Which recording answers a request. Pure: knows recordings and what was asked, and nothing of HTTP or MSW.
 import type { Recording } from './recording.ts'
 
-/** What a request asks for, in the words that recordings are chosen by. */
-export interface MatchInput {
+/** Where recordings of an endpoint are kept. */
+export interface Kept {
+  /** The name of the folder. */
   readonly provider: string
-  readonly method: string
   /** The path below the provider's base path, without a slash in front: "chat/completions". */
   readonly endpoint: string
-  readonly model: string | null
+}
+
+/** What a request asks for, in the words that recordings are chosen by. */
+export interface MatchInput extends Kept {
+  readonly method: string
+  /** Undefined: a recording of any model will do. */
+  readonly model: string | null | undefined
   readonly stream: boolean
+  /** A recorded error answers too, unless the scenario was asked for by its name. */
   readonly scenario: string
+  readonly named?: boolean
+  /** Where to look when there is nothing at `provider` and `endpoint`, in this order. */
+  readonly also?: readonly Kept[]
 }
 
 /** The recording that comes closest to a request that none answers, and in what it differs. */
@@ -40,15 +50,24 @@ export function createMatcher(recordings: readonly Recording[]): (asked: MatchIn
  * (`model: null`); `stream: null` answers both ways of asking; of those with an order the latest whose turn has come.
  */
 export function match(recordings: readonly Recording[], asked: MatchInput, nth = 1): Recording | Miss {
-  const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, asked, field)))
-  const named = hits.filter(({ request }) => request.model !== null)
-  const hit = inTurn(named.length > 0 ? named : hits, nth)
-  if (hit) return hit
+  const places = [asked, ...(asked.also ?? []).map((kept) => ({ ...asked, ...kept }))]
+  for (const place of places) {
+    const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, place, field)))
+    // First the recordings of this very scenario, and of them those of this very model.
+    const said = some(hits, ({ request }) => request.scenario === asked.scenario)
+    const hit = inTurn(
+      some(said, ({ request }) => request.model !== null),
+      nth,
+    )
+    if (hit) return hit
+  }
 
-  const differing = recordings.map((recording) => ({
-    recording,
-    fields: fields.filter((field) => !agrees(recording, asked, field)),
-  }))
+  const differing = recordings.flatMap((recording) =>
+    places.map((place) => ({
+      recording,
+      fields: fields.filter((field) => !agrees(recording, place, field)),
+    })),
+  )
   const [nearest] = differing.sort((a, b) => weight(a.fields) - weight(b.fields))
   if (!nearest) return { nearest: null, differs: [] }
   return {
@@ -58,6 +77,12 @@ export function match(recordings: readonly Recording[], asked: MatchInput, nth =
         `${field} ${JSON.stringify(asked[field])} (recorded: ${JSON.stringify(recorded(nearest.recording, field))})`,
     ),
   }
+}
+
+/** Those that `hold`, or else all. */
+function some(all: readonly Recording[], hold: (recording: Recording) => boolean): readonly Recording[] {
+  const those = all.filter(hold)
+  return those.length > 0 ? those : all
 }
 
 const turnOf = ({ request }: Recording): number => request.order ?? 1
@@ -74,9 +99,15 @@ type Field = (typeof fields)[number]
 
 function agrees(recording: Recording, asked: MatchInput, field: Field): boolean {
   const value = recorded(recording, field)
-  const any = value === null && (field === 'model' || field === 'stream')
-  return any || value === asked[field]
+  if (value === null && (field === 'model' || field === 'stream')) return true
+  if (field === 'model' && asked.model === undefined) return true
+  if (field === 'scenario' && !asked.named && isRecordedError(recording)) return true
+  return value === asked[field]
 }
+
+/** Whoever sent the request did not ask for an error: what was recorded is what came of it. */
+const isRecordedError = ({ origin, request, response }: Recording): boolean =>
+  origin === 'recorded' && response.status >= 400 && request.scenario === String(response.status)
 
 /** A difference in an earlier field outweighs differences in all later ones. */
 function weight(differing: readonly Field[]): number {

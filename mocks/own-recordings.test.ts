@@ -1,7 +1,7 @@
 // What recordings of one's own answer, at whatever address their provider was configured, and that nothing is made
 // up where none fits.
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { type InterceptOptions, interceptProviders } from './intercept.ts'
 import type { Recording } from './recording.ts'
 import { chatBody } from './witness-under-test.ts'
@@ -34,12 +34,7 @@ const recorded = (
     bytes: Buffer.from(text),
   }) as unknown as Recording
 
-async function asking(
-  t: TestContext,
-  options: InterceptOptions,
-  url: string,
-  body: unknown = chatBody('model-a'),
-) {
+async function asking(options: InterceptOptions, url: string, body: unknown = chatBody('model-a')) {
   const interception = interceptProviders({ pace: 'none', loopback: 'recorded', ...options })
   try {
     const response = await fetch(url, { method: 'POST', body: JSON.stringify(body) })
@@ -51,14 +46,14 @@ async function asking(
 
 const OPENAI = 'https://api.openai.com/v1/chat/completions'
 
-test('a folder of recordings answers nothing that is not in it, unless it is told to', async (t) => {
+test('a folder of recordings answers nothing that is not in it, unless it is told to', async () => {
   const recordings = [recorded('openai/other', { model: 'model-b' })]
-  const { status, text } = await asking(t, { recordings }, OPENAI)
+  const { status, text } = await asking({ recordings }, OPENAI)
   assert.equal(status, 400)
   assert.match(text, /The nearest is openai\/other; it differs in model/)
   assert.match(text, /waybill record --provider openai .* --invent/)
-  assert.equal((await asking(t, { recordings, invent: true }, OPENAI)).status, 200)
-  assert.equal((await asking(t, { recordings }, OPENAI, chatBody('scenario-429'))).status, 429, 'by name')
+  assert.equal((await asking({ recordings, invent: true }, OPENAI)).status, 200)
+  assert.equal((await asking({ recordings }, OPENAI, chatBody('scenario-429'))).status, 429, 'by name')
 })
 
 const addresses: [string, string, string][] = [
@@ -78,46 +73,46 @@ const addresses: [string, string, string][] = [
 const providers = () => Object.fromEntries(addresses.map(([name, base]) => [name, base]))
 
 for (const [name, base, address] of addresses)
-  test(`what ${name} answered is found at ${base}`, async (t) => {
+  test(`what ${name} answered is found at ${base}`, async () => {
     const recordings = addresses.map(([each]) => recorded(`${each}/plain`, { text: `{"of":"${each}"}` }))
-    const { status, text } = await asking(t, { recordings, providers }, address)
+    const { status, text } = await asking({ recordings, providers }, address)
     assert.equal(status, 200, text)
     assert.deepEqual(JSON.parse(text), { of: name })
   })
 
-test('what a stand-in or a host is recorded under answers where the configured name has nothing', async (t) => {
+test('what a stand-in or a host is recorded under answers where the configured name has nothing', async () => {
   const own = [recorded('work/other', { model: 'model-b' })]
   for (const [folder, address, endpoint] of [
     ['openai', OPENAI, 'chat/completions'],
     ['api.together.xyz', 'https://api.together.xyz/v1/chat/completions', 'v1/chat/completions'],
   ] as const) {
     const recordings = [...own, recorded(`${folder}/plain`, { endpoint, text: '{"of":"it"}' })]
-    const { text } = await asking(t, { recordings, providers }, address)
+    const { text } = await asking({ recordings, providers }, address)
     assert.deepEqual(JSON.parse(text), { of: 'it' })
   }
 })
 
-test('two names of one address: the recordings of both answer', async (t) => {
+test('two names of one address: the recordings of both answer', async () => {
   const both = () => ({ first: 'https://api.openai.com/v1', second: 'https://api.openai.com/v1/' })
   const recordings = [recorded('second/plain', { text: '{"of":"second"}' })]
-  assert.match((await asking(t, { recordings, providers: both }, OPENAI)).text, /second/)
+  assert.match((await asking({ recordings, providers: both }, OPENAI)).text, /second/)
 })
 
-test('what the provider itself answered goes before what a stand-in would refuse', async (t) => {
+test('what the provider itself answered goes before what a stand-in would refuse', async () => {
   const invalid = { model: 'model-a', messages: 'none' }
   const recordings = [
     recorded('openai/400', { status: 400, scenario: '400', text: '{"error":"as it came"}' }),
   ]
-  const { status, text, entries } = await asking(t, { recordings }, OPENAI, invalid)
+  const { status, text, entries } = await asking({ recordings }, OPENAI, invalid)
   assert.deepEqual([status, text], [400, '{"error":"as it came"}'])
   assert.match(entries[0]!.problems.join(), /messages/)
 })
 
-test('a recorded error answers what only ever failed; what succeeded goes on succeeding', async (t) => {
+test('a recorded error answers what only ever failed; what succeeded goes on succeeding', async () => {
   const failed = recorded('openai/429', { status: 429, scenario: '429', model: 'model-a' })
-  assert.equal((await asking(t, { recordings: [failed] }, OPENAI)).status, 429)
-  assert.equal((await asking(t, { recordings: [failed] }, OPENAI, chatBody('model-b'))).status, 400)
-  assert.equal((await asking(t, { recordings: [failed, recorded('openai/plain')] }, OPENAI)).status, 200)
+  assert.equal((await asking({ recordings: [failed] }, OPENAI)).status, 429)
+  assert.equal((await asking({ recordings: [failed] }, OPENAI, chatBody('model-b'))).status, 400)
+  assert.equal((await asking({ recordings: [failed, recorded('openai/plain')] }, OPENAI)).status, 200)
   const written = { ...failed, origin: 'authored' as const }
-  assert.match((await asking(t, { recordings: [written] }, OPENAI)).text, /no_recording/)
+  assert.match((await asking({ recordings: [written] }, OPENAI)).text, /no_recording/)
 })

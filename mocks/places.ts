@@ -1,5 +1,7 @@
-// Which provider a request is for: by its origin, as clients send it, or by a path on the witness, where the first
-// segment names the provider. Pure: knows addresses, not what is done there.
+// Which provider a request is for: by the address that was configured, by its origin, as clients send it, or by a path
+// on the witness, where the first segment names the provider. Pure: knows addresses, not what is done there.
+import type { Kept } from './match.ts'
+import { openAiLike } from './openai-like.ts'
 import { endpointOf, type Provider } from './provider.ts'
 
 export interface Place {
@@ -7,6 +9,66 @@ export interface Place {
   readonly basePath: string
   /** Below the base path, without a slash in front. */
   readonly path: string
+  /** Where recordings of it are looked for before those of `provider`, because somebody gave it a name of their own. */
+  readonly kept?: readonly Kept[]
+}
+
+/** Provider name -> base URL, as somebody configured them. */
+export type Configured = Readonly<Record<string, string>>
+
+/**
+ * The provider that a request is for, where providers have names of their own: the stand-in that lives there, or one
+ * that speaks OpenAI's dialect. Null where nobody lives.
+ */
+export function placeOf(
+  providers: readonly Provider[],
+  configured: Configured,
+  method: string,
+  url: URL,
+): Place | null {
+  const standIn = placeAt(providers, url)
+  const names = Object.entries(configured).map(([name, base]) => ({ name, ...baseOf(base) }))
+  const here = names.filter(
+    ({ origin, path }) => origin === url.origin && url.pathname.startsWith(`${path}/`),
+  )
+  const basePath = here.reduce((longest, { path }) => (path.length > longest.length ? path : longest), '')
+  const those = here.filter(({ path }) => path === basePath)
+  if (those.length === 0) return standIn
+  const path = decoded(url.pathname.slice(basePath.length + 1))
+  const kept = those.flatMap(({ name }) => keptOf(providers, name, method, path))
+  if (standIn && endpointOf(standIn.provider, method, standIn.path)) return { ...standIn, kept }
+  const byHost = { provider: url.host, endpoint: url.pathname.slice(1) } // as it is imported
+  return {
+    provider: openAiLike(those[0]!.name, url.origin, basePath),
+    basePath,
+    path,
+    kept: [...kept, byHost],
+  }
+}
+
+/** Whether there is any recording of the provider that is configured under this name. */
+export function isKept(
+  providers: readonly Provider[],
+  recordings: readonly Kept[],
+  name: string,
+  base: string,
+): boolean {
+  const url = new URL(`${base.replace(/\/+$/, '')}/chat/completions`)
+  const { provider, kept = [] } = placeOf(providers, { [name]: base }, 'POST', url)!
+  const folders = [provider.name, ...kept.map((one) => one.provider)]
+  return recordings.some((recording) => folders.includes(recording.provider))
+}
+
+const baseOf = (base: string): { origin: string; path: string } => {
+  const { origin, pathname } = new URL(base)
+  return { origin, path: pathname.replace(/\/+$/, '') }
+}
+
+/** Under which names of an endpoint `record` keeps a provider of this name: see `endpointName` in record.ts. */
+function keptOf(providers: readonly Provider[], name: string, method: string, path: string): Kept[] {
+  const namesake = providers.find((one) => one.name === name)
+  const endpoint = namesake && endpointOf(namesake, method, path)?.endpoint.name
+  return [...new Set([endpoint ?? path, path])].map((each) => ({ provider: name, endpoint: each }))
 }
 
 /** The provider that lives at an address; null where none does. */

@@ -1,10 +1,10 @@
 // The outside world in one place: a request comes in, is judged, written into the ledger, and its answer chosen.
 // Whoever carries bytes (interception, the witness's port) asks here, so that both give the same answers.
 import type { Answer } from './answer.ts'
-import { choose, noEndpoint, type ProviderRequest, type Stock, scenarioOf } from './choose.ts'
+import { type ProviderRequest, choose, noEndpoint, type Stock, scenarioIn } from './choose.ts'
 import { notesOn, openEntry } from './entry.ts'
 import { createGates, type Gates } from './gates.ts'
-import { judge, type Verdict } from './judge.ts'
+import { judge, NO_CREDENTIAL, type Verdict } from './judge.ts'
 import { type LedgerEntry, nonceIn, type RequestKind } from './ledger.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { createMatcher } from './match.ts'
@@ -24,6 +24,12 @@ export interface WorldOptions {
   /** Themselves, or their directory; those that come with the package unless told otherwise. */
   readonly recordings?: readonly Recording[] | string
   readonly pace?: Pace
+  /**
+   * Whether an answer is made by code where no recording fits. Otherwise it is an error that names the nearest; a
+   * scenario that is asked for by its name is played in any case. Unless told otherwise: only without `recordings`,
+   * because an answer that nobody recorded would let a test pass that should fail.
+   */
+  readonly invent?: boolean
   /** Provider name -> the key that is right; `any`: every key will do, and none as well. */
   readonly keys?: Readonly<Record<string, string>> | 'any'
   /** Name -> a secret that must not show up at a provider. */
@@ -80,12 +86,14 @@ export interface World {
 export function createWorld({
   recordings = ownRecordings,
   pace = 'none',
+  invent = recordings === ownRecordings,
   keys,
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
   let find = createMatcher(known)
-  const stock: Stock = { find: (asked) => find(asked), pace }
+  const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
+  const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }
   const key = (provider: string): string =>
     (keys !== 'any' && keys?.[provider]) || `sk-witness-key-of-${provider}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
@@ -126,12 +134,15 @@ export function createWorld({
     const { method, path, text } = request
     const nonce = nonceIn(text)
     const scripted = nonce && kind === 'inference' ? scripts.next(nonce, provider.name, wants.model) : null
-    const scenario = scripted?.scenario ?? scenarioOf(wants)
+    const byName = scripted?.scenario ?? scenarioIn(wants.model)
+    const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
     const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
     const verdict = verdictOn(incoming, place, read, strict)
     const { origin, pathname } = incoming.url
     const address = `${origin}${pathname}`
-    const asked: ProviderRequest = { provider, endpoint, method, path, wants, scenario, address }
+    const named = byName !== null
+    const kept = place?.kept ?? []
+    const asked: ProviderRequest = { provider, endpoint, method, path, wants, scenario, named, kept, address }
     const answer = answerTo(asked, verdict, scripted, stock, place !== null)
 
     const entry = openEntry({
@@ -188,12 +199,14 @@ const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off befo
 
 function answerTo(
   asked: ProviderRequest,
-  { refused }: Verdict,
+  { refused, credential, problems }: Verdict,
   scripted: ParsedAnswer | null,
   stock: Stock,
   known: boolean,
 ): Answer {
-  if (refused) return { ...refusalOf(refused), from: 'refusal' }
+  // What a stand-in would refuse the provider may have answered; about the key nobody knows better than we do.
+  const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
+  if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (known && !asked.endpoint) return noEndpoint(asked, stock)
   return choose(asked, scripted, stock)
 }

@@ -107,17 +107,7 @@ for (const [name, path] of [
 
 test('what nobody recorded is an error that names the nearest and the command, and is made up on demand only (REC-02)', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')
-  const recording = await started(
-    t,
-    directory,
-    'record',
-    '--provider',
-    'together',
-    '-c',
-    config,
-    '--out',
-    out,
-  )
+  const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')
   await recording.stop()
 
@@ -156,17 +146,7 @@ test('what nobody recorded is an error that names the nearest and the command, a
 
 test('a recorded refusal is replayed as it came, although the answer was an error', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')
-  const recording = await started(
-    t,
-    directory,
-    'record',
-    '--provider',
-    'together',
-    '-c',
-    config,
-    '--out',
-    out,
-  )
+  const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   provider.script = fail(422)
   assert.equal((await recording.chat('together/broken')).status, 422)
   provider.script = fail(400)

@@ -128,7 +128,7 @@ test('serve --replay answers without a key, greets with a curl line that works, 
   const { child, url, stderr } = await serve(t, ['--replay', '-c', EXAMPLE, '--port', '0'])
   assert.ok(url.startsWith('http://127.0.0.1:'))
   const { config } = loadConfig(EXAMPLE, { env: {}, replay: true })
-  const curl = greeting(url, config, true)
+  const curl = greeting(url, config, [])
     .split('\n')
     .find((line) => line.includes('/v1/chat/completions'))!
   const { stdout: answer } = spawnSync('sh', ['-c', curl], { encoding: 'utf8' })

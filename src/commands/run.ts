@@ -23,6 +23,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option(...config)
     .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
+    .option('--invent', 'with --replay: make up an answer where there is no recording, instead of an error')
     .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
     .action(async (options, command) => {

@@ -10,6 +10,8 @@ export interface ServeOptions {
   readonly port?: string
   /** A directory of recordings, or true for those that come with the package. */
   readonly replay?: string | true
+  /** Replay makes up what is not recorded. */
+  readonly invent?: boolean
   readonly logLevel?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
@@ -18,7 +20,14 @@ export interface ServeOptions {
 const GRACE_MS = 30_000
 
 /** Resolves when the gateway has stopped. Rejects when it cannot start. */
-export async function serve({ config: file, port, replay, logLevel, env }: ServeOptions): Promise<void> {
+export async function serve({
+  config: file,
+  port,
+  replay,
+  invent = false,
+  logLevel,
+  env,
+}: ServeOptions): Promise<void> {
   // From the beginning, because the first process of a container ignores every signal that it does not ask for.
   const told = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
@@ -31,20 +40,35 @@ export async function serve({ config: file, port, replay, logLevel, env }: Serve
       replay: replaying,
     })
   const loaded = load()
-  const interception = replay === undefined ? null : await startReplay(replay)
+  let { config } = loaded
+  if (invent && !replaying)
+    throw new ConfigError(['--invent belongs to --replay; live providers answer for themselves'])
+  const replayed =
+    replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
   process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
   const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
   const gateway = await createGateway({ ...loaded, replay: replaying, log })
-  if (terminal) process.stdout.write(greeting(gateway.url, loaded.config, replaying))
-  else log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
-  const unwatch = watchConfig(file, () => gateway.reload(load))
+  if (terminal) process.stdout.write(greeting(gateway.url, config, replayed?.notes ?? null))
+  else {
+    log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
+    for (const note of replayed?.notes ?? []) log.info({ replay: true }, note)
+  }
+  const unwatch = watchConfig(file, () => {
+    let fresh = config
+    const taken = gateway.reload(() => {
+      const again = load()
+      fresh = again.config
+      return again
+    })
+    if (taken) config = fresh
+  })
 
   const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   await gateway.close(GRACE_MS)
   unwatch() // not before: a SIGHUP that nobody waits for would end the process in the middle of calls
-  interception?.dispose()
+  replayed?.dispose()
   log.info({}, 'stopped')
   flush()
 }
@@ -56,17 +80,13 @@ function levelOf(level: string): LogLevel {
   return known
 }
 
-async function startReplay(replay: string | true): Promise<{ dispose(): void }> {
-  const { interceptProviders } = await import('../../mocks/intercept.ts')
-  return interceptProviders({ loopback: 'recorded', ...(replay !== true && { recordings: replay }) })
-}
-
-/** What a person sees who starts it in a terminal: how to ask, and where to look. */
-export function greeting(url: string, config: Config, replaying: boolean): string {
+/** What a person sees who starts it in a terminal: how to ask, and where to look. `replay`: what is said of it; null: live. */
+export function greeting(url: string, config: Config, replay: readonly string[] | null): string {
   const model = Object.keys(config.routes)[0] ?? 'PROVIDER/MODEL'
   const key = config.keys.length > 0 ? ` -H "authorization: Bearer $WAYBILL_KEY"` : ''
   return [
-    `Waybill listens on ${url}${replaying ? ', on recordings: no key, no network, no cost' : ''}`,
+    `Waybill listens on ${url}${replay ? ', on recordings: no key, no network, no cost' : ''}`,
+    ...(replay ?? []),
     config.keys.length === 0 && isLoopback(config.server.host)
       ? 'No keys are configured, so it serves this machine only.'
       : null,

@@ -1,0 +1,53 @@
+// Replay for `serve`: the providers of the configuration answer from recordings, and nothing leaves this machine. Says
+// what the recordings are, and of whom there are none. Knows the interception; does not know the gateway.
+import { interceptProviders } from '../../mocks/intercept.ts'
+import { isKept } from '../../mocks/places.ts'
+import { providers as standIns } from '../../mocks/providers.ts'
+import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording.ts'
+import type { Config } from '../config.ts'
+
+export interface Replay {
+  /** Lines for a person: what is replayed, and what is missing. */
+  readonly notes: readonly string[]
+  dispose(): void
+}
+
+/** `directory` is true for the recordings of the package. `config` is asked at each request. Throws when they cannot be read. */
+export function startReplay(directory: string | true, invent: boolean, config: () => Config): Replay {
+  const recordings = directory === true ? ownRecordings : directory
+  const known = readRecordings(recordings)
+  const providers = () =>
+    Object.fromEntries(Object.entries(config().providers).map(([name, { base_url }]) => [name, base_url]))
+  const { dispose } = interceptProviders({ loopback: 'recorded', recordings, invent, providers })
+  const missing = Object.entries(providers())
+    .filter(([name, base]) => !isKept(standIns, known, name, base))
+    .map(([name]) => name)
+  return { notes: [kindsOf(known, directory), ...missingOf(missing, directory, invent)], dispose }
+}
+
+const ORIGINS = {
+  recorded: 'recorded',
+  authored: 'authored (written by hand)',
+  synthetic: 'synthetic (made up)',
+}
+
+function kindsOf(known: readonly Recording[], directory: string | true): string {
+  const counts = Object.entries(ORIGINS).map(([origin, words]) => {
+    const those = known.filter((one) => one.origin === origin)
+    return those.length > 0 ? [`${those.length} ${words}`] : []
+  })
+  return `Answers come from ${directory === true ? "the package's own recordings" : directory}: ${counts.flat().join(', ') || 'none'}.`
+}
+
+function missingOf(names: readonly string[], directory: string | true, invent: boolean): string[] {
+  if (names.length === 0) return []
+  if (invent) return [`There are no recordings of ${names.join(', ')}: their answers are made up (--invent).`]
+  const out = directory === true ? 'recordings' : directory
+  return [
+    `There are no recordings of ${names.join(', ')}: calls to them are refused. Make some, which costs money:`,
+    ...names.map((name) => `  waybill record --provider ${name} --out ${out}`),
+    directory === true
+      ? `and replay them: waybill serve --replay ${out}. Or have answers made up: --invent.`
+      : 'Or have answers made up: --invent.',
+  ]
+}
