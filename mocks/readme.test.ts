@@ -1,10 +1,12 @@
-// The first example of the README runs as it stands there, but for the package's name.
+// The first example of the README runs as it stands there, but for the package's name; all of them satisfy a strict
+// type checker.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test from 'node:test'
+import { fileURLToPath } from 'node:url'
 
 test('the README speaks the truth', (t) => {
   const readme = readFileSync(new URL('./README.md', import.meta.url), 'utf8')
@@ -20,4 +22,42 @@ test('the README speaks the truth', (t) => {
   })
   assert.match(stdout, /^# pass 1$/m)
   assert.match(stdout, /^# fail 0$/m)
+})
+
+/** What of Vitest the README uses; the package itself is no dependency of ours. */
+const VITEST = `declare module 'vitest' {
+  export const test: (name: string, run: () => Promise<void> | void) => void
+  export const beforeEach: (run: () => void) => void
+  export const afterEach: (run: () => void) => void
+  export const expect: (actual: unknown) => { toBe(expected: unknown): void }
+}`
+
+test('the examples of the READMEs satisfy the strictest type checker', (t) => {
+  const beside = fileURLToPath(new URL('../.tmp/', import.meta.url)) // so that packages are found
+  mkdirSync(beside, { recursive: true })
+  const directory = mkdtempSync(join(beside, 'readme-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const examples = ['./README.md', '../README.md'].flatMap((name) => [
+    ...readFileSync(new URL(name, import.meta.url), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g),
+  ])
+  assert.ok(examples.length >= 3)
+  for (const [i, [, example]] of examples.entries())
+    writeFileSync(join(directory, `example${i}.ts`), example!)
+  writeFileSync(join(directory, 'vitest.d.ts'), VITEST)
+  const compilerOptions = {
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    noPropertyAccessFromIndexSignature: true,
+    noUnusedLocals: false,
+    paths: { 'waybill/mocks': [fileURLToPath(new URL('./library.ts', import.meta.url))] },
+  }
+  const config = { extends: '../../tsconfig.json', compilerOptions, include: ['*.ts'] }
+  writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(config))
+  const tsc = fileURLToPath(new URL('../node_modules/.bin/tsc', import.meta.url))
+  const { stdout } = spawnSync(tsc, ['--noEmit', '-p', directory], { encoding: 'utf8' })
+  assert.deepEqual(
+    stdout.split('\n').filter((line) => /example\d\.ts/.test(line)),
+    [],
+  )
 })
