@@ -166,12 +166,12 @@ test('what a provider refuses arrives as the class of its status', async () => {
     await assert.rejects(client.chat.completions.create({ model, messages }), error, model)
 })
 
-test('a request that no recording answers is a clear 502 that names what was asked and the nearest recording', async () => {
+test('a request that no recording answers is a clear 400 that names what was asked and the nearest recording', async () => {
   await assert.rejects(
     client.chat.completions.create({ model: 'openai/scenario-nonsense', messages }),
     (error: unknown) => {
       assert.ok(error instanceof OpenAI.APIError)
-      assert.equal(error.status, 502)
+      assert.equal(error.status, 400)
       assert.match(error.message, /scenario-nonsense|nonsense/)
       assert.match(error.message, /nearest/i)
       return true

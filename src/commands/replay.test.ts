@@ -18,7 +18,7 @@ import {
   stream,
   usageChunk,
 } from '../../mocks/stand-in.ts'
-import { ask, temporaryDirectory } from '../under-test.ts'
+import { ask, temporaryDirectory } from '../test-gateway.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 

@@ -172,7 +172,7 @@ test('serve --replay reaches nobody, not even a provider on this machine whose k
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ model: 'local/x', messages: [] }),
   })
-  assert.equal(response.status, 502)
+  assert.equal(response.status, 400)
   assert.match(await response.text(), /No recording answers POST http:\/\/127\.0\.0\.1/)
   assert.equal(provider.ledger.length, 0)
 })
