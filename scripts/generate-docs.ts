@@ -9,7 +9,7 @@ import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config.ts'
 import { CALLS, READS } from '../src/gateway.ts'
-import { recordingsTable } from './recordings-table.ts'
+import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
 import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
 
@@ -52,6 +52,7 @@ const scenarioTable = [
 
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
+put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))

@@ -24,6 +24,15 @@ export function recordingsTable(recordings: readonly Head[]): string {
   ].join('\n')
 }
 
+/** Markdown. How many come from a live provider, and how many from whom else. */
+export function originsSentence(recordings: readonly Pick<Head, 'origin'>[]): string {
+  const of = (origin: Head['origin']) => recordings.filter((one) => one.origin === origin).length
+  return [
+    `**${of('recorded') || 'None'} of these ${recordings.length} recordings ${of('recorded') === 1 ? 'was' : 'were'} taken from a live provider.**`,
+    `${of('authored')} are \`authored\`: written by hand to the shape of real traffic. ${of('synthetic')} are \`synthetic\`: errors whose like nobody has recorded.`,
+  ].join(' ')
+}
+
 function kindOf({ name, request, response }: Head): (typeof KINDS)[number] | 'error' {
   if (response.status >= 400) return 'error'
   if (name.includes('reasoning')) return 'reasoning'
