@@ -1,7 +1,7 @@
 // How a request is answered: as a script says, by a recording, or by a scenario, in this order. Pure but for the
 // script's turn, which is handed in. A scenario that nobody named is played only where making up is allowed.
 import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
-import type { createMatcher, Kept, Miss } from './match.ts'
+import type { createMatcher, MatchInput, Miss } from './match.ts'
 import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
 import { answerFrom, type Pace } from './replay.ts'
 import { refuse } from './scenario.ts'
@@ -18,8 +18,8 @@ export interface ProviderRequest {
   readonly scenario: string
   /** Whether the model id or a script names the scenario. */
   readonly named: boolean
-  /** Where recordings are looked for first, see `Place`. */
-  readonly kept: readonly Kept[]
+  /** How a recording of it is asked for, in the order in which it is looked for. */
+  readonly matches: readonly MatchInput[]
   /** Without the query: a key may stand in it. */
   readonly address: string
 }
@@ -41,7 +41,7 @@ export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, st
 
   const { provider, endpoint, wants } = asked
   const speech = endpoint?.speech ?? null
-  const found = lookUp(asked, stock)
+  const found = stock.find(asked.matches)
   if ('bytes' in found) {
     const unasked = wants.stream && !wants.usage ? speech?.isUsageOnly : undefined
     return answerFrom(found, stock.pace, unasked)
@@ -51,24 +51,6 @@ export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, st
   const played = scenario?.scenario.play({ provider, wants, speech, number: scenario.number })
   return played ? { ...played, from: asked.scenario } : noRecording(asked, found, stock)
 }
-
-function lookUp({ provider, endpoint, method, path, wants, scenario, named, kept }: ProviderRequest, { find }: Stock) {
-  const [first, ...also] = [...kept, { provider: provider.name, endpoint: endpoint?.name ?? path }]
-  const inId = named && scenarioIn(wants.model) !== null
-  return find({
-    ...first!,
-    also,
-    method,
-    model: inId ? undefined : wants.model,
-    stream: wants.stream,
-    scenario,
-    named,
-  })
-}
-
-/** The scenario that a model id asks for: `scenario-NAME`, also behind a prefix. */
-export const scenarioIn = (model: string | null): string | null =>
-  /(?:^|\/)scenario-([\w-]+)$/.exec(model ?? '')?.[1] ?? null
 
 function speltOut({ status = 200, headers = {}, body, events }: ParsedAnswer, provider: Provider): Answer {
   if (events)
@@ -110,11 +92,11 @@ const kindOf = (status: number): Refusal =>
 
 /** With 400, because trying again or elsewhere would not help: a gateway hands it to its client as it is. */
 function noRecording(
-  { provider, kept, method, wants, scenario, named, address }: ProviderRequest,
+  { provider, matches, method, wants, scenario, named, address }: ProviderRequest,
   miss: Miss,
   { folder, invent }: Stock,
 ): Answer {
-  const known = kept[0]?.provider ?? (provider.endpoints.length > 0 ? provider.name : 'NAME')
+  const known = provider.endpoints.length > 0 ? matches[0]?.provider : 'NAME'
   const command = `waybill record --provider ${known} --out ${folder ?? 'recordings'}`
   const remedy = `Record it: ${command}.${invent ? '' : ' Or have it made up: --invent (in a test: invent: true).'}`
   const message = [
@@ -131,7 +113,7 @@ function noRecording(
 
 /** The provider's own word for a path where it has nothing, with the nearest recording (REC-02). */
 export function noEndpoint(asked: ProviderRequest, stock: Stock): Answer {
-  const found = lookUp(asked, stock)
+  const found = stock.find(asked.matches)
   if ('bytes' in found) return answerFrom(found, stock.pace)
   const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`
   return { ...refuse(asked, 'unknown_path', message), from: 'refusal' }

@@ -50,9 +50,12 @@ const nameAt = (provider: string, model: string): string =>
 
 const SCENARIO = /(?:^|\/)scenario-([\w-]+)$/
 
-/** The scenario that a model id asks for: `scenario-NAME`, also behind a prefix; else by what the turn needs. */
+/** The scenario that a model id asks for by its name: `scenario-NAME`, also behind a prefix. */
+export const scenarioIn = (model: string | null): string | null => SCENARIO.exec(model ?? '')?.[1] ?? null
+
+/** That one, or else the one that the turn needs. */
 export const scenarioOf = ({ model, tools }: Pick<Wants, 'model' | 'tools'>): string =>
-  SCENARIO.exec(model ?? '')?.[1] ?? (tools ? 'tools' : 'plain')
+  scenarioIn(model) ?? (tools ? 'tools' : 'plain')
 
 type Json = Readonly<Record<string, unknown>>
 

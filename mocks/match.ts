@@ -1,25 +1,19 @@
 // Which recording answers a request. Pure: knows recordings and what was asked, and nothing of HTTP or MSW.
 import type { Recording } from './recording.ts'
 
-/** Where recordings of an endpoint are kept. */
-export interface Kept {
+/** What a request asks for, in the words that recordings are chosen by. */
+export interface MatchInput {
   /** The name of the folder. */
   readonly provider: string
+  readonly method: string
   /** The path below the provider's base path, without a slash in front: "chat/completions". */
   readonly endpoint: string
-}
-
-/** What a request asks for, in the words that recordings are chosen by. */
-export interface MatchInput extends Kept {
-  readonly method: string
   /** Undefined: a recording of any model will do. */
   readonly model: string | null | undefined
   readonly stream: boolean
   /** A recorded error answers too, unless the scenario was asked for by its name. */
   readonly scenario: string
   readonly named?: boolean
-  /** Where to look when there is nothing at `provider` and `endpoint`, in this order. */
-  readonly also?: readonly Kept[]
 }
 
 /** The recording that comes closest to a request that none answers, and in what it differs. */
@@ -35,10 +29,12 @@ const fields = ['provider', 'method', 'endpoint', 'scenario', 'stream', 'model']
  * Chooses for the requests of one replay session: it counts those of each kind, so that recordings with an order take
  * their turns.
  */
-export function createMatcher(recordings: readonly Recording[]): (asked: MatchInput) => Recording | Miss {
+export function createMatcher(
+  recordings: readonly Recording[],
+): (asked: readonly MatchInput[]) => Recording | Miss {
   const counts = new Map<string, number>()
   return (asked) => {
-    const kind = JSON.stringify(fields.map((field) => asked[field]))
+    const kind = JSON.stringify(asked.map((one) => fields.map((field) => one[field])))
     const nth = (counts.get(kind) ?? 0) + 1
     counts.set(kind, nth)
     return match(recordings, asked, nth)
@@ -48,13 +44,17 @@ export function createMatcher(recordings: readonly Recording[]): (asked: MatchIn
 /**
  * The recording for the `nth` request of its kind. One that names the model goes before one for any model
  * (`model: null`); `stream: null` answers both ways of asking; of those with an order the latest whose turn has come.
+ * A request may be asked for in several ways, as its provider may have several folders: the first that is there wins.
  */
-export function match(recordings: readonly Recording[], asked: MatchInput, nth = 1): Recording | Miss {
-  const places = [asked, ...(asked.also ?? []).map((kept) => ({ ...asked, ...kept }))]
-  for (const place of places) {
+export function match(
+  recordings: readonly Recording[],
+  asked: readonly MatchInput[],
+  nth = 1,
+): Recording | Miss {
+  for (const place of asked) {
     const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, place, field)))
     // First the recordings of this very scenario, and of them those of this very model.
-    const said = some(hits, ({ request }) => request.scenario === asked.scenario)
+    const said = some(hits, ({ request }) => request.scenario === place.scenario)
     const hit = inTurn(
       some(said, ({ request }) => request.model !== null),
       nth,
@@ -63,8 +63,9 @@ export function match(recordings: readonly Recording[], asked: MatchInput, nth =
   }
 
   const differing = recordings.flatMap((recording) =>
-    places.map((place) => ({
+    asked.map((place) => ({
       recording,
+      place,
       fields: fields.filter((field) => !agrees(recording, place, field)),
     })),
   )
@@ -74,7 +75,7 @@ export function match(recordings: readonly Recording[], asked: MatchInput, nth =
     nearest: nearest.recording,
     differs: nearest.fields.map(
       (field) =>
-        `${field} ${JSON.stringify(asked[field])} (recorded: ${JSON.stringify(recorded(nearest.recording, field))})`,
+        `${field} ${JSON.stringify(nearest.place[field])} (recorded: ${JSON.stringify(recorded(nearest.recording, field))})`,
     ),
   }
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InterceptOptions, interceptProviders } from './intercept.ts'
 import type { Recording } from './recording.ts'
-import { chatBody } from './witness-under-test.ts'
+import { chatBody } from './test-witness.ts'
 
 const recorded = (
   name: string,

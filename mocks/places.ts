@@ -1,8 +1,15 @@
 // Which provider a request is for: by the address that was configured, by its origin, as clients send it, or by a path
 // on the witness, where the first segment names the provider. Pure: knows addresses, not what is done there.
-import type { Kept } from './match.ts'
+
 import { openAiLike } from './openai-like.ts'
+import { hostName } from './paths.ts'
 import { endpointOf, type Provider } from './provider.ts'
+
+/** A folder of recordings, and a request's path below the base path that counts there. */
+export interface Kept {
+  readonly provider: string
+  readonly path: string
+}
 
 export interface Place {
   readonly provider: Provider
@@ -35,9 +42,9 @@ export function placeOf(
   const those = here.filter(({ path }) => path === basePath)
   if (those.length === 0) return standIn
   const path = decoded(url.pathname.slice(basePath.length + 1))
-  const kept = those.flatMap(({ name }) => keptOf(providers, name, method, path))
+  const kept = those.map(({ name }) => ({ provider: name, path }))
   if (standIn && endpointOf(standIn.provider, method, standIn.path)) return { ...standIn, kept }
-  const byHost = { provider: url.host, endpoint: url.pathname.slice(1) } // as it is imported
+  const byHost = { provider: hostName(url.host), path: url.pathname } // as it is imported
   return {
     provider: openAiLike(those[0]!.name, url.origin, basePath),
     basePath,
@@ -49,7 +56,7 @@ export function placeOf(
 /** Whether there is any recording of the provider that is configured under this name. */
 export function isKept(
   providers: readonly Provider[],
-  recordings: readonly Kept[],
+  recordings: readonly { readonly provider: string }[],
   name: string,
   base: string,
 ): boolean {
@@ -62,13 +69,6 @@ export function isKept(
 const baseOf = (base: string): { origin: string; path: string } => {
   const { origin, pathname } = new URL(base)
   return { origin, path: pathname.replace(/\/+$/, '') }
-}
-
-/** Under which names of an endpoint `record` keeps a provider of this name: see `endpointName` in record.ts. */
-function keptOf(providers: readonly Provider[], name: string, method: string, path: string): Kept[] {
-  const namesake = providers.find((one) => one.name === name)
-  const endpoint = namesake && endpointOf(namesake, method, path)?.endpoint.name
-  return [...new Set([endpoint ?? path, path])].map((each) => ({ provider: name, endpoint: each }))
 }
 
 /** The provider that lives at an address; null where none does. */

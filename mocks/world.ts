@@ -1,14 +1,16 @@
 // The outside world in one place: a request comes in, is judged, written into the ledger, and its answer chosen.
 // Whoever carries bytes (interception, the witness's port) asks here, so that both give the same answers.
 import type { Answer } from './answer.ts'
-import { type ProviderRequest, choose, noEndpoint, type Stock, scenarioIn } from './choose.ts'
+import { choose, noEndpoint, type ProviderRequest, type Stock } from './choose.ts'
+import { classify, scenarioIn } from './classify.ts'
 import { notesOn, openEntry } from './entry.ts'
 import { createGates, type Gates } from './gates.ts'
 import { judge, NO_CREDENTIAL, type Verdict } from './judge.ts'
 import { type LedgerEntry, nonceIn, type RequestKind } from './ledger.ts'
 import { createLedgerBook } from './ledger-book.ts'
-import { createMatcher } from './match.ts'
+import { createMatcher, type MatchInput } from './match.ts'
 import { openAiRefusal, openAiWants } from './openai-dialect.ts'
+import { hostName } from './paths.ts'
 import type { Place } from './places.ts'
 import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from './provider.ts'
 import { providers } from './providers.ts'
@@ -141,8 +143,24 @@ export function createWorld({
     const { origin, pathname } = incoming.url
     const address = `${origin}${pathname}`
     const named = byName !== null
-    const kept = place?.kept ?? []
-    const asked: ProviderRequest = { provider, endpoint, method, path, wants, scenario, named, kept, address }
+    const folders = [...(place?.kept ?? []), { provider: provider.name, path }]
+    const matches = folders.map((kept): MatchInput => {
+      const { query, headers } = request
+      const one = classify({ ...kept, method, body: text, query, headers })
+      const model = scenarioIn(wants.model) === null ? one.model : undefined
+      return { ...one, model, scenario: byName ?? one.scenario, named }
+    })
+    const asked: ProviderRequest = {
+      provider,
+      endpoint,
+      method,
+      path,
+      wants,
+      scenario,
+      named,
+      matches,
+      address,
+    }
     const answer = answerTo(asked, verdict, scripted, stock, place !== null)
 
     const entry = openEntry({
@@ -179,7 +197,7 @@ interface Read {
 }
 
 function readRequest({ method, url, headers, text }: Incoming, place: Place | null): Read {
-  const { provider, path } = place ?? { provider: foreign(url.host), path: url.pathname.slice(1) }
+  const { provider, path } = place ?? { provider: foreign(hostName(url.host)), path: url.pathname.slice(1) }
   const body = text ?? ''
   const request = { method, path, query: url.searchParams, headers, text: body, json: parse(body) }
   const found = endpointOf(provider, method, path)
