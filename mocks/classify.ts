@@ -19,7 +19,7 @@ export interface Request {
 }
 
 /** In the words that recordings are chosen by. The scenario is what the request asks for, whatever it got. */
-export function classify(request: Request): MatchInput {
+export function classify(request: Request): MatchInput & { readonly model: string | null } {
   const { provider, method, body } = request
   const path = request.path.replace(/^\/+/, '')
   const stand = providers.find(({ name }) => name === provider)
