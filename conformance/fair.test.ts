@@ -1,12 +1,12 @@
 // The suite binds everybody only to what is written, not to how the reference happens to do it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { loadFault, targetOf } from './fault-run.ts'
+import { targetOf } from './fault-run.ts'
 import { conform } from './run.ts'
 import { PROVIDER } from './targets/conforming-variant.ts'
 
 test('a gateway that does it rightly in another way passes what binds everybody', async () => {
-  const target = targetOf('conforming-variant', { what: '', caughtBy: [], start: () => Promise.reject() })
+  const target = targetOf('conforming-variant')
   const { results } = await conform({
     target: {
       ...target,
@@ -28,7 +28,7 @@ test('a gateway that does it rightly in another way passes what binds everybody'
 
 for (const strategy of ['random', 'round-robin'])
   test(`the order of targets is the gateway's own business: ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
-    const { files, ...target } = targetOf(strategy, { what: '', caughtBy: [], start: () => Promise.reject() })
+    const { files, ...target } = targetOf(strategy)
     const config = files['waybill.yaml']!
     const { results } = await conform({
       target: {
@@ -59,7 +59,7 @@ for (const strategy of ['random', 'round-robin'])
 
 test('a gateway that probes its providers with calls is not accused of spending on reads (PURE-01)', async () => {
   const name = 'probes-its-providers'
-  const target = targetOf(name, await loadFault(name))
+  const target = targetOf(name)
   const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })
   const { outcome, reason } = results.verdicts.find(({ id }) => id === 'PURE-01')!
   assert.equal(outcome, 'untestable', reason)

@@ -1,9 +1,9 @@
-// Runs a fault as a process of its own, in the current directory: `node fault-command.ts NAME`. Ends on SIGTERM.
-import type { Fault } from './fault.ts'
+// Runs the gateway with a fault as a process of its own, in the current directory: `node fault-command.ts NAME`. Ends on
+// SIGTERM.
+import { start } from './fault-gateway.ts'
 
-const { fault }: { fault: Fault } = await import(`./faults/${process.argv[2]}.ts`)
 try {
-  const gateway = await fault.start(process.cwd(), process.env as Record<string, string>)
+  const gateway = await start(process.cwd(), process.env as Record<string, string>, process.argv[2])
   process.once('SIGTERM', async () => {
     await gateway.close()
     process.exit()

@@ -1,7 +1,7 @@
 // Holds one fault against the checks that are meant to catch it, and says what of it was caught.
-import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Fault } from './fault.ts'
+import { faults } from './faults.ts'
 import type { Verdict } from './judge.ts'
 import { conform } from './run.ts'
 import { StartError } from './running.ts'
@@ -26,19 +26,11 @@ const here = (path: string): string => fileURLToPath(new URL(path, import.meta.u
 
 const RUN = '{{project}}/conformance/fault-command.ts'
 
-/** The names of all faults. */
-export const faultNames = (): string[] =>
-  readdirSync(here('./faults/'))
-    .map((file) => file.replace(/\.ts$/, ''))
-    .sort()
-
-export const loadFault = async (name: string): Promise<Fault> => (await import(`./faults/${name}.ts`)).fault
-
 /** The reference target with a fault in it. */
-export function targetOf(name: string, { asCommand = false }: Fault): Target {
+export function targetOf(name: string, { asCommand = false }: Pick<Fault, 'asCommand'> = {}): Target {
   const target = readTarget(here('./targets/waybill.inproc.yaml'))
   const command = ['{{node}}', '--import', '{{project}}/node_modules/tsx/dist/loader.mjs', RUN, name]
-  const start = asCommand ? { command } : { inproc: `faults/${name}` }
+  const start = asCommand ? { command } : { inproc: `fault-gateway#${name}` }
   // Some faults give a key to those who have none.
   return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
 }
@@ -55,7 +47,7 @@ export async function tryFault(
   name: string,
   { cross = false, ...other }: TryOptions = {},
 ): Promise<FaultResult> {
-  const fault = { ...(await loadFault(name)), ...other }
+  const fault = { ...faults.get(name)!, ...other }
   const began = performance.now()
   const caught = new Map<string, string>()
   const survived = new Map<string, string>()

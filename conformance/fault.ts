@@ -107,14 +107,27 @@ export function changeJson(
   }
 }
 
-export interface Fault {
-  /** One sentence: what is wrong with it. */
+/** One row of a table in faults/. */
+export type Fault = {
+  /** One sentence: what is wrong. */
   readonly what: string
   /** The requirements whose checks must notice; each of them, not only one. */
   readonly caughtBy: readonly string[]
   /** Run as a process of its own: for what only a killed process shows. */
   readonly asCommand?: boolean
-  readonly start: InProcess['start']
+} & (
+  | {
+      /** What happens around the reference gateway; a function where each start has a state of its own. */
+      readonly hooks: FaultHooks | (() => FaultHooks)
+    }
+  | { readonly start: InProcess['start'] }
+)
+
+/** Starts the gateway that has this fault. */
+export const startOf = (fault: Fault): InProcess['start'] => {
+  if ('start' in fault) return fault.start
+  const { hooks } = fault
+  return referenceWith(typeof hooks === 'function' ? hooks() : hooks)
 }
 
 /** The reference gateway behind a hooks. */

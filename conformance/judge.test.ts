@@ -13,7 +13,7 @@ import { createWitness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { checks } from './checks.ts'
 import type { Evidence } from './evidence.ts'
-import { loadFault, targetOf } from './fault-run.ts'
+import { targetOf } from './fault-run.ts'
 import { EvidenceError, rejudge } from './rejudge.ts'
 import { writeReports } from './report/write.ts'
 import { type Conformed, conform } from './run.ts'
@@ -48,8 +48,7 @@ let failed: Conformed
 
 before(async () => {
   passed = await conform({ target: reference, profile: 'waybill', only: ONLY, directory: good })
-  const fault = await loadFault('advertises')
-  const target = { ...targetOf('advertises', fault), name: HOSTILE }
+  const target = { ...targetOf('advertises'), name: HOSTILE }
   // One of each: fails, passes, is not declared, is left out.
   const { cache: _, ...capabilities } = target.capabilities
   failed = await conform({

@@ -6,7 +6,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checks } from '../conformance/checks.ts'
-import { type FaultResult, faultNames, tryFault } from '../conformance/fault-run.ts'
+import { type FaultResult, tryFault } from '../conformance/fault-run.ts'
+import { faults, fileOf } from '../conformance/faults.ts'
 import { asked, readRequirements } from '../conformance/requirements.ts'
 
 const AT_ONCE = 2
@@ -16,14 +17,14 @@ const { values, positionals } = parseArgs({
   options: { check: { type: 'boolean', default: false }, cross: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
-const unknown = positionals.filter((name) => !faultNames().includes(name))
+const unknown = positionals.filter((name) => !faults.has(name))
 if (unknown.length > 0) {
   process.stderr.write(`kill-matrix: there is no fault ${unknown.join(', ')} in conformance/faults/\n`)
   process.exit(2)
 }
 
 const began = performance.now()
-const deaths = await runAll(positionals.length > 0 ? positionals : faultNames(), values.cross)
+const deaths = await runAll(positionals.length > 0 ? positionals : [...faults.keys()], values.cross)
 const seconds = (performance.now() - began) / 1000
 const idle = positionals.length > 0 ? [] : checksThatCatchNothing(deaths)
 const alive = deaths.filter(({ survived }) => survived.size > 0)
@@ -78,7 +79,7 @@ function document(all: readonly FaultResult[], how: string, cross: boolean): str
         .filter(({ fault, caught }) => fault.caughtBy.includes(id) && caught.has(id))
         .map(({ name, caught }, index) => {
           const check = index === 0 ? `${id} ${slug}` : ''
-          return `| ${check} | [${name}](../conformance/faults/${name}.ts) | ${cell(caught.get(id)!)} |`
+          return `| ${check} | [${name}](../conformance/${fileOf(name)}) | ${cell(caught.get(id)!)} |`
         }),
     )
   const others = ({ fault, caught }: FaultResult) =>

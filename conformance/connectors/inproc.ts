@@ -1,4 +1,4 @@
-// A target that is a module: it runs in this process. The module exports `start`, alone or in a `fault`.
+// A target that is a module: it runs in this process. The module exports `start`.
 import { isAbsolute } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { StartError } from '../running.ts'
@@ -6,25 +6,29 @@ import type { Process } from '../start.ts'
 
 /** What such a module exports. */
 export interface InProcess {
-  /** Starts the gateway on the files in `directory`. Rejects when it cannot. */
+  /** Starts the gateway on the files in `directory`; `name` is what stands after the `#`. Rejects when it cannot. */
   start(
     directory: string,
     env: Readonly<Record<string, string>>,
+    name?: string,
   ): Promise<{ close(): Promise<void>; output?(): string }>
 }
 
-/** `name` is the absolute path of a module, or one of this project's own below conformance/: `targets/waybill`. */
+/**
+ * `module` is the absolute path of one, or one of this project's own below conformance/: `targets/waybill`. What stands
+ * after a `#` is handed to its `start`.
+ */
 export async function runInProcess(
-  name: string,
+  module: string,
   directory: string,
   env: Readonly<Record<string, string>>,
 ): Promise<Process> {
-  const url = isAbsolute(name) ? pathToFileURL(name) : new URL(`../${name}.ts`, import.meta.url)
-  const module = await import(url.href).catch((cause: Error) => {
-    throw new StartError(`cannot load the target's module ${name}: ${cause.message}`, { cause })
+  const [path, name] = module.split('#') as [string, string?]
+  const url = isAbsolute(path) ? pathToFileURL(path) : new URL(`../${path}.ts`, import.meta.url)
+  const { start }: InProcess = await import(url.href).catch((cause: Error) => {
+    throw new StartError(`cannot load the target's module ${path}: ${cause.message}`, { cause })
   })
-  const { start }: InProcess = module.fault ?? module
-  const gateway = await start(directory, env).catch((cause: Error) => {
+  const gateway = await start(directory, env, name).catch((cause: Error) => {
     throw new StartError(cause.message, { cause })
   })
   let up = true

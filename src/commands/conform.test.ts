@@ -295,7 +295,7 @@ describe('a baseline', () => {
   const judge = (baseline: string) => waybill('judge', report, '--baseline', write(baseline))
 
   before(async () => {
-    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: faults/advertises }\n`)
+    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: fault-gateway#advertises }\n`)
     const { code, out } = await waybill('conform', file, '--only', 'TELL-05', 'CAT-01', '--report', report)
     assert.match(out, /not conformant: 1 failed: TELL-05/)
     assert.equal(code, 1)

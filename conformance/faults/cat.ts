@@ -1,0 +1,73 @@
+// What can be wrong with a gateway, and which checks of CAT must catch it.
+import type { Fault } from '../fault.ts'
+import { changeJson } from '../fault.ts'
+
+export const faults = {
+  'bare-catalog': {
+    what: 'The model list is a bare array.',
+    caughtBy: ['CAT-01'],
+    hooks: {
+      body: (body, { path }) => (path === '/v1/models' ? changeJson(body, (json) => json.data) : body),
+    },
+  },
+  'catalog-by-session': {
+    what: 'The model list of a session has an entry more.',
+    caughtBy: ['CAT-03'],
+    hooks: {
+      body: (body, { path, headers }) =>
+        path === '/v1/models' && headers['x-gateway-session-id']
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: [...json.data, { ...json.data[0], id: 'last-used' }],
+            }))
+          : body,
+    },
+  },
+  'catalog-counts-calls': {
+    what: 'The model list changes after a call.',
+    caughtBy: ['CAT-03'],
+    hooks: {
+      body: (body, { path }, { count }) =>
+        path === '/v1/models' ? changeJson(body, (json) => ({ ...json, used: count })) : body,
+    },
+  },
+  'chat-only': {
+    what: 'Only chat models and routes are listed.',
+    caughtBy: ['CAT-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data?.filter(({ type }: { type: string }) => type === 'chat' || type === 'route'),
+            }))
+          : body,
+    },
+  },
+  'no-routes-in-the-catalog': {
+    what: 'Routes are not listed.',
+    caughtBy: ['CAT-01'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data.filter((item: { type: string }) => item.type !== 'route'),
+            }))
+          : body,
+    },
+  },
+  'types-are-left-out': {
+    what: 'Models are listed without their type.',
+    caughtBy: ['CAT-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data?.map(({ type: _, ...rest }: { type: string }) => rest),
+            }))
+          : body,
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

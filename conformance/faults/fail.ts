@@ -1,0 +1,118 @@
+// What can be wrong with a gateway, and which checks of FAIL must catch it.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault } from '../fault.ts'
+import { CHAT, callIn } from '../fault.ts'
+
+export const faults = {
+  'bad-json-is-our-fault': {
+    what: 'Malformed JSON is answered with 500.',
+    caughtBy: ['FAIL-02'],
+    hooks: {
+      head(head, wanted) {
+        if (wanted.method === 'POST' && callIn(wanted) === null) head.status = 500
+      },
+    },
+  },
+  crashes: {
+    what: 'A body that is nested deeply ends the process.',
+    caughtBy: ['FAIL-06'],
+    asCommand: true,
+    hooks: {
+      request({ body }) {
+        if (body.includes('[[[[')) process.exit(1)
+      },
+    },
+  },
+  'drops-retry-after': {
+    what: 'Retry-After is not passed on.',
+    caughtBy: ['FAIL-04'],
+    hooks: {
+      head(head) {
+        delete head.headers['retry-after']
+      },
+    },
+  },
+  'empty-5xx': {
+    what: 'A broken provider becomes an error without a body.',
+    caughtBy: ['FAIL-05'],
+    hooks: {
+      body: (body, wanted) => (callIn(wanted) && /"upstream_/.test(body) ? '' : body),
+    },
+  },
+  'every-error-is-500': {
+    what: 'A 4xx of the provider becomes a 500.',
+    caughtBy: ['FAIL-04'],
+    hooks: {
+      head(head, wanted) {
+        if (callIn(wanted) && head.status >= 400) head.status = 500
+      },
+    },
+  },
+  'hangs-up-on-bad-json': {
+    what: 'Malformed JSON ends the connection without an answer.',
+    caughtBy: ['FAIL-02'],
+    hooks: {
+      request(wanted) {
+        if (wanted.path === CHAT && wanted.method === 'POST' && callIn(wanted) === null)
+          throw new Error('unexpected token')
+      },
+    },
+  },
+  'own-words': {
+    what: 'The message of the provider is replaced.',
+    caughtBy: ['FAIL-04'],
+    hooks: {
+      body: (body) =>
+        body.replace(/"message":"[^"]*tokens too long[^"]*"/, '"message":"The request failed."'),
+    },
+  },
+  'reads-it-whole-first': {
+    what: 'A body that is too long is refused only when all of it was read.',
+    caughtBy: ['FAIL-03'],
+    hooks: {
+      async request({ headers }) {
+        if (Number(headers['content-length']) > 2 ** 26) await new Promise(() => {})
+      },
+    },
+  },
+  'takes-any-size': {
+    what: 'A body over the limit is taken.',
+    caughtBy: ['FAIL-03'],
+    hooks: {
+      config: (text) => text.replace('body_limit: 64KiB', 'body_limit: 20MiB'),
+    },
+  },
+  'text-errors': {
+    what: 'Errors are plain text.',
+    caughtBy: ['FAIL-01'],
+    hooks: {
+      head(head) {
+        if (head.status >= 400) head.headers['content-type'] = 'text/plain'
+      },
+      body: (body, wanted) =>
+        (callIn(wanted) || wanted.method === 'POST') && body.includes('"error"')
+          ? 'Something went wrong'
+          : body,
+    },
+  },
+  'waits-for-ever': {
+    what: 'A silent provider is waited for six seconds longer than declared.',
+    caughtBy: ['FAIL-05'],
+    hooks: {
+      async body(body, wanted) {
+        if (callIn(wanted) && body.includes('"upstream_timeout"')) await sleep(6_000)
+        return body
+      },
+    },
+  },
+  wedges: {
+    what: 'After thirty requests calls are not answered any more.',
+    caughtBy: ['FAIL-06'],
+    hooks: {
+      async request(wanted, { count }) {
+        if (count > 30 && callIn(wanted)) await new Promise(() => {})
+      },
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

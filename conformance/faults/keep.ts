@@ -1,0 +1,127 @@
+// What can be wrong with a gateway, and which checks of KEEP must catch it.
+import type { Fault } from '../fault.ts'
+import { callIn, changeJson } from '../fault.ts'
+
+export const faults = {
+  'answers-errors-itself': {
+    what: 'From the third call on every call is answered with an error, and no provider is asked.',
+    caughtBy: ['KEEP-01', 'FLOW-06', 'FLOW-09', 'FAIL-05'],
+    hooks: () => {
+      let calls = 0
+      return {
+        request(wanted) {
+          if (!callIn(wanted) || ++calls < 2) return
+          const error = { message: 'Not today.', type: 'server_error', param: null, code: null }
+          const headers = { 'content-type': 'application/json' }
+          return { status: 502, headers, body: JSON.stringify({ error }) }
+        },
+      }
+    },
+  },
+  'any-host': {
+    what: 'A foreign Host is served.',
+    caughtBy: ['KEEP-06'],
+    hooks: {
+      request({ headers }) {
+        headers.host = 'localhost'
+      },
+    },
+  },
+  'any-key-will-do': {
+    what: 'A wrong key is taken for a right one.',
+    caughtBy: ['KEEP-03'],
+    hooks: {
+      request(wanted, { env }) {
+        if (wanted.headers.authorization) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'any-origin': {
+    what: 'A page of a foreign origin is served.',
+    caughtBy: ['KEEP-06'],
+    hooks: {
+      request({ headers }) {
+        delete headers.origin
+      },
+    },
+  },
+  'echoes-keys': {
+    what: 'The key of the provider stands in an error.',
+    caughtBy: ['KEEP-01'],
+    hooks: {
+      body: (body, _, { env }) =>
+        body.includes('"error"') ? body.replace('"message":"', `"message":"${env.OPENAI_KEY}: `) : body,
+    },
+  },
+  'forwards-the-client-key': {
+    what: 'The key of the client reaches the provider.',
+    caughtBy: ['KEEP-02'],
+    hooks: () => {
+      let key = ''
+      return {
+        request(wanted) {
+          if (callIn(wanted)) key = String(wanted.headers.authorization ?? wanted.headers['x-api-key'])
+        },
+        upstream: {
+          request(wanted) {
+            wanted.headers['x-forwarded-authorization'] = key
+          },
+        },
+      }
+    },
+  },
+  'key-in-a-header': {
+    what: 'A header of the answer holds the provider key.',
+    caughtBy: ['KEEP-01', 'KEEP-02'],
+    hooks: {
+      head({ headers }, wanted, { env }) {
+        if (callIn(wanted)) headers['x-upstream-authorization'] = `Bearer ${env.OPENAI_KEY}`
+      },
+    },
+  },
+  'keys-are-no-walls': {
+    what: 'Every key sees every call.',
+    caughtBy: ['KEEP-04'],
+    hooks: {
+      request(wanted, { env }) {
+        if (wanted.method === 'GET') wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'open-reads': {
+    what: 'Read endpoints are served without a key.',
+    caughtBy: ['KEEP-03'],
+    hooks: {
+      request(wanted, { env }) {
+        if (!callIn(wanted)) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'public-says-more': {
+    what: 'Public metadata holds a field more.',
+    caughtBy: ['KEEP-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1beta/models'
+          ? changeJson(body, (json) => ({
+              models: json.models?.map((each: object) => ({ ...each, base_url: 'https://internal.example' })),
+            }))
+          : body,
+    },
+  },
+  'public-without-keys': {
+    what: 'A public address without keys is no reason to refuse.',
+    caughtBy: ['KEEP-06'],
+    hooks: {
+      config: (text) => text.replace('host: 0.0.0.0, ', ''),
+    },
+  },
+  'repeats-the-query': {
+    what: 'A key in a query is repeated in the answer.',
+    caughtBy: ['KEEP-01'],
+    hooks: {
+      body: (body, { path }) =>
+        path.includes('?key=') ? body.replace('"message":"', `"message":"${path} `) : body,
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

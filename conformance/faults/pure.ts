@@ -1,0 +1,162 @@
+// What can be wrong with a gateway, and which checks of PURE must catch it.
+
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Fault } from '../fault.ts'
+import { CHAT, callIn, changeJson } from '../fault.ts'
+
+/** Of the newest call. */
+let messages: unknown
+
+export const faults = {
+  'asks-a-judge-first': {
+    what: 'A malformed call is refused after an inference of the gateway, with a prompt of its own.',
+    caughtBy: ['PURE-07'],
+    hooks: {
+      async request(wanted, { spend }) {
+        if (wanted.method === 'POST' && callIn(wanted) === null) await spend()
+      },
+    },
+  },
+  'asks-for-model-lists': {
+    what: 'Reading the model list asks a provider for its own.',
+    caughtBy: ['PURE-03'],
+    hooks: {
+      async request({ path }, { list }) {
+        if (path.startsWith('/v1/models')) await list()
+      },
+    },
+  },
+  'head-differs': {
+    what: 'HEAD on a read path has another content type than GET.',
+    caughtBy: ['PURE-06'],
+    hooks: {
+      head(head, { method }) {
+        if (method === 'HEAD') head.headers['content-type'] = 'text/html'
+      },
+    },
+  },
+  'head-spends': {
+    what: 'A HEAD on the model list makes a call.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      async request({ method, path }, { spend }) {
+        if (method === 'HEAD' && path.startsWith('/v1/models')) await spend()
+      },
+    },
+  },
+  'one-read-is-missing': {
+    what: 'One of the declared read paths is answered with 404.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      head(head, { path }) {
+        if (path.startsWith('/api/sessions')) head.status = 404
+      },
+    },
+  },
+  'post-on-reads': {
+    what: 'A POST on a read path is answered like a GET.',
+    caughtBy: ['PURE-06'],
+    hooks: {
+      request(wanted) {
+        if (wanted.path !== CHAT) wanted.method = wanted.method === 'HEAD' ? 'HEAD' : 'GET'
+      },
+    },
+  },
+  'probes-its-providers': {
+    what: 'While nothing is asked, a provider is probed with a call every second.',
+    caughtBy: ['PURE-02'],
+    hooks: {
+      started({ spend }) {
+        setInterval(() => spend().catch(() => {}), 1_000).unref()
+      },
+    },
+  },
+  'reads-spend-among-probes': {
+    what: 'Every read makes a call, and a probe every two seconds makes one too.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      started({ spend }) {
+        setInterval(() => spend().catch(() => {}), 2_000).unref()
+      },
+      async request({ method }, { spend }) {
+        if (method === 'GET' || method === 'HEAD') await spend()
+      },
+    },
+  },
+  'reads-spend': {
+    what: 'Reading the request log makes a call.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      async request({ method, path }, { spend }) {
+        if (method === 'GET' && path.startsWith('/api/usage/request-logs')) await spend()
+      },
+    },
+  },
+  'repeats-the-last-call': {
+    what: 'A read of the catalog sends the last call once more.',
+    caughtBy: ['PURE-01', 'PURE-03'],
+    hooks: {
+      async request(wanted, { spend }) {
+        messages = callIn(wanted)?.messages ?? messages
+        if (wanted.method === 'GET' && wanted.path.startsWith('/v1/models') && messages !== undefined)
+          await spend({ messages })
+      },
+    },
+  },
+  'resolve-asks': {
+    what: 'Resolving a model makes a call.',
+    caughtBy: ['PURE-04'],
+    hooks: {
+      async request({ path }, { spend }) {
+        if (path.startsWith('/api/cloud/model/resolve')) await spend({ max_tokens: 1 })
+      },
+    },
+  },
+  'resolve-moves-on': {
+    what: 'Each answer of resolve names the next target.',
+    caughtBy: ['PURE-04'],
+    hooks: {
+      body: (body, { path }, { count }) =>
+        path.startsWith('/api/cloud/model/resolve')
+          ? changeJson(body, (json) => ({ ...json, provider: count % 2 === 0 ? json.provider : 'groq' }))
+          : body,
+    },
+  },
+  'resolve-says-nothing': {
+    what: 'Resolve answers with an empty object.',
+    caughtBy: ['PURE-04'],
+    hooks: {
+      body: (body, { path }) => (path.startsWith('/api/cloud/model/resolve') ? '{}' : body),
+    },
+  },
+  'spends-before-it-refuses': {
+    what: 'A call with a wrong key reaches the provider before it is refused.',
+    caughtBy: ['PURE-07'],
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call && !/wbconform/.test(String(wanted.headers.authorization)))
+          await spend({ messages: call.messages })
+      },
+    },
+  },
+  'stamps-reads': {
+    what: 'Each read leaves a mark in the data directory.',
+    caughtBy: ['PURE-05'],
+    hooks: {
+      request({ method, path }, { directory }) {
+        if (method === 'GET') appendFileSync(join(directory, 'data', 'reads'), `${path}\n`)
+      },
+    },
+  },
+  'starts-with-a-call': {
+    what: 'The start makes a call, to see whether the key works.',
+    caughtBy: ['PURE-02'],
+    hooks: {
+      started({ spend }) {
+        spend().catch(() => {})
+      },
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

@@ -1,0 +1,126 @@
+// What can be wrong with a gateway, and which checks of TELL must catch it.
+
+import { randomUUID } from 'node:crypto'
+import type { Fault } from '../fault.ts'
+import { callIn, changeJson } from '../fault.ts'
+
+export const faults = {
+  'a-cache-of-its-own-kind': {
+    what: 'The cache header says NONE.',
+    caughtBy: ['TELL-04'],
+    hooks: {
+      head({ headers }) {
+        if (headers['x-gateway-cache']) headers['x-gateway-cache'] = 'NONE'
+      },
+    },
+  },
+  advertises: {
+    what: 'Answers end with a sentence of the gateway.',
+    caughtBy: ['TELL-05'],
+    hooks: {
+      body: (body, wanted) =>
+        callIn(wanted) ? body.replace(/("content":\s*"[^"]+)"/, '$1 (served by a fine gateway)"') : body,
+    },
+  },
+  'another-id': {
+    what: 'The request id in the headers is not the one on record.',
+    caughtBy: ['TELL-03'],
+    hooks: {
+      head({ headers }) {
+        if (headers['x-gateway-request-id']) headers['x-gateway-request-id'] = randomUUID()
+      },
+    },
+  },
+  'cleans-names-on-record': {
+    what: 'The record holds a tidied model name.',
+    caughtBy: ['TELL-06'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({
+              ...json,
+              requested_model: json.requested_model?.replace(/[^ -~]/g, '?'),
+            }))
+          : body,
+    },
+  },
+  'invents-sessions': {
+    what: 'A call without a session is told one.',
+    caughtBy: ['TELL-04'],
+    hooks: {
+      head({ headers }, wanted) {
+        if (callIn(wanted)) headers['x-gateway-session-id'] ??= 'session-of-nobody'
+      },
+    },
+  },
+  'names-the-first-tried': {
+    what: 'After a fallback the response headers name the target that failed.',
+    caughtBy: ['TELL-02'],
+    hooks: {
+      head(head, wanted) {
+        if (callIn(wanted)?.model !== 'auto') return
+        head.headers['x-gateway-provider'] = 'openai'
+        head.headers['x-gateway-model'] = 'gpt-5-mini'
+      },
+    },
+  },
+  'names-the-requested': {
+    what: 'The response headers name the requested model, not the one that served.',
+    caughtBy: ['TELL-01'],
+    hooks: {
+      head(head, wanted) {
+        const call = callIn(wanted)
+        if (call) head.headers['x-gateway-model'] = String(call.model)
+      },
+    },
+  },
+  'raw-names-in-headers': {
+    what: 'A header holds a name that is not encoded.',
+    caughtBy: ['TELL-06'],
+    hooks: {
+      head({ headers }, wanted) {
+        const model = String(callIn(wanted)?.model ?? '').replace(/\p{Cc}/gu, '')
+        if (model)
+          headers['x-requested-model'] = Buffer.from(model)
+            .toString('latin1')
+            .replace(/\p{Cc}/gu, '')
+      },
+    },
+  },
+  'raw-names-in-the-line': {
+    what: 'The status line prints a name as it came.',
+    caughtBy: ['TELL-06'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/statusline')
+          ? `${body}${new URL(path, 'http://gateway').searchParams.get('model')}\n`
+          : body,
+    },
+  },
+  'session-on-reads': {
+    what: 'Read endpoints carry a session header.',
+    caughtBy: ['TELL-04'],
+    hooks: {
+      head({ headers }, wanted) {
+        const session = wanted.headers['x-gateway-session-id']
+        if (!callIn(wanted) && session) headers['x-gateway-session-id'] = session
+      },
+    },
+  },
+  'silent-on-streams': {
+    what: 'Streams do not say where they come from.',
+    caughtBy: ['TELL-01'],
+    hooks: {
+      head({ headers }) {
+        if (/event-stream/.test(headers['content-type'] ?? '')) delete headers['x-gateway-provider']
+      },
+    },
+  },
+  'tags-the-stream': {
+    what: 'A tag with the route stands in the first event of a stream.',
+    caughtBy: ['TELL-05'],
+    hooks: {
+      event: (event) => [event.replace(/"content":"(?=[^"])/, '"content":"<route>openai</route>')],
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>
