@@ -24,9 +24,10 @@ RUN find node_modules dist -type f \( -name '*.map' -o -name '*.md' -o -name '*.
 
 # The same input makes the same layer: the modes and times of the files are set, not found.
 ARG SOURCE_DATE_EPOCH=0
-RUN mkdir -p /out/app /out/data \
+RUN mkdir -p /out/app /out/data /out/usr/local/bin \
  && cp -R LICENSE package.json dist node_modules recordings docs examples /out/app/ \
- && chmod -R u=rwX,go=rX /out/app && chmod 700 /out/data && chown 1000:1000 /out/data \
+ && chmod -R u=rwX,go=rX /out/app && chmod 755 /out/app/dist/cli.js \
+ && ln -s /app/dist/cli.js /out/usr/local/bin/waybill && chmod 700 /out/data && chown 1000:1000 /out/data \
  && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +
 
 FROM ${BASE_IMAGE}
@@ -38,7 +39,8 @@ ENV NODE_ENV=production \
     WAYBILL_HOST=0.0.0.0 \
     WAYBILL_PORT=4949 \
     WAYBILL_DATA=/data \
-    WAYBILL_CONFIG=/data/waybill.yaml
+    WAYBILL_CONFIG=/data/waybill.yaml \
+    XDG_CONFIG_HOME=/data
 WORKDIR /data
 VOLUME /data
 EXPOSE 4949
