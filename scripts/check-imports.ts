@@ -23,7 +23,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['observe', /^src\/observe\//],
   ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
-  ['base', /^src\/(artifact|call|errors|config|pricing|token-estimate|log)\.ts$/],
+  ['base', /^src\/(config\/.+|(artifact|call|errors|config|pricing|token-estimate|log)\.ts)$/],
   ['mocks', /^mocks\//],
   // Only these reach into the gateway: the target that runs inside the suite, and the faults.
   ['targets', /^conformance\/(targets\/|fault)/],
@@ -34,7 +34,7 @@ const PARTS: readonly [string, RegExp][] = [
 /** What each part may import beside itself. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   redact: [],
-  base: ['redact'],
+  base: ['redact', 'terminal'],
   http: ['base', 'redact'],
   routing: ['base', 'redact'],
   providers: ['base', 'redact'],

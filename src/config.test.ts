@@ -23,12 +23,16 @@ const ruled = (when: string, use: string): string =>
 
 const ROWS: readonly [string, string, RegExp][] = [
   ['broken YAML', 'routes: [ 1, 2', /^w\.yaml:1:\d+ .+/],
-  ['a setting that does not exist', 'server:\n  hots: x\n', /^w\.yaml:2:9 server\.hots: no such setting$/],
+  [
+    'a setting that does not exist',
+    'server:\n  hots: x\n',
+    /^w\.yaml:2:3 server\.hots: no such setting; did you mean host\?$/,
+  ],
   ['a port out of range', 'server: { port: 70000 }', /^w\.yaml:1:17 server\.port: /],
   [
     'a size without a unit',
     'server:\n  body_limit: "20"\n',
-    /^w\.yaml:2:15 server\.body_limit: expected a number and a unit, such as 20MiB$/,
+    /^w\.yaml:2:15 server\.body_limit: must be a number and a unit, such as 20MiB$/,
   ],
   ['a duration in words', 'resilience:\n  idle: long\n', /^w\.yaml:2:9 resilience\.idle: .+ such as 5s$/],
   [
@@ -87,7 +91,7 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'a target of nobody',
     `${PROVIDER}routes:\n  auto:\n    targets:\n      - { model: opnai/x }\n`,
-    /^w\.yaml:5:\d+ routes\.auto\.targets\.0\.model: "opnai\/x" must be provider\/model; known providers: openai$/,
+    /^w\.yaml:5:\d+ routes\.auto\.targets\.0\.model: there is no provider "opnai"; did you mean "openai\/x"\?$/,
   ],
   [
     'a route without targets',
@@ -112,12 +116,12 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'a rule for a target that the route does not have',
     ruled('when: { tools: true }', 'use: { target: openai/y }'),
-    /^w\.yaml:6:22 routes\.auto\.rules\.0\.use\.target: the route has no target "openai\/y"$/,
+    /^w\.yaml:6:22 routes\.auto\.rules\.0\.use\.target: the route has no target "openai\/y"; did you mean "openai\/x"\?$/,
   ],
   [
     'a rule for a tier and a target',
     ruled('when: { tools: true }', 'use: { tier: cheap, target: openai/x }'),
-    /^w\.yaml:6:12 routes\.auto\.rules\.0\.use: name either a tier or a target$/,
+    /^w\.yaml:6:12 routes\.auto\.rules\.0\.use: must name either a tier or a target$/,
   ],
   [
     'a rule without a condition',
@@ -127,17 +131,17 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'an effort that does not exist',
     ruled('when: { effort: [high, utmost] }', 'use: { tier: cheap }'),
-    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.effort: expected a reasoning effort, such as high, or a list$/,
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.effort: must be a reasoning effort, such as high, or a list of them$/,
   ],
   [
     'a condition that does not exist',
     ruled('when: { tools: true, tokens: 5 }', 'use: { tier: cheap }'),
-    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.tokens: no such setting$/,
+    /^w\.yaml:5:\d+ routes\.auto\.rules\.0\.when\.tokens: no such setting; there are: input_tokens, tools, images, effort$/,
   ],
   [
     'a digest that is none',
     'keys: [ { name: a, digest: "sha256:12" } ]',
-    /^w\.yaml:1:\d+ keys\.0\.digest: expected sha256: and 64 hex digits$/,
+    /^w\.yaml:1:\d+ keys\.0\.digest: must be sha256: and 64 hex digits; `waybill key new NAME` prints it$/,
   ],
   [
     'a name used twice',
@@ -170,8 +174,8 @@ test('secrets are held apart from what may be printed', () => {
   assert.doesNotMatch(JSON.stringify(config), /sk-test-secret/)
 })
 
-test('an empty file is the defaults, units are taken, and the environment goes before the file', () => {
-  const { config } = parseConfig('', 'w.yaml', { env: {} })
+test('a setting that is left out has its default, units are taken, and the environment goes before the file', () => {
+  const { config } = parseConfig('{}', 'w.yaml', { env: {} })
   assert.deepEqual(config.server, {
     host: '127.0.0.1',
     port: 4949,

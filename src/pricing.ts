@@ -1,6 +1,7 @@
 // Token counts -> US dollars, with the price that was used. Knows the price table and nothing else.
 import { calcPrice, type ModelPrice, type Provider } from '@pydantic/genai-prices'
 import { type Target, type Tokens, targetId } from './call.ts'
+import type { Config } from './config.ts'
 
 /** US dollars per million tokens, as `models.<id>.price` in the configuration. */
 export interface OwnPrice {
@@ -16,6 +17,13 @@ export interface Pricing {
   readonly baseUrls: Readonly<Record<string, string>>
   /** `provider/model` -> the operator's own price, which goes first. */
   readonly own: Readonly<Record<string, OwnPrice>>
+}
+
+/** The same, out of the configuration. */
+export function pricingOf({ providers, models }: Pick<Config, 'providers' | 'models'>): Pricing {
+  const baseUrls = Object.fromEntries(Object.entries(providers).map(([id, { base_url }]) => [id, base_url]))
+  const own = Object.entries(models).flatMap(([id, { price }]) => (price ? [[id, price] as const] : []))
+  return { baseUrls, own: Object.fromEntries(own) }
 }
 
 export interface Cost {

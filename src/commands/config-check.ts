@@ -1,7 +1,7 @@
 // `waybill config check`: every problem with its line, or what the configuration amounts to, with what is allowed in
 // it but may surprise.
-import { type Config, loadConfig, pricingOf } from '../config.ts'
-import { createPricer } from '../pricing.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { createPricer, pricingOf } from '../pricing.ts'
 
 export interface ConfigCheckOptions {
   readonly config: string
@@ -19,8 +19,14 @@ export function configCheck({ config: file, env }: ConfigCheckOptions): void {
   )
 }
 
-/** A budget counts what calls cost, so a call without a price is outside of it. */
 function warnings(config: Config): string[] {
+  return Object.keys(config.providers).length === 0
+    ? ['there are no providers, so every call is refused; name one under providers']
+    : unpricedWarnings(config)
+}
+
+/** A budget counts what calls cost, so a call without a price is outside of it. */
+function unpricedWarnings(config: Config): string[] {
   const limited = config.keys.filter(({ budget }) => budget).map(({ name }) => name)
   if (limited.length === 0) return []
   const price = createPricer(pricingOf(config))

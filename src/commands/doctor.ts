@@ -1,9 +1,9 @@
 // `waybill doctor`: is everything well with this configuration, its data directory and the gateway that may be running?
 // Looks and tells; changes nothing and causes no inference.
 import { z } from 'zod'
-import { type Config, ConfigError, loadConfig, pricingOf } from '../config.ts'
+import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { isLoopback } from '../gateway.ts'
-import { createPricer } from '../pricing.ts'
+import { createPricer, pricingOf } from '../pricing.ts'
 import { diagnoseData, type Finding } from '../store/sqlite/diagnose.ts'
 import { findKey } from '../terminal/key.ts'
 

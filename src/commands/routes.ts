@@ -1,7 +1,7 @@
 // `waybill routes [MODEL]`: the routing table as it would be used now; reads the configuration and nothing else.
-import { type Config, loadConfig, pricingOf } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
-import { createQuote, type Quote } from '../pricing.ts'
+import { createQuote, pricingOf, type Quote } from '../pricing.ts'
 import { createRouter, type Resolution } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 

@@ -104,6 +104,23 @@ ${keys(limits)}`
   assert.equal(waybill('config', 'check', '-c', file).status, 2)
 })
 
+test('config check takes an empty file for a mistake, and warns where there is no provider', (t) => {
+  const file = join(temporaryDirectory(t), 'empty.yaml')
+  writeFileSync(file, '# nothing yet\n')
+  const { status, stderr } = waybill('config', 'check', '-c', file)
+  assert.deepEqual(
+    [status, stderr],
+    [2, `waybill: ${file}:1:1 file: is empty; name a provider and a route\n`],
+  )
+  writeFileSync(file, 'providers: {}\n')
+  const bare = waybill('config', 'check', '-c', file)
+  assert.equal(bare.status, 0)
+  assert.match(
+    bare.stderr,
+    /: warning: there are no providers, so every call is refused; name one under providers\n$/,
+  )
+})
+
 test('routes shows where calls would go, as a table and as JSON', () => {
   const { status, stdout } = waybill('routes', '-c', EXAMPLE)
   assert.equal(status, 0)
@@ -197,7 +214,7 @@ test('a port that is taken, a data directory that cannot be made, a public addre
   const directory = temporaryDirectory(t)
   mkdirSync(join(directory, 'waybill.db'))
   const live = join(directory, 'live.yaml')
-  writeFileSync(live, '')
+  writeFileSync(live, 'providers: {}\n')
   for (const [env, message] of [
     [{ WAYBILL_PORT: String(port) }, /port \d+: something listens there already; .*--port/],
     [{ WAYBILL_DATA: '/etc/hostname/data' }, /cannot use data directory \/etc\/hostname\/data/],

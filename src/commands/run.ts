@@ -1,7 +1,8 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
-import { ConfigError, name as nameSchema } from '../config.ts'
+import { name as nameSchema } from '../config/schema.ts'
+import { ConfigError } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { configOrExample } from './example-config.ts'
 

@@ -147,7 +147,9 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'a tag that YAML does not know': ['data: !secret key\n', ['w.yaml:1:7 the tag !secret is not known']],
   'one digest under two names': [
     `keys:\n  - { name: ann, digest: ${digest} }\n  - { name: bob, digest: ${digest}, role: admin }\n`,
-    ['w.yaml:3:26 keys.1.digest: is the digest of "ann" already; give each key its own'],
+    [
+      'w.yaml:3:26 keys.1.digest: "bob" and "ann" have the same digest, so they would be one key; make another with `waybill key new`',
+    ],
   ],
   'text that steers a terminal': [
     '"ser\\e[31mver\\u009b\\u202e": 1\n',

@@ -2,8 +2,8 @@
 // cools down goes to the end, and the strategy orders the rest. Knows no provider and no store; clock, chance and
 // memory are handed in.
 import { type Route, type Target, targetId } from '../call.ts'
-import { type Config, pricingOf } from '../config.ts'
-import { createQuote } from '../pricing.ts'
+import type { Config } from '../config.ts'
+import { createQuote, pricingOf } from '../pricing.ts'
 import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
 import { choose, groupOf } from './choice.ts'
 import { PLAIN, type RequestTraits } from './request-traits.ts'

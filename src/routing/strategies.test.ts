@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { type Target, targetId } from '../call.ts'
-import { STRATEGIES } from '../config.ts'
+import { STRATEGIES } from '../config/schema.ts'
 import { strategies } from './table.ts'
 import { input, pick, routerOf, seeded, TARGETS, target } from './test-router.ts'
 

@@ -1,7 +1,8 @@
 // The routing table: what the configuration says of each logical id, ready for use, and the one line that a direct
 // provider/model id makes. Knows the strategies by name, and nothing that changes.
 import type { Target } from '../call.ts'
-import type { Config, ModelConfig, STRATEGIES } from '../config.ts'
+import type { STRATEGIES } from '../config/schema.ts'
+import type { Config, ModelConfig } from '../config.ts'
 import { isLimited } from './capabilities.ts'
 import { compileRules, type Rule } from './rules.ts'
 import { cheapest } from './strategies/cheapest.ts'

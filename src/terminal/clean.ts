@@ -16,6 +16,16 @@ export function plain(label: string): string {
   return isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
 }
 
+/** The same with each such character written as an escape, as JSON does it: nothing is lost, and nothing steers. */
+export const escaped = (text: string): string =>
+  isOrdinary(text)
+    ? text
+    : text.replace(new RegExp(STEERING, 'gu'), (character) =>
+        [...Array(character.length).keys()]
+          .map((at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`)
+          .join(''),
+      )
+
 /** Says how many terminal cells a text takes. */
 export type Measure = (text: string) => number
 

@@ -1,0 +1,168 @@
+// Whether the parts of a configuration fit together: names that must exist, things that may stand once. Looks at what
+// is in the file, not at what the schema made of it, so that a wrong value elsewhere hides nothing. What has the wrong
+// kind is passed over here: the schema names it.
+
+import { nearest } from './nearest.ts'
+import { type Problem, quoted } from './problem.ts'
+import { schema } from './schema.ts'
+
+type Fields = Readonly<Record<string, unknown>>
+type Env = Readonly<Record<string, string | undefined>>
+
+export function inconsistencies(raw: unknown): Problem[] {
+  const config = fields(raw)
+  return [
+    ...serverProblems(fields(config.server)),
+    ...modelProblems(config),
+    ...Object.entries(fields(config.routes)).flatMap(([id, route]) =>
+      routeProblems(id, fields(route), config).map(({ path, ...rest }) => ({
+        ...rest,
+        path: ['routes', id, ...path],
+      })),
+    ),
+    ...keyProblems(list(config.keys).map(fields)),
+  ]
+}
+
+/** Keys of providers that the environment does not hold, or that cannot be keys. */
+export function missingKeys(raw: unknown, env: Env): Problem[] {
+  return Object.entries(fields(fields(raw).providers)).flatMap(([id, provider]) => {
+    const { key } = fields(provider)
+    const [, variable] = (typeof key === 'string' && /^\$([A-Za-z_]\w*)$/.exec(key)) || []
+    if (variable === undefined) return []
+    const value = env[variable]?.trim()
+    const path = ['providers', id, 'key']
+    if (!value)
+      return [
+        {
+          path,
+          message: `environment variable ${variable} is not set; export it, or take the provider out`,
+        },
+      ]
+    return /^[\x21-\x7e]+$/.test(value)
+      ? []
+      : [{ path, message: `environment variable ${variable} holds characters that no key has` }]
+  })
+}
+
+function serverProblems(server: Fields): Problem[] {
+  const { headers_timeout, request_timeout } = schema.shape.server.unwrap().shape
+  const [head, whole] = [
+    headers_timeout.safeParse(server.headers_timeout),
+    request_timeout.safeParse(server.request_timeout),
+  ]
+  return head.success && whole.success && whole.data < head.data
+    ? [
+        {
+          path: ['server', 'request_timeout'],
+          message: 'must not be shorter than headers_timeout, which is a part of it',
+        },
+      ]
+    : []
+}
+
+function modelProblems(config: Fields): Problem[] {
+  return Object.keys(fields(config.models)).flatMap((id) => {
+    const message = unknownTarget(id, config)
+    return message === null ? [] : [{ path: ['models', id], message, atName: true }]
+  })
+}
+
+/** With paths below the route. */
+function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
+  const targets = list(route.targets).map(fields)
+  const found: Problem[] = []
+  if (Object.hasOwn(fields(config.providers), id.split('/')[0]!))
+    found.push({ path: [], message: 'a route may not begin with the name of a provider', atName: true })
+  const seen = new Set<unknown>()
+  for (const [index, { model }] of targets.entries()) {
+    if (typeof model !== 'string') continue
+    const unknown = unknownTarget(model, config)
+    const path = ['targets', index, 'model']
+    if (unknown !== null) found.push({ path, message: unknown })
+    else if (seen.has(model))
+      found.push({ path, message: `${quoted(model)} is a target of this route already` })
+    seen.add(model)
+  }
+  if (targets.length > 0 && targets.every(({ weight }) => weight === 0))
+    found.push({ path: ['targets'], message: 'all weights are 0' })
+  const models = fields(config.models)
+  const tiers = targets.map((target) => target.tier ?? fields(models[String(target.model)]).tier)
+  const ids = targets.map(({ model }) => model)
+  for (const [index, rule] of list(route.rules).map(fields).entries())
+    found.push(...ruleProblems(['rules', index], rule, tiers, ids))
+  return found
+}
+
+function ruleProblems(
+  path: PropertyKey[],
+  { when, use }: Fields,
+  tiers: readonly unknown[],
+  ids: readonly unknown[],
+): Problem[] {
+  const found: Problem[] = []
+  if (isFields(when) && Object.keys(when).length === 0)
+    found.push({ path: [...path, 'when'], message: 'says no condition' })
+  if (!isFields(use)) return found
+  const { tier, target } = use
+  if ((tier === undefined) === (target === undefined))
+    found.push({ path: [...path, 'use'], message: 'must name either a tier or a target' })
+  else if (typeof tier === 'string' && !tiers.includes(tier))
+    found.push({
+      path: [...path, 'use', 'tier'],
+      message: `no target of the route has the tier ${quoted(tier)}${meant(tier, tiers)}`,
+    })
+  else if (typeof target === 'string' && !ids.includes(target))
+    found.push({
+      path: [...path, 'use', 'target'],
+      message: `the route has no target ${quoted(target)}${meant(target, ids)}`,
+    })
+  return found
+}
+
+function keyProblems(keys: readonly Fields[]): Problem[] {
+  const found: Problem[] = []
+  const names = new Set<unknown>()
+  const owners = new Map<unknown, unknown>()
+  for (const [index, { name, digest }] of keys.entries()) {
+    if (typeof name === 'string' && names.has(name))
+      found.push({ path: ['keys', index, 'name'], message: `${quoted(name)} is used twice` })
+    // One key under two names would have the rights of whichever stands last.
+    else if (typeof digest === 'string' && owners.has(digest))
+      found.push({
+        path: ['keys', index, 'digest'],
+        message: `${quoted(String(name))} and ${quoted(String(owners.get(digest)))} have the same digest, so they would be one key; make another with \`waybill key new\``,
+      })
+    names.add(name)
+    owners.set(digest, name)
+  }
+  return found
+}
+
+/** Why this is no target; null where its provider exists. */
+function unknownTarget(id: string, config: Fields): string | null {
+  const providers = Object.keys(fields(config.providers))
+  const [provider = '', ...model] = id.split('/')
+  if (model.join('/') === '')
+    return `${quoted(id)} must be provider/model; known providers: ${providers.map(quoted).join(', ') || 'none'}`
+  if (providers.includes(provider)) return null
+  const near = nearest(provider, providers)
+  return `there is no provider ${quoted(provider)}; ${
+    near === null
+      ? `there are: ${providers.map(quoted).join(', ') || 'none'}`
+      : `did you mean ${quoted([near, ...model].join('/'))}?`
+  }`
+}
+
+const meant = (word: string, known: readonly unknown[]): string => {
+  const near = nearest(
+    word,
+    known.filter((each) => typeof each === 'string'),
+  )
+  return near === null ? '' : `; did you mean ${quoted(near)}?`
+}
+
+const isFields = (value: unknown): value is Fields =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+const fields = (value: unknown): Fields => (isFields(value) ? value : {})
+const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])

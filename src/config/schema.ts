@@ -1,0 +1,324 @@
+// What may stand in waybill.yaml: every setting with its kind, its default and its meaning. The schema is the
+// reference: docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a
+// description. Knows no file and no environment, and not whether the parts fit together (consistency.ts).
+// Over 250 lines, because it is a list of settings.
+import { z } from 'zod'
+
+const UNITS: Record<string, number> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  B: 1,
+  KiB: 2 ** 10,
+  MiB: 2 ** 20,
+  GiB: 2 ** 30,
+}
+
+/** A number with a unit, such as `5s` or `20MiB`, as whole base units (ms, bytes). `title` is what the docs call it. */
+const quantity = (title: string, units: string[], example: string) => {
+  const wrong = `must be a number and a unit, such as ${example}`
+  return z
+    .string(wrong)
+    .regex(new RegExp(`^\\d+(\\.\\d+)?(${units.join('|')})$`), wrong)
+    .meta({ title })
+    .transform((text) => Math.round(Number.parseFloat(text) * UNITS[text.replace(/^[\d.]+/, '')]!))
+}
+
+const duration = quantity('duration', ['ms', 's', 'm', 'h'], '5s')
+/** A duration that a timer counts. It counts ms in 31 bits, and beyond them would fire at once. */
+const wait = duration.refine((ms) => ms < 2 ** 31, 'must be at most 596h, because no timer lasts longer')
+const bytes = quantity('size', ['B', 'KiB', 'MiB', 'GiB'], '20MiB')
+/** How a provider or a gateway key may be called. */
+export const name = z.string().regex(/^[\w.-]+$/, 'must consist of letters, digits, ".", "_" or "-"')
+const digest = z
+  .string()
+  .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits; `waybill key new NAME` prints it')
+
+/** Paths that are added to a base address, so that it may not end with one. */
+const ENDPOINTS = /\/(chat\/completions|completions|responses|messages|embeddings|models)\/?$/
+
+const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
+  const url = URL.parse(text)
+  if (!url) return
+  const complain = (message: string) => context.addIssue({ code: 'custom', message })
+  const [endpoint] = ENDPOINTS.exec(url.pathname) ?? []
+  if (endpoint) complain(`leave out ${endpoint.replace(/\/$/, '')}; it is added to each request`)
+  else if (url.username || url.password)
+    complain(
+      'must not hold a user name or password; put the key into an environment variable and name it under key',
+    )
+  else if (url.search || url.hash) complain('must not hold a query or fragment')
+})
+
+const provider = z.strictObject({
+  api: z.enum(['openai']).describe('The dialect that it speaks.'),
+  base_url: baseUrl.describe('Up to and without /chat/completions.'),
+  key: z
+    .string()
+    .superRefine((text, context) => {
+      if (/^\$[A-Za-z_]\w*$/.test(text)) return
+      const [, inBraces] = /^\$\{([A-Za-z_]\w*)\}$/.exec(text) ?? []
+      context.addIssue({
+        code: 'custom',
+        message: inBraces
+          ? `write $${inBraces}, without braces`
+          : 'write $NAME and put the key into that environment variable; keys do not belong in this file',
+      })
+    })
+    .optional()
+    .describe('$NAME of the environment variable that holds the key; absent for a provider that needs none.'),
+})
+
+const rate = z.number().nonnegative()
+const price = z.strictObject({
+  input: rate.describe('Input that is neither read from a cache nor written to one.'),
+  output: rate.describe('Output, reasoning included.'),
+  cached_input: rate.optional().describe('Input that was read from a cache; `input` where it is not given.'),
+  cache_write: rate.optional().describe('Input that was written to a cache; `input` where it is not given.'),
+})
+
+const tokens = z.int().positive()
+
+const model = z.strictObject({
+  type: z.enum(['chat', 'embedding', 'image']).default('chat').describe('What the model is for.'),
+  tier: z.string().min(1).optional().describe('Price class, for every target that does not name its own.'),
+  context: tokens
+    .optional()
+    .describe('The longest input that it takes, tokens; no limit is assumed where none is given.'),
+  capabilities: z
+    .strictObject({
+      tools: z.boolean().optional().describe('false: it takes no tools.'),
+      images: z.boolean().optional().describe('false: it takes no images.'),
+    })
+    .default({})
+    .describe('What it can take; only `false` keeps a call away, what is not said is assumed.'),
+  price: price.optional().describe('US dollars per million tokens, instead of the built-in table.'),
+})
+
+/** The strategies that a route may name; `routing/table.ts` holds one implementation for each. */
+export const STRATEGIES = [
+  'priority',
+  'weighted',
+  'round-robin',
+  'random',
+  'cheapest',
+  'fastest',
+  'least-busy',
+] as const
+
+const effort = z.enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+
+const rule = z.strictObject({
+  when: z
+    .strictObject({
+      input_tokens: z
+        .strictObject({
+          over: tokens.optional().describe('More than this.'),
+          under: tokens.optional().describe('Fewer than this.'),
+        })
+        .optional()
+        .describe('Estimated tokens of the messages and tools: more than `over`, fewer than `under`.'),
+      tools: z.boolean().optional().describe('The call offers tools; false: it offers none.'),
+      images: z.boolean().optional().describe('The call holds an image; false: it holds none.'),
+      effort: z
+        .union(
+          [effort, z.array(effort).min(1)],
+          'must be a reasoning effort, such as high, or a list of them',
+        )
+        .optional()
+        .describe('The reasoning effort that the call asks for, or several of them.'),
+    })
+    .describe('All of it must be so.'),
+  use: z
+    .strictObject({
+      tier: z.string().optional().describe('A tier of the route.'),
+      target: z.string().optional().describe('One of its targets, provider/model.'),
+    })
+    .describe('A tier of the route, or one of its targets (provider/model): only these are tried.'),
+})
+
+const target = z.strictObject({
+  model: z.string().describe('provider/model'),
+  tier: z.string().optional().describe('Price class, instead of that of the model.'),
+  weight: z.number().nonnegative().default(1).describe('Its share of the calls with strategy `weighted`.'),
+})
+
+const route = z.strictObject({
+  strategy: z.enum(STRATEGIES).default('priority').describe('How a target is chosen.'),
+  description: z
+    .string()
+    .default('')
+    .describe('What the route is for; clients see it in the list of models.'),
+  sticky: z
+    .literal('session')
+    .optional()
+    .describe('The calls of a session stay with the target that served the first, as long as it is ready.'),
+  rules: z
+    .array(rule)
+    .default([])
+    .describe('The first whose condition holds narrows the targets; the strategy then orders these.'),
+  answer_model: z
+    .enum(['provider', 'requested'])
+    .default('provider')
+    .describe("requested: the answer's `model` is the id that was asked for."),
+  cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
+  targets: z.array(target).min(1, 'names no target').describe('Where its calls may go.'),
+})
+
+const resilience = z.strictObject({
+  connect: wait.prefault('5s').describe('To open a connection to a provider.'),
+  stream_first_event: wait.prefault('60s').describe('From the request to the first event of a stream.'),
+  answer: wait.prefault('600s').describe('From the request to the end of an answer that is not streamed.'),
+  idle: wait
+    .prefault('120s')
+    .describe('Between two chunks of a stream, pings included; and for a client to take something.'),
+  retries: z
+    .int()
+    .min(0)
+    .max(5)
+    .default(1)
+    .describe('Further tries of a target that could not be connected to.'),
+  cooldown: duration
+    .prefault('30s')
+    .describe('How long a target that failed is passed over; Retry-After goes first.'),
+})
+
+const retention = z.strictObject({
+  rows: z.int().min(1).default(100_000).describe('Calls on record. Open calls are never dropped.'),
+  days: z.number().positive().default(30).describe('How old a call on record may become.'),
+  bytes: bytes
+    .refine((value) => value >= 2 ** 20, 'must be at least 1MiB')
+    .prefault('1GiB')
+    .describe('Database, write-ahead log and artifacts together.'),
+})
+
+const artifacts = z.strictObject({
+  keep: z
+    .int()
+    .min(0)
+    .max(100_000)
+    .default(500)
+    .describe('How many of the newest calls keep their artifact.'),
+  bytes: bytes
+    .prefault('64MiB')
+    .describe('How large the artifacts may be together; never more than an eighth of `retention.bytes`.'),
+  bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
+})
+
+/** Nobody counts requests for longer than a day. */
+const ONE_DAY = 24 * UNITS.h!
+
+const key = z.strictObject({
+  name: name.describe('What the records call it.'),
+  role: z
+    .enum(['client', 'admin'])
+    .default('client')
+    .describe('client: sees its own calls only. admin: sees all of them, and `/metrics`.'),
+  digest: digest.describe('SHA-256 of the key; the key itself is not in this file.'),
+  rate: z
+    .strictObject({
+      requests: z.int().min(1).describe('Calls in each window.'),
+      per: duration
+        .refine((ms) => ms >= 1_000 && ms <= ONE_DAY, 'must be between 1s and 24h')
+        .describe('Length of the window.'),
+    })
+    .optional()
+    .describe('How many calls it may make in each window of this length; more are refused with 429.'),
+  budget: z
+    .strictObject({
+      usd: z.number().positive().describe('US dollars.'),
+      per: z.literal('month').default('month').describe('A calendar month, UTC.'),
+    })
+    .optional()
+    .describe(
+      'US dollars that its calls may cost in a calendar month (UTC); then they are refused with 429.',
+    ),
+})
+
+const cache = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(false)
+    .describe('Answer a request that was answered before from memory, for the same key and target.'),
+  ttl: duration
+    .refine((ms) => ms >= 1_000, 'must be at least 1s')
+    .prefault('1h')
+    .describe('How long an answer may be repeated.'),
+  max_bytes: bytes
+    .prefault('64MiB')
+    .describe('Memory for answers; one larger than a sixteenth of it is not kept.'),
+})
+
+const server = z.strictObject({
+  host: z
+    .string()
+    .default('127.0.0.1')
+    .describe('Address to listen on; beyond this machine only with `keys`. WAYBILL_HOST goes first.'),
+  port: z.int().min(0).max(65535).default(4949).describe('0 takes a free one. WAYBILL_PORT goes first.'),
+  body_limit: bytes.prefault('20MiB').describe('The largest request body; a larger one is refused with 413.'),
+  allowed_hosts: z
+    .array(z.string())
+    .default([])
+    .describe(
+      'Names by which the gateway may be called, beside localhost and IP addresses. WAYBILL_ALLOWED_HOSTS, with commas, goes first.',
+    ),
+  headers_timeout: wait
+    .refine((ms) => ms >= 100, 'must be at least 100ms')
+    .prefault('10s')
+    .describe('For a client to send the headers of a request; a slower one is cut off with 408.'),
+  request_timeout: wait
+    .prefault('120s')
+    .describe('For a client to send a whole request, body included; not for its answer.'),
+})
+
+export const schema = z.strictObject({
+  server: server.prefault({}).describe('How clients reach the gateway.'),
+  data: z
+    .string()
+    .default('./data')
+    .describe('Directory of the database; relative to this file. WAYBILL_DATA goes first.'),
+  durability: z
+    .enum(['process', 'full'])
+    .default('process')
+    .describe('process: survives a killed gateway; full: survives a power cut too.'),
+  providers: z.record(name, provider).default({}).describe('Who answers calls, by name.'),
+  models: z
+    .record(z.string(), model)
+    .default({})
+    .describe('What is known of models, by provider/model. A model need not be here to be called.'),
+  routes: z
+    .record(z.string().min(1), route)
+    .default({})
+    .describe('Names that clients call instead of a model, and where their calls may go.'),
+  resilience: resilience.prefault({}).describe('How long to wait for providers, and what follows a failure.'),
+  retention: retention
+    .prefault({})
+    .describe('How much stays on record; what is over a limit goes, oldest first.'),
+  artifacts: artifacts.prefault({}).describe('Whole exchanges of the newest calls, for looking into one.'),
+  cache: cache.prefault({}).describe('Answers that may be given again.'),
+  keys: z
+    .array(key)
+    .default([])
+    .describe(
+      'Keys of clients. Without any, every caller on this machine is let in. WAYBILL_KEY_DIGESTS (NAME:ROLE=DIGEST, with commas) goes first.',
+    ),
+})
+
+/** JSON Schema of waybill.yaml, for editors; written to docs/waybill.schema.json. */
+export const configJsonSchema = (): JsonSchema => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
+
+/** As much of a JSON Schema as is asked for here. */
+export interface JsonSchema {
+  readonly title?: string
+  readonly type?: string
+  readonly description?: string
+  readonly default?: unknown
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly required?: readonly string[]
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly additionalProperties?: boolean | JsonSchema
+  readonly items?: JsonSchema
+  readonly anyOf?: readonly JsonSchema[]
+}
