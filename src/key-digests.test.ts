@@ -27,7 +27,7 @@ test('one digest under two names is refused, and both are named', () => {
 })
 
 test('the same holds for digests from the environment', () => {
-  const found = problems('', { WAYBILL_KEY_DIGESTS: `guest=${A},boss:admin=${A}` })
+  const found = problems('{}', { WAYBILL_KEY_DIGESTS: `guest=${A},boss:admin=${A}` })
   assert.equal(found.length, 1)
   assert.match(found[0]!, /"guest".*"boss"|"boss".*"guest"/)
 })
