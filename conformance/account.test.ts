@@ -1,0 +1,156 @@
+// The account of the ledger, on evidence made by hand: what each kind of hidden spending looks like, and what only
+// looks like it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LedgerEntry } from '../mocks/ledger.ts'
+import { writeNonce } from '../mocks/ledger.ts'
+import { account } from './account.ts'
+import type { Evidence, Exchange } from './evidence.ts'
+import { bareTarget, type Target } from './target.ts'
+
+const target = bareTarget('http://127.0.0.1:1', 'auto', {})
+const NONCE = '0123456789abcdef'
+const OTHER = 'fedcba9876543210'
+const ANSWER = '{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}]}'
+
+const exchange = (over: Partial<Exchange> = {}, body: object = { content: writeNonce(NONCE) }): Exchange => ({
+  n: 1,
+  label: 'call',
+  nonce: NONCE,
+  request: { method: 'POST', path: '/v1/chat/completions', headers: {}, body: JSON.stringify(body) },
+  at: 1_000,
+  head_at: 1_100,
+  end_at: 1_200,
+  end: 'complete',
+  error: null,
+  status: 200,
+  headers: {},
+  body: ANSWER,
+  utf8: true,
+  chunks: [],
+  ...over,
+})
+
+let n = 0
+const entry = (over: Partial<LedgerEntry> = {}, answer: Partial<LedgerEntry['answer']> = {}): LedgerEntry => ({
+  n: ++n,
+  kind: 'inference',
+  at: 1_050,
+  provider: 'openai',
+  method: 'POST',
+  path: '/v1/chat/completions',
+  endpoint: 'chat/completions',
+  model: 'gpt-5-mini',
+  stream: false,
+  nonce: NONCE,
+  credential: 'match',
+  canaries: [],
+  problems: [],
+  headers: {},
+  body: { messages: [{ content: writeNonce(NONCE) }] },
+  answer: { from: 'x', status: 200, first_byte_at: 1, last_byte_at: 2, complete: true, bytes: 9, body: ANSWER, ...answer },
+  peer_left_at: null,
+  ...over,
+})
+const failed = (status: number, over: Partial<LedgerEntry> = {}) =>
+  entry(over, { status, body: '{"error":{"message":"synthetic"}}' })
+
+const evidence = (exchanges: Exchange[], ledger: LedgerEntry[], check = 'ROUTE-01'): Evidence => ({
+  check,
+  started_at: 900,
+  ended_at: 10_000,
+  exchanges,
+  ledger,
+  marks: {},
+  facts: {},
+  untestable: null,
+  harness_error: null,
+})
+
+const bad = (all: Evidence[], of: Target = target): string[] =>
+  account(new Map(all.map((each) => [each.check, each])), of).flatMap(({ ok, what }) => (ok ? [] : [what]))
+
+const PROBE = { messages: [{ content: 'ping' }], max_tokens: 1 }
+const declared = {
+  provider: 'openai',
+  endpoint: 'chat/completions',
+  body: { '/messages/0/content': 'ping', '/max_tokens': 1 },
+  every_ms: 1_000,
+}
+const withBackground: Target = {
+  ...target,
+  capabilities: { ...target.capabilities, background: [declared] },
+}
+
+const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
+  [
+    'a judge that is asked before each call',
+    [evidence([exchange()], [entry({ nonce: null, model: 'gpt-secret', body: {} }), entry()])],
+    /1 inferences belong to no call of the suite: @\d+ openai\/gpt-secret during ROUTE-01/,
+  ],
+  [
+    'a judge that is asked with the prompt',
+    [evidence([exchange()], [entry({ model: 'gpt-secret' }), entry()])],
+    /ROUTE-01#1 \(call\) was answered by @\d+ openai\/gpt-secret, and sent again to @\d+ openai\/gpt-5-mini/,
+  ],
+  ['a call that is sent twice', [evidence([exchange()], [entry(), entry()])], /sent again/],
+  [
+    'the last call again during a later check',
+    [evidence([exchange()], [entry()]), evidence([], [entry({ at: 9_000 })], 'PURE-02')],
+    /sent again/,
+  ],
+  ['a call that keeps a connection warm', [evidence([], [entry({ nonce: null })], 'remainder')], /during remainder/],
+  ['a nonce that the suite never made', [evidence([exchange()], [entry(), entry({ nonce: OTHER })])], /no call/],
+  [
+    'a request that was refused with 400 and comes again as it was',
+    [evidence([exchange({ status: 400 })], [failed(400), failed(400)])],
+    /was refused with 400, and the same request was sent again/,
+  ],
+  [
+    'more than one request for a body without a nonce',
+    [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null }), entry({ nonce: null })])],
+    /1 inferences belong to no call/,
+  ],
+  [
+    'background that does not look as declared',
+    [evidence([], [entry({ nonce: null, body: { ...PROBE, max_tokens: 500 } })])],
+    /1 inferences belong to no call/,
+    withBackground,
+  ],
+  [
+    'background that comes more often than declared',
+    [evidence([], Array.from({ length: 40 }, () => entry({ nonce: null, body: PROBE })))],
+    /declared background came 40 times in 9 s, declared is every 1000 ms/,
+    withBackground,
+  ],
+]
+for (const [what, all, says, of] of HIDDEN)
+  test(`accused: ${what} (PURE-08)`, () => {
+    const found = bad(all, of)
+    assert.equal(found.length, 1, found.join('\n'))
+    assert.match(found[0]!, says)
+  })
+
+const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
+  ['one inference for one call', [evidence([exchange()], [entry()])]],
+  ['an answer from a cache', [evidence([exchange()], [])]],
+  ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],
+  ['a try again after an answer that broke off', [evidence([exchange()], [entry({}, { complete: false }), entry()])]],
+  ['a try again after an error inside a 200', [evidence([exchange()], [entry({}, { body: '{"error":{"message":"x"}}' }), entry()])]],
+  ['a try again after a page of HTML', [evidence([exchange()], [entry({}, { body: '<html>' }), entry()])]],
+  [
+    'a refused request that is mended and sent again',
+    [evidence([exchange()], [failed(400), entry({ body: { messages: [], max_tokens: 5 } })])],
+  ],
+  ['a refusal that goes to another provider', [evidence([exchange()], [failed(400), entry({ provider: 'groq' })])]],
+  ['a request that arrives after its check', [evidence([exchange()], []), evidence([], [entry()], 'remainder')]],
+  ['token counts and model lists', [evidence([], [entry({ kind: 'token_count', nonce: null }), entry({ kind: 'metadata', nonce: null })])]],
+  ['a body without a nonce', [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null })])]],
+  [
+    'background as declared',
+    [evidence([], Array.from({ length: 9 }, () => entry({ nonce: null, body: PROBE })))],
+    withBackground,
+  ],
+]
+for (const [what, all, of] of INNOCENT)
+  test(`not accused: ${what} (PURE-08)`, () => assert.deepEqual(bad(all, of), []))
