@@ -32,7 +32,10 @@ const exchange = (over: Partial<Exchange> = {}, body: object = { content: writeN
 })
 
 let n = 0
-const entry = (over: Partial<LedgerEntry> = {}, answer: Partial<LedgerEntry['answer']> = {}): LedgerEntry => ({
+const entry = (
+  over: Partial<LedgerEntry> = {},
+  answer: Partial<LedgerEntry['answer']> = {},
+): LedgerEntry => ({
   n: ++n,
   kind: 'inference',
   at: 1_050,
@@ -48,7 +51,16 @@ const entry = (over: Partial<LedgerEntry> = {}, answer: Partial<LedgerEntry['ans
   problems: [],
   headers: {},
   body: { messages: [{ content: writeNonce(NONCE) }] },
-  answer: { from: 'x', status: 200, first_byte_at: 1, last_byte_at: 2, complete: true, bytes: 9, body: ANSWER, ...answer },
+  answer: {
+    from: 'x',
+    status: 200,
+    first_byte_at: 1,
+    last_byte_at: 2,
+    complete: true,
+    bytes: 9,
+    body: ANSWER,
+    ...answer,
+  },
   peer_left_at: null,
   ...over,
 })
@@ -67,8 +79,26 @@ const evidence = (exchanges: Exchange[], ledger: LedgerEntry[], check = 'ROUTE-0
   harness_error: null,
 })
 
-const bad = (all: Evidence[], of: Target = target): string[] =>
-  account(new Map(all.map((each) => [each.check, each])), of).flatMap(({ ok, what }) => (ok ? [] : [what]))
+/** The call that begins every run. */
+const CONTROL = 'aaaaaaaaaaaaaaaa'
+const first = (): Evidence =>
+  evidence(
+    [exchange({ nonce: CONTROL }, { content: writeNonce(CONTROL) })],
+    [entry({ nonce: CONTROL })],
+    'preflight',
+  )
+
+const bad = (cases: Evidence[], of: Target = target): string[] => {
+  const all = [first(), ...cases]
+  return account(new Map(all.map((each) => [each.check, each])), of).flatMap(({ ok, what }) =>
+    ok ? [] : [what],
+  )
+}
+
+test('a run that never reached the witness has no account (PURE-08)', () => {
+  const [reached] = account(new Map([['preflight', evidence([exchange()], [])]]), target)
+  assert.deepEqual([reached!.ok, reached!.what], [false, '0 calls of the suite reached the witness'])
+})
 
 const PROBE = { messages: [{ content: 'ping' }], max_tokens: 1 }
 const declared = {
@@ -99,8 +129,16 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     [evidence([exchange()], [entry()]), evidence([], [entry({ at: 9_000 })], 'PURE-02')],
     /sent again/,
   ],
-  ['a call that keeps a connection warm', [evidence([], [entry({ nonce: null })], 'remainder')], /during remainder/],
-  ['a nonce that the suite never made', [evidence([exchange()], [entry(), entry({ nonce: OTHER })])], /no call/],
+  [
+    'a call that keeps a connection warm',
+    [evidence([], [entry({ nonce: null })], 'remainder')],
+    /during remainder/,
+  ],
+  [
+    'a nonce that the suite never made',
+    [evidence([exchange()], [entry(), entry({ nonce: OTHER })])],
+    /no call/,
+  ],
   [
     'a request that was refused with 400 and comes again as it was',
     [evidence([exchange({ status: 400 })], [failed(400), failed(400)])],
@@ -119,7 +157,12 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   ],
   [
     'background that comes more often than declared',
-    [evidence([], Array.from({ length: 40 }, () => entry({ nonce: null, body: PROBE })))],
+    [
+      evidence(
+        [],
+        Array.from({ length: 40 }, () => entry({ nonce: null, body: PROBE })),
+      ),
+    ],
     /declared background came 40 times in 9 s, declared is every 1000 ms/,
     withBackground,
   ],
@@ -135,20 +178,40 @@ const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
   ['one inference for one call', [evidence([exchange()], [entry()])]],
   ['an answer from a cache', [evidence([exchange()], [])]],
   ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],
-  ['a try again after an answer that broke off', [evidence([exchange()], [entry({}, { complete: false }), entry()])]],
-  ['a try again after an error inside a 200', [evidence([exchange()], [entry({}, { body: '{"error":{"message":"x"}}' }), entry()])]],
+  [
+    'a try again after an answer that broke off',
+    [evidence([exchange()], [entry({}, { complete: false }), entry()])],
+  ],
+  [
+    'a try again after an error inside a 200',
+    [evidence([exchange()], [entry({}, { body: '{"error":{"message":"x"}}' }), entry()])],
+  ],
   ['a try again after a page of HTML', [evidence([exchange()], [entry({}, { body: '<html>' }), entry()])]],
   [
     'a refused request that is mended and sent again',
     [evidence([exchange()], [failed(400), entry({ body: { messages: [], max_tokens: 5 } })])],
   ],
-  ['a refusal that goes to another provider', [evidence([exchange()], [failed(400), entry({ provider: 'groq' })])]],
-  ['a request that arrives after its check', [evidence([exchange()], []), evidence([], [entry()], 'remainder')]],
-  ['token counts and model lists', [evidence([], [entry({ kind: 'token_count', nonce: null }), entry({ kind: 'metadata', nonce: null })])]],
+  [
+    'a refusal that goes to another provider',
+    [evidence([exchange()], [failed(400), entry({ provider: 'groq' })])],
+  ],
+  [
+    'a request that arrives after its check',
+    [evidence([exchange()], []), evidence([], [entry()], 'remainder')],
+  ],
+  [
+    'token counts and model lists',
+    [evidence([], [entry({ kind: 'token_count', nonce: null }), entry({ kind: 'metadata', nonce: null })])],
+  ],
   ['a body without a nonce', [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null })])]],
   [
     'background as declared',
-    [evidence([], Array.from({ length: 9 }, () => entry({ nonce: null, body: PROBE })))],
+    [
+      evidence(
+        [],
+        Array.from({ length: 9 }, () => entry({ nonce: null, body: PROBE })),
+      ),
+    ],
     withBackground,
   ],
 ]

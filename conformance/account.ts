@@ -19,7 +19,7 @@ const LATE = 2_000
 /** Statuses that refuse the request itself: sent again as it is, it is refused again. */
 const REFUSED = [400, 413, 422]
 
-/** The findings over a run: at least two, whatever was seen. */
+/** The findings over a run: three at least, whatever was seen. */
 export function account(all: ReadonlyMap<string, Evidence>, target: Target): Finding[] {
   const calls = new Map<string, Accounted>()
   for (const { check, exchanges } of all.values())
@@ -45,6 +45,7 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   const twice = made.flatMap((call) => sentAgain(call, target))
   const tooMuch = excess(all, target, background)
   return [
+    finding(made.length > 0, `${made.length} calls of the suite reached the witness`),
     finding(
       foreign.length === 0,
       `${foreign.length} inferences belong to no call of the suite${said(foreign.map(({ entry, check }) => `${describe(entry)} during ${check}`))}; ${inferences} belong to ${made.length} calls${background.length > 0 ? `, ${background.length} are declared background` : ''}`,
@@ -100,16 +101,22 @@ function sentAgain({ name, entries }: Accounted, target: Target): string[] {
   const answered = entries.findIndex(isAnswered)
   if (answered >= 0 && answered < entries.length - 1) {
     const more = entries.slice(answered + 1)
-    return [`${name} was answered by ${describe(entries[answered]!)}, and sent again to ${more.map(describe).join(', ')}`]
+    return [
+      `${name} was answered by ${describe(entries[answered]!)}, and sent again to ${more.map(describe).join(', ')}`,
+    ]
   }
   const declared = target.capabilities.fallback_statuses
   const refused = entries.find(
     ({ answer, body, provider }, index) =>
       REFUSED.includes(answer.status ?? 0) &&
       !declared.includes(answer.status!) &&
-      entries.slice(index + 1).some((later) => later.provider === provider && isDeepStrictEqual(later.body, body)),
+      entries
+        .slice(index + 1)
+        .some((later) => later.provider === provider && isDeepStrictEqual(later.body, body)),
   )
-  return refused ? [`${name} was refused with ${refused.answer.status}, and the same request was sent again`] : []
+  return refused
+    ? [`${name} was refused with ${refused.answer.status}, and the same request was sent again`]
+    : []
 }
 
 /** Whether an entry looks like background that the target file declares. */
@@ -122,7 +129,11 @@ const looksLike = ({ provider, endpoint, body }: Background, entry: LedgerEntry)
   Object.entries(body).every(([pointer, value]) => isDeepStrictEqual(at(entry.body, pointer), value))
 
 /** Background that comes more often than declared, in words; null where it keeps to what it says. */
-function excess(all: ReadonlyMap<string, Evidence>, target: Target, entries: readonly LedgerEntry[]): string | null {
+function excess(
+  all: ReadonlyMap<string, Evidence>,
+  target: Target,
+  entries: readonly LedgerEntry[],
+): string | null {
   const times = [...all.values()].flatMap(({ started_at, ended_at }) => [started_at, ended_at])
   const lasted = Math.max(...times) - Math.min(...times)
   for (const declared of target.capabilities.background) {
@@ -139,4 +150,6 @@ const describe = ({ n, provider, model }: LedgerEntry): string => `@${n} ${provi
 
 /** The first of them, so that a sentence stays one. */
 const said = (all: readonly string[]): string =>
-  all.length === 0 ? '' : `: ${all.slice(0, 3).join('; ')}${all.length > 3 ? `; and ${all.length - 3} more` : ''}`
+  all.length === 0
+    ? ''
+    : `: ${all.slice(0, 3).join('; ')}${all.length > 3 ? `; and ${all.length - 3} more` : ''}`

@@ -17,6 +17,8 @@ export interface Finding {
 
 export interface Judging {
   readonly evidence: Evidence
+  /** What every check of the run left behind, by name; for a check over the run. */
+  readonly all: ReadonlyMap<string, Evidence>
   readonly target: Target
   /** Judged by this project's own interface too: the parts of a requirement that say "Waybill". */
   readonly waybill: boolean
@@ -29,6 +31,8 @@ export interface Check {
   readonly needs?: readonly Capability[]
   /** The check whose evidence is judged here too; then there is no exercise of its own. */
   readonly shares?: string
+  /** It has no exercise and is judged over the evidence of the whole run, see `REMAINDER`. */
+  readonly overRun?: true
   /** How long the exercise may take, ms; 30 s where nothing is said. */
   readonly timeout?: number
   /**

@@ -48,6 +48,7 @@ import { resolvingMovesNothing } from './checks/PURE-04.ts'
 import { readsWriteNothing } from './checks/PURE-05.ts'
 import { otherMethods } from './checks/PURE-06.ts'
 import { refusedCallsSpendNothing } from './checks/PURE-07.ts'
+import { everyInferenceIsExplained } from './checks/PURE-08.ts'
 import { logicalIds } from './checks/ROUTE-01.ts'
 import { directIds } from './checks/ROUTE-02.ts'
 import { unknownIds } from './checks/ROUTE-03.ts'
@@ -82,6 +83,7 @@ const all: readonly Check[] = [
   readsWriteNothing,
   otherMethods,
   refusedCallsSpendNothing,
+  everyInferenceIsExplained,
   logicalIds,
   directIds,
   unknownIds,

@@ -40,6 +40,9 @@ const exchange = z.strictObject({
 
 const ledgerEntry = z.custom<LedgerEntry>((value) => typeof (value as LedgerEntry | null)?.n === 'number')
 
+/** What the evidence of a worker is called that holds what the witness saw between its checks and after the last. */
+export const REMAINDER = 'remainder'
+
 /** The evidence of one check. */
 export const evidenceSchema = z.strictObject({
   check: z.string(),

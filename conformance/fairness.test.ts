@@ -53,7 +53,7 @@ function holds(id: string, evidence: Partial<Evidence>, of = target(), waybill =
   const whole = { exchanges: [], ledger: [], marks: {}, facts: {}, ...evidence } as unknown as Evidence
   return checks
     .get(id)!
-    .judge({ evidence: whole, target: of, waybill })
+    .judge({ evidence: whole, all: new Map(), target: of, waybill })
     .every(({ ok }) => ok)
 }
 
@@ -153,7 +153,7 @@ test('what may as well have come by itself accuses nobody, and acquits nobody (P
     const evidence = { exchanges, marks, ledger, facts: {} } as unknown as Evidence
     return checks
       .get(id)!
-      .judge({ evidence, target: read, waybill: false })
+      .judge({ evidence, all: new Map(), target: read, waybill: false })
       .filter(({ ok }) => !ok)
       .map(({ doubt = false }) => doubt)
   }

@@ -208,7 +208,7 @@ test('a request id that stands twice in a log without single records is found (T
   const outcome = () =>
     checks
       .get('TELL-03')!
-      .judge({ evidence: found, target: run.target, waybill: false })
+      .judge({ evidence: found, all: new Map(), target: run.target, waybill: false })
       .every(({ ok }) => ok)
   assert.equal(outcome(), true)
   for (const exchange of found.exchanges.filter(({ label }) => label.startsWith('record'))) {

@@ -2,8 +2,16 @@
 import { z } from 'zod'
 import type { Finding } from './check.ts'
 import { checks } from './checks.ts'
-import type { Evidence } from './evidence.ts'
-import { asked, levelOf, PROFILES, type Requirement, type Requirements, SCOPES } from './requirements.ts'
+import { type Evidence, REMAINDER } from './evidence.ts'
+import {
+  asked,
+  levelOf,
+  PROFILES,
+  type Requirement,
+  type Requirements,
+  SCOPES,
+  setOf,
+} from './requirements.ts'
 import { declares, targetSchema } from './target.ts'
 
 /** What a run leaves behind beside the evidence of its checks; `run.json`. */
@@ -19,6 +27,8 @@ export const runSchema = z.strictObject({
   only: z.array(z.string()).nullable(),
   /** Ids of requirements that the user left out, with their reason. */
   disabled: z.record(z.string(), z.string()),
+  /** Idle windows were short. */
+  quick: z.boolean().default(false),
   /** Inferences that the witness saw from its start to its end. */
   inferences: z.int(),
   /** Why the run stopped before its end; null when it did not. */
@@ -96,14 +106,16 @@ export function judge(
   evidence: ReadonlyMap<string, Evidence>,
   requirements: Requirements,
 ): Results {
-  const scored = new Set(requirements.sets[run.suite.split('.')[0]!] ?? [])
+  const scored = setOf(requirements, run.suite)
   const verdicts = asked(requirements, run.profile).map((requirement) =>
     verdictOf(requirement, run, evidence, scored.has(requirement.id)),
   )
   const counts = Object.fromEntries(
     OUTCOMES.map((outcome) => [outcome, verdicts.filter((each) => each.outcome === outcome).length]),
   ) as Record<Outcome, number>
-  const accounted = [...evidence.values()].reduce((sum, each) => sum + inferencesIn(each), 0)
+  const accounted = [...evidence.values()]
+    .filter(({ check }) => !check.startsWith(REMAINDER))
+    .reduce((sum, each) => sum + inferencesIn(each), 0)
   const { conclusion, reason } = conclude(run, verdicts)
   return {
     suite: run.suite,
@@ -129,7 +141,7 @@ function verdictOf(
 ): Verdict {
   const { id, slug, scope, text, check: name } = requirement
   const check = checks.get(name!)
-  const evidence = all.get(check?.shares ?? name!) ?? null
+  const evidence = all.get(check?.overRun ? REMAINDER : (check?.shares ?? name!)) ?? null
   const level = levelOf(requirement, run.profile)
   const said = (outcome: Outcome, reason: string, findings: Finding[] = []): Verdict => ({
     id,
@@ -141,7 +153,7 @@ function verdictOf(
     scored,
     reason,
     findings,
-    inferences: evidence && !check?.shares ? inferencesIn(evidence) : 0,
+    inferences: evidence && !check?.shares && !check?.overRun ? inferencesIn(evidence) : 0,
     duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
   })
   if (!check) return said('harness-error', `there is no check ${name}`)
@@ -155,7 +167,7 @@ function verdictOf(
   if (evidence.untestable !== null) return said('untestable', evidence.untestable)
   let findings: Finding[]
   try {
-    findings = check.judge({ evidence, target: run.target, waybill: run.profile === 'waybill' })
+    findings = check.judge({ evidence, all, target: run.target, waybill: run.profile === 'waybill' })
   } catch (thrown) {
     return said('harness-error', `the judge failed: ${(thrown as Error).message}`)
   }
@@ -183,6 +195,7 @@ function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Con
   if (broken.length > 0) return { conclusion: 'error', reason: `the suite itself failed in ${ids(broken)}` }
   if (failed.length > 0)
     return { conclusion: 'not conformant', reason: `${failed.length} failed: ${ids(failed)}` }
+  if (run.quick) return { conclusion: 'partial', reason: 'none failed; --quick: the idle windows were short' }
   const left = scored.filter(({ outcome }) => outcome === 'disabled')
   const leftOut = left.length > 5 ? `${left.length} requirements` : ids(left)
   if (left.length > 0) return { conclusion: 'partial', reason: `none failed; not tried: ${leftOut}` }

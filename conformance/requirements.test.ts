@@ -74,10 +74,8 @@ test('every check that a row names exists, and every check has its row', () => {
   assert.deepEqual([...named].sort(), [...checks.keys()].sort())
   for (const { id, check } of requirements) if (check) assert.equal(check, id)
   for (const [id, check] of checks as ReadonlyMap<string, Check>) {
-    assert.ok(
-      (check.exercise === undefined) !== (check.shares === undefined),
-      `${id}: an exercise, or shares`,
-    )
+    const sources = [check.exercise, check.shares, check.overRun].filter((each) => each !== undefined)
+    assert.equal(sources.length, 1, `${id}: an exercise, or shares, or overRun`)
     if (check.shares) assert.ok(checks.get(check.shares)?.exercise, `${id} shares ${check.shares}`)
   }
 })

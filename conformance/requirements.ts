@@ -44,7 +44,7 @@ const origin = z
 
 const file = z.strictObject({
   requirements: z.array(requirement),
-  /** Frozen: which requirements count in which version of the suite. Later ones are reported and do not decide. */
+  /** Frozen: which requirements began to count with which version of the suite. Later ones are reported and do not decide. */
   sets: z.record(z.string(), z.array(z.string())),
   specification: z.array(origin),
 })
@@ -65,6 +65,14 @@ const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
 /** Those that a profile asks for and a check can prove, in the order of the contract. */
 export const asked = ({ requirements }: Requirements, profile: Profile): Requirement[] =>
   requirements.filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
+
+/** The requirements that decide in a version of the suite: those of its set and of all sets before it. */
+export const setOf = ({ sets }: Requirements, suite: string): ReadonlySet<string> =>
+  new Set(
+    Object.entries(sets).flatMap(([version, ids]) =>
+      Number(version) <= Number.parseInt(suite, 10) ? ids : [],
+    ),
+  )
 
 /** MUST or SHOULD, as it binds under a profile. */
 export const levelOf = ({ level, level_waybill }: Requirement, profile: Profile): 'MUST' | 'SHOULD' =>

@@ -6,14 +6,14 @@ import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { checks } from './checks.ts'
 import { clock } from './client.ts'
-import type { Evidence } from './evidence.ts'
+import { type Evidence, REMAINDER } from './evidence.ts'
 import { judge, type Results, type RunFile } from './judge.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
 import { declares, type Target } from './target.ts'
 import { openWorker, type Worker } from './worker.ts'
 
 /** The version of the suite. Its first number names the frozen set of requirements that decides. */
-export const SUITE = '1.0'
+export const SUITE = '2.0'
 
 export interface ConformOptions {
   readonly target: Target
@@ -24,6 +24,8 @@ export interface ConformOptions {
   readonly disabled?: Readonly<Record<string, string>>
   /** Where the evidence is written; nowhere where nothing is said. */
   readonly directory?: string
+  /** Idle windows last seconds instead of a minute; the run is never more than `partial`. */
+  readonly quick?: boolean
   /** The command that does this run again, for the report. */
   readonly reproduce?: string
   /** Called when the witness listens, before the target is started or asked. */
@@ -48,6 +50,7 @@ export async function conform({
   only,
   disabled = {},
   directory,
+  quick = false,
   reproduce = '',
   onWitness = () => {},
   onCheck = () => {},
@@ -66,6 +69,7 @@ export async function conform({
     const check = checks.get(requirement.check!)
     const skip = !check || disabled[requirement.id] !== undefined || (only && !only.includes(requirement.id))
     if (skip || (check.needs ?? []).some((need) => !declares(template, need))) continue
+    if (check.overRun) continue
     const source = checks.get(check.shares ?? check.id)!
     if (!exercises.has(source)) exercises.set(source, requirement)
   }
@@ -76,6 +80,7 @@ export async function conform({
       const first = workers.length === 0
       const worker = await openWorker({
         template,
+        quick,
         preflight: first ? 'preflight' : `preflight-${workers.length + 1}`,
         onWitness: first ? onWitness : () => {},
         keep,
@@ -103,6 +108,10 @@ export async function conform({
     const ends = await Promise.allSettled(workers.map((worker) => work(worker).finally(nothingMore)))
     for (const end of ends) if (end.status === 'rejected') throw end.reason
 
+    const remainders = workers.map((worker, index) =>
+      worker.remainder(index === 0 ? REMAINDER : `${REMAINDER}-${index + 1}`),
+    )
+    for (const remainder of await Promise.all(remainders)) keep(remainder)
     const counts = await Promise.all(workers.map((worker) => worker.inferences()))
     const [first] = workers
     const run: RunFile = {
@@ -114,6 +123,7 @@ export async function conform({
       ended_at: clock(),
       only: only ? [...only] : null,
       disabled: { ...disabled },
+      quick,
       inferences: counts.reduce((sum, count) => sum + count, 0),
       stopped,
       environment: { node: process.version, platform: `${process.platform} ${process.arch}` },

@@ -54,6 +54,8 @@ export interface SessionOptions {
   readonly target: Target
   readonly running: Running
   readonly witness: WitnessControl
+  /** Idle windows are short, and prove less. */
+  readonly quick?: boolean
   /** Name -> value of everything that must not appear in the evidence. */
   readonly secrets: ReadonlyMap<string, string>
   /** Starts another instance of the target; see `Session.another`. */
@@ -139,6 +141,10 @@ export class Session {
   async controlCall(label: string): Promise<LedgerEntry | null> {
     const { nonce } = await this.chat(label)
     return this.witness.seen(nonce!, LATE)
+  }
+
+  get quick(): boolean {
+    return this.#options.quick ?? false
   }
 
   /** The model that is called where it does not matter which. */

@@ -58,6 +58,18 @@ const step = z.strictObject({
   body: z.unknown().optional(),
 })
 
+/** Calls that a gateway makes of its own accord and says so. */
+const background = z.strictObject({
+  provider: z.string().describe('A provider of the witness.'),
+  endpoint: z.string().default('chat/completions').describe('Below the provider’s base path.'),
+  body: z
+    .record(pointer, z.unknown())
+    .refine((members) => Object.keys(members).length > 0, 'says nothing; name what its requests hold')
+    .describe('JSON pointer -> what stands there in each of them.'),
+  every_ms: z.number().positive().describe('How often one comes, at most.'),
+})
+export type Background = z.output<typeof background>
+
 const served = z.strictObject({ id: z.string(), provider: z.string(), model: z.string() })
 
 const fields = z.strictObject({
@@ -165,6 +177,10 @@ const fields = z.strictObject({
       cache: z.strictObject({ model: z.string() }).optional(),
       /** The gateway's own probes of its providers, if it makes any: how often. */
       probe_interval_ms: z.number().nonnegative().default(30_000),
+      background: z
+        .array(background)
+        .default([])
+        .describe('Inferences that no call asks for: no excuse for spending on reads, but accounted for.'),
       /** How long a target that failed is passed over. */
       cooldown_ms: z.number().nonnegative().default(0),
       /** After how long a failed request to a provider is sent again, at most. */

@@ -16,6 +16,8 @@ export interface WorkerOptions {
   readonly template: Target
   /** What the evidence of its first call is kept under. */
   readonly preflight: string
+  /** Idle windows are short. */
+  readonly quick?: boolean
   /** Called when the witness listens in this process, before the target is started or asked. */
   readonly onWitness: (witness: Witness) => void | Promise<void>
   /** Hears of all evidence, that of the first call included. */
@@ -34,6 +36,8 @@ export interface Worker {
   readonly target: Target
   /** Carries out a check that has an exercise of its own. Rejects with StartError when the target refuses to be reset. */
   run(check: Check): Promise<CarriedOut>
+  /** What the witness saw and no check of this worker has in its evidence; asked for once, after the last check. */
+  remainder(name: string): Promise<Evidence>
   /** Inferences that the witness saw so far. */
   inferences(): Promise<number>
   redact(text: string): string
@@ -50,10 +54,22 @@ const UNNOTICED = 500
  * Starts both and makes the first call. Rejects with StartError when the target cannot be started or reached, or when
  * its calls do not arrive at the witness: then one call was made, and no more.
  */
-export async function openWorker({ template, preflight, onWitness, keep }: WorkerOptions): Promise<Worker> {
+export async function openWorker({
+  template,
+  preflight,
+  quick = false,
+  onWitness,
+  ...options
+}: WorkerOptions): Promise<Worker> {
   const witness = await startWitness(template)
   const { control, values, containers } = witness
   const launched: Promise<Started>[] = []
+  /** Numbers of the ledger entries that stand in the evidence of a check. */
+  const told = new Set<number>()
+  const keep = (evidence: Evidence) => {
+    for (const { n } of evidence.ledger) told.add(n)
+    options.keep(evidence)
+  }
   const launch = (variant: string | null): Promise<Started> => {
     const instance = start(template, { values, variant, containers })
     launched.push(instance)
@@ -81,6 +97,7 @@ export async function openWorker({ template, preflight, onWitness, keep }: Worke
         target,
         running,
         witness: control,
+        quick,
         secrets: known,
         another: async (variant) => (await launch(variant)).running,
       })
@@ -110,6 +127,13 @@ export async function openWorker({ template, preflight, onWitness, keep }: Worke
         await disposeFrom(1)
         const again = why !== null && check.hostile && running.files !== null
         return { evidence, gone: again ? await startAgain(check.id) : why }
+      },
+      async remainder(name) {
+        const last = session(name)
+        await last.drain()
+        const evidence = await last.evidence(null)
+        const ledger = (await control.entries(0)).filter(({ n }) => !told.has(n))
+        return { ...evidence, ledger: JSON.parse(redact(JSON.stringify(ledger))) }
       },
       inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
       redact,

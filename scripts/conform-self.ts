@@ -1,6 +1,6 @@
 // `npm run conform:self`: the reference gateway against the whole contract, in process, as a command, by its address,
 // as the faults are made but with nothing wrong, and as an image. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
-//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [inproc|source|command|image|url|control …]
+//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [--quick] [inproc|source|command|image|url|control …]
 // `command` needs a build, `source` does not, `image` needs an engine with the image on it. Exit 1 when any run was not conformant.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -31,6 +31,7 @@ const { values, positionals } = parseArgs({
     busy: { type: 'boolean', default: false },
     profile: { type: 'string', default: 'waybill' },
     only: { type: 'string', multiple: true },
+    quick: { type: 'boolean', default: false },
   },
   allowPositionals: true,
 })
@@ -53,7 +54,11 @@ const turns = Array.from({ length: values.busy ? availableParallelism() : 0 }, (
 const failures = new Map<string, string[]>()
 for (let n = 1; n <= times; n++)
   for (const way of ways) {
-    const { results } = await WAYS[way]!({ profile, ...(values.only && { only: values.only }) })
+    const { results } = await WAYS[way]!({
+      profile,
+      quick: values.quick,
+      ...(values.only && { only: values.only }),
+    })
     const { conclusion, reason, counts, duration, inferences, verdicts } = results
     process.stdout.write(
       `${n}/${times} ${way}: ${conclusion}: ${reason}; ${counts.pass} pass, ${counts['not-applicable']} not applicable; ${inferences.total} inferences; ${(duration / 1000).toFixed(1)} s\n`,

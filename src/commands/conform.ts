@@ -29,6 +29,7 @@ export interface ConformCommand {
   readonly target: string
   readonly profile: string
   readonly only?: readonly string[]
+  readonly quick?: boolean
   readonly report?: string
   readonly baseline?: string
   readonly model?: string
@@ -53,6 +54,7 @@ export async function conform(options: ConformCommand): Promise<number> {
       target,
       profile,
       ...(options.only && { only: options.only }),
+      ...(options.quick && { quick: true }),
       reproduce: reproduce(options),
       ...(options.report !== undefined && { directory: options.report }),
       onWitness: isUrl(options.target) ? (witness) => explain(witness, options.target) : () => {},
@@ -195,12 +197,13 @@ function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
   }
 }
 
-const reproduce = ({ target, profile, only, model, keyEnv, witnessPort }: ConformCommand): string =>
+const reproduce = ({ target, profile, only, quick, model, keyEnv, witnessPort }: ConformCommand): string =>
   [
     'waybill conform',
     target,
     `--profile ${profile}`,
     only && `--only ${only.join(' ')}`,
+    quick && '--quick',
     model && `--model ${model}`,
     keyEnv && `--key-env ${keyEnv}`,
     witnessPort && `--witness-port ${witnessPort}`,

@@ -193,6 +193,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .description('hold a gateway to the contract: a target file, the name of one, or an address')
     .option('--profile <name>', 'core, observable or waybill', 'core')
     .option('--only <id...>', 'only these requirements')
+    .option('--quick', 'watch idle time for seconds instead of a minute; the run is partial')
     .option('--report <dir>', 'write evidence and reports there')
     .option('--baseline <file>', 'failures that are known')
     .option('--model <id>', 'with an address: a model that the gateway sends to the witness')

@@ -1,0 +1,10 @@
+// PURE-08: Over the whole run one answered call is one inference, plus one for each attempt that visibly failed; an
+// inference that belongs to no call and to no declared background fails.
+import { account } from '../account.ts'
+import type { Check } from '../check.ts'
+
+export const everyInferenceIsExplained = {
+  id: 'PURE-08',
+  overRun: true,
+  judge: ({ all, target }) => account(all, target),
+} satisfies Check
