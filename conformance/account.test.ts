@@ -56,6 +56,7 @@ const entry = (
     status: 200,
     first_byte_at: 1,
     last_byte_at: 2,
+    cut_at: null,
     complete: true,
     bytes: 9,
     body: ANSWER,

@@ -208,7 +208,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     ).command
     const above = ['sh', '-c', '"$0" "$@" & sleep 3; exit 1', '{{node}}', ...args]
     const file = targetFile({ command: above }, { capabilities: { probe_interval_ms: 2_000 } })
-    const { code, out } = await waybill('conform', file, '--only', 'PURE-02')
+    const { code, out } = await waybill('conform', file, '--only', 'PURE-02', '--quick')
     assert.match(out, /error: a-gateway is gone since PURE-02: it ended/)
     assert.equal(code, 3)
     assert.ok(!isAlive(Number(readFileSync(pidFile, 'utf8'))))
