@@ -21,7 +21,16 @@ export const CALL_STATES = ['routed', 'streaming', 'completed', 'failed', 'abort
 export type CallState = (typeof CALL_STATES)[number]
 
 /** How an attempt ended. `unknown`: its bytes may have left, and it cannot be known whether they arrived. */
-export type AttemptOutcome = 'open' | 'answered' | 'failed' | 'timed_out' | 'aborted' | 'not_sent' | 'unknown'
+export const ATTEMPT_OUTCOMES = [
+  'open',
+  'answered',
+  'failed',
+  'timed_out',
+  'aborted',
+  'not_sent',
+  'unknown',
+] as const
+export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
 /** Token counts; null is "not reported", 0 is a reported zero. */
 export interface Tokens {
@@ -69,7 +78,8 @@ export interface Call {
 }
 
 /** Whether the answer came from the cache, was looked for there in vain, or was not looked for. */
-export type CacheUse = 'HIT' | 'MISS' | 'BYPASS'
+export const CACHE_USES = ['HIT', 'MISS', 'BYPASS'] as const
+export type CacheUse = (typeof CACHE_USES)[number]
 
 /** A candidate that was passed over, and why. */
 export interface Skipped {

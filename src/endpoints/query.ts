@@ -1,9 +1,9 @@
 // The query parameters that several endpoints share, and whose rows a caller may see.
 
 import { z } from 'zod'
-import { CALL_STATES } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { Caller } from '../http/auth.ts'
+import { CALL_FIELDS, type Field, type FieldFilter } from '../record.ts'
 import type { CallFilter, Page } from '../store/filters.ts'
 import type { Span } from '../store/reads.ts'
 
@@ -11,6 +11,19 @@ const text = z.string().min(1).optional()
 const time = z.iso
   .datetime({ offset: true, error: 'expected a time such as 2026-11-21T07:00:00Z' })
   .transform((iso) => Date.parse(iso))
+  .optional()
+
+const status = z
+  .union(
+    [
+      z.enum(['ok', 'error']),
+      z
+        .string()
+        .regex(/^[1-5]\d\d$/)
+        .transform(Number),
+    ],
+    'expected ok, error or an HTTP status',
+  )
   .optional()
 
 /** Keyset pages: how many rows, and after which. */
@@ -24,33 +37,17 @@ export const page = {
   cursor: z.uuid('not a cursor of this list').optional(),
 }
 
+/** What each filter of `src/record.ts` may be asked for. */
+const filters = Object.fromEntries<z.ZodType>(
+  Object.values<Field>(CALL_FIELDS).flatMap(({ kind, filter, values }) =>
+    filter
+      ? [[filter, kind === 'enum' ? z.enum(values!).optional() : kind === 'status' ? status : text]]
+      : [],
+  ),
+) as { [Name in keyof FieldFilter]-?: z.ZodType<FieldFilter[Name]> }
+
 /** A page of calls, and what it is narrowed to. Contract "Lists". */
-export const callList = z.strictObject({
-  ...page,
-  session_id: text,
-  agent_id: text,
-  requested_model: text,
-  provider: text,
-  model: text,
-  route: text,
-  strategy: text,
-  tier: text,
-  state: z.enum(CALL_STATES).optional(),
-  status: z
-    .union(
-      [
-        z.enum(['ok', 'error']),
-        z
-          .string()
-          .regex(/^[1-5]\d\d$/)
-          .transform(Number),
-      ],
-      'expected ok, error or an HTTP status',
-    )
-    .optional(),
-  since: time,
-  until: time,
-})
+export const callList = z.strictObject({ ...page, ...filters, since: time, until: time })
 
 /** The arguments of a list of calls, from its query and from who asks. */
 export function listArguments(

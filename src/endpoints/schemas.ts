@@ -1,7 +1,7 @@
 // The shapes of answers that several endpoints share, contract "Fields". The OpenAPI document is made of them, and the
 // tests hold every answer against them.
 import { z } from 'zod'
-import { CALL_STATES } from '../call.ts'
+import { ATTEMPT_FIELDS, CALL_FIELDS, type Field, type Kind, type RecordOf } from '../record.ts'
 
 export const time = z.iso.datetime({ precision: 3 })
 export const ms = z.number().nonnegative()
@@ -20,61 +20,40 @@ export const tokenSums = z.strictObject({
   reasoning: reported,
 })
 
-const tokens = tokenSums.extend({ source: z.enum(['reported', 'estimated']).nullable() })
+const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
+  id: () => z.uuid(),
+  text: () => z.string(),
+  enum: ({ values }) => z.enum(values!),
+  time: () => time,
+  boolean: () => z.boolean(),
+  count: () => count,
+  status: () => z.int(),
+  ms: () => ms,
+  usd: () => usd,
+  tokens: () => tokenSums.extend({ source: z.enum(['reported', 'estimated']).nullable() }),
+  decision: () =>
+    z.strictObject({
+      cause: z.string(),
+      skipped: z.array(z.strictObject({ target: z.string(), reason: z.string() })),
+    }),
+  price: () => z.strictObject({ source: z.string(), model: z.string(), rates: z.looseObject({}) }),
+}
+
+/** The schema of a row, see `src/record.ts`. */
+function schemaOf<Fields extends Readonly<Record<string, Field>>>(fields: Fields) {
+  const shape = Object.entries(fields).map(([name, field]) => {
+    const schema = field.nullable ? KINDS[field.kind](field).nullable() : KINDS[field.kind](field)
+    return [name, field.about ? schema.describe(field.about) : schema]
+  })
+  type Shape = { [Name in keyof Fields]: z.ZodType<RecordOf<Fields>[Name]> }
+  return z.strictObject(Object.fromEntries(shape) as Shape)
+}
 
 /** One call, as in every list. */
-export const callRecord = z.strictObject({
-  id: z.uuid().describe('UUIDv7, the `X-Gateway-Request-Id` of the answer'),
-  created_at: time,
-  completed_at: time.nullable(),
-  state: z.enum(CALL_STATES),
-  endpoint: z.string(),
-  requested_model: z.string(),
-  resolved_provider: z.string(),
-  resolved_model: z.string(),
-  picked_provider: z.string(),
-  picked_model: z.string(),
-  response_model: z.string().nullable(),
-  route: z.string().nullable(),
-  strategy: z.string().nullable(),
-  tier: z.string().nullable(),
-  decision: z.strictObject({
-    cause: z.string(),
-    skipped: z.array(z.strictObject({ target: z.string(), reason: z.string() })),
-  }),
-  session_id: z.string().nullable(),
-  agent_id: z.string().nullable(),
-  key_name: z.string().nullable(),
-  stream: z.boolean(),
-  status: z.int().nullable(),
-  error_code: z.string().nullable(),
-  attempts: z.int().nonnegative(),
-  fallbacks: z.int().nonnegative(),
-  latency_ms: ms.nullable(),
-  ttft_ms: ms.nullable(),
-  tokens,
-  cost_usd: usd.nullable(),
-  price: z
-    .strictObject({ source: z.string(), model: z.string(), rates: z.looseObject({}) })
-    .nullable()
-    .describe('US dollars per million tokens, as they were applied'),
-  cache: z.enum(['HIT', 'MISS', 'BYPASS']),
-  saved_usd: usd.nullable(),
-})
+export const callRecord = schemaOf(CALL_FIELDS)
 
 /** One request from the gateway to a provider. */
-export const attempt = z.strictObject({
-  n: z.int().positive(),
-  provider: z.string(),
-  model: z.string(),
-  started_at: time,
-  ended_at: time.nullable(),
-  status: z.int().nullable(),
-  outcome: z.enum(['open', 'answered', 'failed', 'timed_out', 'aborted', 'not_sent', 'unknown']),
-  error_code: z.string().nullable(),
-  tokens,
-  cost_usd: usd.nullable(),
-})
+export const attempt = schemaOf(ATTEMPT_FIELDS)
 
 /** A page of a list, newest first. */
 export const page = <Item extends z.ZodType>(item: Item) =>

@@ -2,6 +2,7 @@
 // on record is observed, and nothing else. Knows the writes; knows no log and no metric.
 
 import type { Call, CallOutcome, Route, Target } from '../call.ts'
+import { costOfCall, savedOfCall } from '../record.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedAttempt, Write } from '../store/writes.ts'
 
@@ -56,12 +57,11 @@ export function watchWrites(
       }
     }
   }
-  const tellEnd = ({ id, outcome, requestsSent, target, ended, cost }: Extract<Write, { kind: 'close' }>) => {
+  const tellEnd = (write: Extract<Write, { kind: 'close' }>) => {
+    const { id, outcome, requestsSent, target, ended } = write
     const watched = open.get(id)
     open.delete(id)
-    // The same sums as in `store/sqlite/write-statements.ts`: an attempt that was refused cost nothing, and neither does a cache hit.
-    const usd = outcome.tokens && cost.usd
-    const end = { target, outcome, requestsSent, costUsd: ended ? usd : 0, savedUsd: ended ? null : usd }
+    const end = { target, outcome, requestsSent, costUsd: costOfCall(write), savedUsd: savedOfCall(write) }
     tell((observer) => {
       if (ended) observer.attempted?.(ended)
       if (watched) observer.closed?.(watched, end)

@@ -1,9 +1,7 @@
 // Everything that can be read of what is on record, and the values that it comes as. Knows no database.
 import type { Tokens } from '../call.ts'
+import type { CallDetail, CallRecord } from '../record.ts'
 import type { CallFilter, Page } from './filters.ts'
-
-/** A record as it goes over the wire, contract "Record". */
-export type CallRecord = Record<string, unknown> & { readonly id: string }
 
 /** A page of a list, contract "Lists". */
 export interface Listed<Item> {
@@ -16,7 +14,7 @@ export interface CallLogReads {
   /** Newest first; one row more than the page tells whether there are more. */
   list(filter: CallFilter, page: Page): Listed<CallRecord>
   /** One record with its attempts; null when there is none, or none for this key. */
-  find(id: string, keyName?: string): CallRecord | null
+  find(id: string, keyName?: string): CallDetail | null
 }
 
 export interface ArtifactReads {

@@ -9,7 +9,7 @@ import {
   type StartedTestContainer,
   Wait,
 } from 'testcontainers'
-import type { CallRecord } from '../store/reads.ts'
+import type { CallRecord } from '../record.ts'
 import { IMAGE, OwnContainer } from './own-container.ts'
 
 /** Where the gateway listens in its container. */

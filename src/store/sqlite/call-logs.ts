@@ -1,26 +1,16 @@
-// Reads `call_logs` and `call_attempts` into the shapes of the contract. Cannot write.
-
+// Reads `call_logs` and `call_attempts` into records. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../call.ts'
+import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord, type Field } from '../../record.ts'
 import type { CallFilter } from '../filters.ts'
-import type { CallLogReads, CallRecord } from '../reads.ts'
+import type { CallLogReads } from '../reads.ts'
+import { type Row, readerOf } from './columns.ts'
 import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
 
-type Row = Record<string, string | number | null>
-
-const COLUMN = {
-  session_id: 'session_id',
-  requested_model: 'requested_model',
-  provider: 'resolved_provider',
-  model: 'resolved_model',
-  route: 'route',
-  strategy: 'strategy',
-  tier: 'tier',
-  state: 'state',
-  key_name: 'key_name',
-} as const satisfies Partial<Record<keyof CallFilter, string>>
-
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
+
+const toRecord = readerOf<CallRecord>(CALL_FIELDS)
+const toAttempt = readerOf<AttemptRecord>(ATTEMPT_FIELDS)
 
 export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
@@ -69,75 +59,15 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
     where.push(sql)
     values.push(value)
   }
-  for (const [field, column] of Object.entries(COLUMN)) {
-    const value = filter[field as keyof typeof COLUMN]
-    if (value !== undefined) add(`${column} = ?`, value)
+  for (const [column, field] of Object.entries<Field>(CALL_FIELDS)) {
+    const value = field.filter && filter[field.filter as keyof CallFilter]
+    if (value === undefined) continue
+    if (field.filterNone && value === 'none') where.push(`${column} IS NULL`)
+    else if (value === 'ok' && field.kind === 'status') where.push(`state = 'completed'`)
+    else if (value === 'error' && field.kind === 'status')
+      where.push(`state IN ('failed', 'aborted', 'interrupted')`)
+    else add(`${column} = ?`, value)
   }
-  if (filter.agent_id === 'none') where.push('agent_id IS NULL')
-  else if (filter.agent_id !== undefined) add('agent_id = ?', filter.agent_id)
-  if (filter.status === 'ok') where.push(`state = 'completed'`)
-  else if (filter.status === 'error') where.push(`state IN ('failed', 'aborted', 'interrupted')`)
-  else if (filter.status !== undefined) add('status = ?', filter.status)
+  if (filter.key_name !== undefined) add('key_name = ?', filter.key_name)
   return { where, values }
 }
-
-const time = (ms: string | number | null | undefined): string | null =>
-  typeof ms === 'number' ? new Date(ms).toISOString() : null
-
-const json = (text: string | number | null | undefined): unknown =>
-  typeof text === 'string' ? JSON.parse(text) : null
-
-const tokensOf = (row: Row) => ({
-  input: row.tokens_input,
-  output: row.tokens_output,
-  cached_input: row.tokens_cached_input,
-  cache_write: row.tokens_cache_write,
-  reasoning: row.tokens_reasoning,
-  source: row.tokens_source,
-})
-
-const toRecord = (row: Row): CallRecord => ({
-  id: row.id as string,
-  created_at: time(row.created_at),
-  completed_at: time(row.completed_at),
-  state: row.state,
-  endpoint: row.endpoint,
-  requested_model: row.requested_model,
-  resolved_provider: row.resolved_provider,
-  resolved_model: row.resolved_model,
-  picked_provider: row.picked_provider,
-  picked_model: row.picked_model,
-  response_model: row.response_model,
-  route: row.route,
-  strategy: row.strategy,
-  tier: row.tier,
-  decision: json(row.decision),
-  session_id: row.session_id,
-  agent_id: row.agent_id,
-  key_name: row.key_name,
-  stream: row.stream === 1,
-  status: row.status,
-  error_code: row.error_code,
-  attempts: row.attempts,
-  fallbacks: row.fallbacks,
-  latency_ms: row.latency_ms,
-  ttft_ms: row.ttft_ms,
-  tokens: tokensOf(row),
-  cost_usd: row.cost_usd,
-  price: json(row.price),
-  cache: row.cache,
-  saved_usd: row.saved_usd,
-})
-
-const toAttempt = (row: Row) => ({
-  n: row.n,
-  provider: row.provider,
-  model: row.model,
-  started_at: time(row.started_at),
-  ended_at: time(row.ended_at),
-  status: row.status,
-  outcome: row.outcome,
-  error_code: row.error_code,
-  tokens: tokensOf(row),
-  cost_usd: row.cost_usd,
-})

@@ -3,8 +3,9 @@
 
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'
+import { CALL_FIELDS, type Field } from '../../record.ts'
 import type { CallFilter } from '../filters.ts'
-import { HOUR } from './roll-ups.ts'
+import { HOUR, LABELS } from './roll-ups.ts'
 
 /** A span of time, milliseconds since the epoch. */
 export interface Hour {
@@ -17,15 +18,15 @@ export const ALL_HOURS: Hour = { from: 0, to: 2 ** 48 - 1 }
 /** Sorts behind every id. */
 export const AFTER_ALL = 'g'
 
-const SERIES = {
+/** What of a filter the roll-ups can tell apart: their labels, by the parameters of the filter. */
+const SERIES: Readonly<Record<string, string>> = {
   key_name: 'key_name',
-  requested_model: 'requested_model',
-  provider: 'resolved_provider',
-  model: 'resolved_model',
-  route: 'route',
-  strategy: 'strategy',
-  tier: 'tier',
-} as const satisfies Partial<Record<keyof CallFilter, string>>
+  ...Object.fromEntries(
+    Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
+      filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
+    ),
+  ),
+}
 
 /**
  * Returns the hours between two ids, newest first, each found when it is asked for; null where the roll-ups say
@@ -45,9 +46,7 @@ export function openHourIndex(db: Database) {
     const openHours = open.all(from, to)
     if (state === 'routed' || state === 'streaming') return openHours.map(hourOf)
 
-    const labels = Object.entries(SERIES).filter(
-      ([field]) => filter[field as keyof typeof SERIES] !== undefined,
-    )
+    const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
     const failed = status === 'error' || (state !== undefined && state !== 'completed')
     if (labels.length === 0 && !failed) return null
     const like = labels.map(([, column]) => `AND ${column} = ?`).join(' ')
@@ -57,7 +56,7 @@ export function openHourIndex(db: Database) {
            AND series_id IN (SELECT id FROM series WHERE true ${like}) ORDER BY hour DESC`,
       )
       .pluck()
-    const values = labels.map(([field]) => filter[field as keyof typeof SERIES])
+    const values = labels.map(([field]) => filter[field as keyof CallFilter])
     const last = to === AFTER_ALL ? ALL_HOURS.to : timeOfId(to)
     return newestFirst(
       openHours,

@@ -9,7 +9,7 @@ import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from './usage
 export const HOUR = 3_600_000
 
 /** What the calls of a series have in common. Few of these combinations exist, however many calls there are. */
-const LABELS = [
+export const LABELS = [
   'key_name',
   'requested_model',
   'resolved_provider',

@@ -1,0 +1,324 @@
+// The one definition of what is kept about a call and about each of its attempts. The types, the columns, the JSON and
+// its schema, the filters of the lists and the tables in docs/contract.md follow from it. A further field is an entry
+// here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP.
+import {
+  ATTEMPT_OUTCOMES,
+  type AttemptEnd,
+  CACHE_USES,
+  CALL_STATES,
+  type Call,
+  type CallOutcome,
+  type Route,
+  type Skipped,
+  type Target,
+  type Tokens,
+} from './call.ts'
+import type { Cost } from './pricing.ts'
+
+/** Tokens as a record has them: null is "not reported". */
+export type RecordTokens = Omit<Tokens, 'source'> & { readonly source: Tokens['source'] | null }
+
+/** What each kind of value is in JSON. */
+interface Json {
+  readonly id: string
+  readonly text: string
+  readonly enum: string
+  /** ISO 8601, UTC. */
+  readonly time: string
+  readonly boolean: boolean
+  readonly count: number
+  readonly status: number
+  readonly ms: number
+  readonly usd: number
+  readonly tokens: RecordTokens
+  readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
+  readonly price: {
+    readonly source: string
+    readonly model: string
+    readonly rates: Readonly<Record<string, unknown>>
+  }
+}
+export type Kind = keyof Json
+
+/** What is handed over to be kept, where that differs from its JSON. `time` is in ms since the epoch. */
+interface Given extends Omit<Json, 'time' | 'tokens' | 'price'> {
+  readonly time: number
+  readonly tokens: Tokens
+  readonly price: NonNullable<Cost['price']>
+}
+
+/** A field of kind `K` in a row that is opened by an `Opening` and closed by a `Closing`. */
+interface FieldOf<K extends Kind, Opening, Closing> {
+  readonly kind: K
+  readonly nullable?: true
+  /** What a reader of the documentation has to know. */
+  readonly about: string
+  /** What an `enum` may be. */
+  readonly values?: K extends 'enum' ? readonly string[] : never
+  /** The query parameter by which lists are narrowed to a value of this field. */
+  readonly filter?: string
+  /** The filter takes `none`: only rows where this field is null. */
+  readonly filterNone?: true
+  /** The value when the row is opened. A field without it is null then. */
+  readonly open?: (opening: Opening) => Given[K] | null
+  /** The value when the row is closed. A field without it stays as it is. */
+  readonly close?: (closing: Closing) => Given[K] | null
+}
+export type Field<Opening = never, Closing = never> = {
+  [K in Kind]: FieldOf<K, Opening, Closing>
+}[Kind]
+
+/** A call that is about to go to its first target. */
+export interface CallOpening {
+  readonly call: Call
+  readonly route: Route
+}
+
+/** A call that is over. */
+export interface CallClosing {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly outcome: CallOutcome
+  /** Its last attempt; null where none was made, because the cache had the answer. */
+  readonly ended: AttemptEnd | null
+  /** What that attempt cost; where the cache had the answer, what it would have cost. */
+  readonly cost: Cost
+  readonly requestsSent: number
+}
+
+/** An attempt whose request is about to leave. */
+export interface AttemptOpening {
+  readonly n: number
+  readonly target: Pick<Target, 'provider' | 'model'>
+  readonly at: number
+}
+
+/** An attempt that is over. */
+export interface AttemptClosing {
+  readonly at: number
+  readonly ended: AttemptEnd
+  readonly usd: number | null
+}
+
+/** Attempts that were refused cost nothing; where one may have cost something that is not known, no sum is known. */
+const summedCost = ({ outcome, cost }: CallClosing): number | null => outcome.tokens && cost.usd
+export const costOfCall = (closing: CallClosing): number | null => (closing.ended ? summedCost(closing) : 0)
+export const savedOfCall = (closing: CallClosing): number | null =>
+  closing.ended ? null : summedCost(closing)
+
+export const CALL_FIELDS = {
+  id: { kind: 'id', about: 'UUIDv7 = `X-Gateway-Request-Id`', open: ({ call }) => call.id },
+  created_at: {
+    kind: 'time',
+    about: 'the time in the id, the arrival of the call',
+    open: ({ call }) => call.createdAt,
+  },
+  completed_at: { kind: 'time', nullable: true, about: '', close: ({ at }) => at },
+  state: {
+    kind: 'enum',
+    values: CALL_STATES,
+    about: '`interrupted`: the gateway died while the call was open; set at the next start',
+    filter: 'state',
+    open: () => 'routed',
+    close: ({ outcome }) => outcome.state,
+  },
+  endpoint: { kind: 'text', about: 'path called', open: ({ call }) => call.endpoint },
+  requested_model: {
+    kind: 'text',
+    about: 'byte for byte as sent',
+    filter: 'requested_model',
+    open: ({ call }) => call.requestedModel,
+  },
+  resolved_provider: {
+    kind: 'text',
+    about: 'set when routed, see *Resolved*',
+    filter: 'provider',
+    open: ({ route }) => route.candidates[0].provider,
+  },
+  resolved_model: {
+    kind: 'text',
+    about: 'the same',
+    filter: 'model',
+    open: ({ route }) => route.candidates[0].model,
+  },
+  picked_provider: {
+    kind: 'text',
+    about: "the router's first choice",
+    open: ({ route }) => route.candidates[0].provider,
+  },
+  picked_model: { kind: 'text', about: 'the same', open: ({ route }) => route.candidates[0].model },
+  response_model: {
+    kind: 'text',
+    nullable: true,
+    about: 'what the provider wrote in its answer',
+    close: ({ outcome }) => outcome.responseModel,
+  },
+  route: {
+    kind: 'text',
+    nullable: true,
+    about: 'null for a direct `provider/model` id',
+    filter: 'route',
+    open: ({ route }) => route.name,
+  },
+  strategy: {
+    kind: 'text',
+    nullable: true,
+    about: '`direct` for a direct `provider/model` id',
+    filter: 'strategy',
+    open: ({ route }) => route.strategy,
+  },
+  tier: {
+    kind: 'text',
+    nullable: true,
+    about: 'of the resolved target',
+    filter: 'tier',
+    open: ({ route }) => route.candidates[0].tier,
+  },
+  decision: {
+    kind: 'decision',
+    about: '`{cause, skipped: [{target, reason}]}`',
+    open: ({ route }) => route.decision,
+  },
+  session_id: {
+    kind: 'text',
+    nullable: true,
+    about: 'never invented',
+    filter: 'session_id',
+    open: ({ call }) => call.sessionId,
+  },
+  agent_id: {
+    kind: 'text',
+    nullable: true,
+    about: 'never invented',
+    filter: 'agent_id',
+    filterNone: true,
+    open: ({ call }) => call.agentId,
+  },
+  key_name: {
+    kind: 'text',
+    nullable: true,
+    about: 'name of the gateway key',
+    open: ({ call }) => call.keyName,
+  },
+  stream: { kind: 'boolean', about: '', open: ({ call }) => call.stream },
+  status: {
+    kind: 'status',
+    nullable: true,
+    about: 'what the client got; a stream that failed after the response start keeps its 200',
+    filter: 'status',
+    close: ({ outcome }) => outcome.status,
+  },
+  error_code: {
+    kind: 'text',
+    nullable: true,
+    about:
+      "ours where the body is ours, else the provider's `error.code`, else its `error.type`; a stream that failed after the response start has one too",
+    close: ({ outcome }) => outcome.errorCode,
+  },
+  attempts: {
+    kind: 'count',
+    about: 'requests sent',
+    open: ({ call }) => (call.cache === 'HIT' ? 0 : 1),
+    close: ({ requestsSent }) => requestsSent,
+  },
+  fallbacks: { kind: 'count', about: 'changes of target', open: () => 0 },
+  latency_ms: {
+    kind: 'ms',
+    nullable: true,
+    about: 'to the last byte',
+    close: ({ outcome }) => outcome.latencyMs,
+  },
+  ttft_ms: {
+    kind: 'ms',
+    nullable: true,
+    about: 'to the response start',
+    close: ({ outcome }) => outcome.ttftMs,
+  },
+  tokens: {
+    kind: 'tokens',
+    about:
+      'Sums over the attempts; an unknown part makes null. An attempt that was refused with an error status, or never left, used nothing; one that broke off before the response start, timed out or answered nonsense is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
+    close: ({ outcome }) => outcome.tokens,
+  },
+  cost_usd: { kind: 'usd', nullable: true, about: 'sum over the attempts', close: costOfCall },
+  price: {
+    kind: 'price',
+    nullable: true,
+    about: 'the price that was applied, US dollars per million tokens',
+    close: ({ cost }) => cost.price,
+  },
+  cache: {
+    kind: 'enum',
+    values: CACHE_USES,
+    about:
+      'on a `HIT` there is no attempt, `cost_usd` is 0, and `tokens` are those of the answer when it was made',
+    open: ({ call }) => call.cache,
+  },
+  saved_usd: {
+    kind: 'usd',
+    nullable: true,
+    about: 'on a `HIT` what its tokens would cost now',
+    close: savedOfCall,
+  },
+} as const satisfies Record<string, Field<CallOpening, CallClosing>>
+
+export const ATTEMPT_FIELDS = {
+  n: { kind: 'count', about: 'from 1', open: ({ n }) => n },
+  provider: { kind: 'text', about: '', open: ({ target }) => target.provider },
+  model: { kind: 'text', about: '', open: ({ target }) => target.model },
+  started_at: { kind: 'time', about: 'before its bytes left', open: ({ at }) => at },
+  ended_at: { kind: 'time', nullable: true, about: '', close: ({ at }) => at },
+  status: {
+    kind: 'status',
+    nullable: true,
+    about: "the provider's; null where none came",
+    close: ({ ended }) => ended.status,
+  },
+  outcome: {
+    kind: 'enum',
+    values: ATTEMPT_OUTCOMES,
+    about: 'see below',
+    open: () => 'open',
+    close: ({ ended }) => ended.outcome,
+  },
+  error_code: {
+    kind: 'text',
+    nullable: true,
+    about: "the provider's, else ours",
+    close: ({ ended }) => ended.errorCode,
+  },
+  tokens: { kind: 'tokens', about: '', close: ({ ended }) => ended.tokens },
+  cost_usd: { kind: 'usd', nullable: true, about: '', close: ({ usd }) => usd },
+} as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
+
+type JsonOf<F> =
+  | (F extends { readonly values: readonly (infer Value)[] }
+      ? Value
+      : F extends { readonly kind: infer K extends Kind }
+        ? Json[K]
+        : never)
+  | (F extends { readonly nullable: true } ? null : never)
+export type RecordOf<Fields> = { readonly [Name in keyof Fields]: JsonOf<Fields[Name]> }
+
+/** A record as it goes over the wire, contract "Record". */
+export type CallRecord = RecordOf<typeof CALL_FIELDS>
+/** One attempt of it, contract "Attempt". */
+export type AttemptRecord = RecordOf<typeof ATTEMPT_FIELDS>
+/** One record with everything that belongs to it. */
+export type CallDetail = CallRecord & {
+  readonly attempt_log: readonly AttemptRecord[]
+  readonly artifact: { readonly available: boolean; readonly bytes: number }
+}
+
+type CallFields = typeof CALL_FIELDS
+type FilterOf<F> = F extends { readonly filter: infer Name extends string } ? Name : never
+type FilterValue<F> = F extends { readonly kind: 'status' }
+  ? number | 'ok' | 'error'
+  : Exclude<JsonOf<F>, null>
+
+/** What a list of calls may be narrowed to. A status is an HTTP status, `ok` (completed) or `error` (all other ends). */
+export type FieldFilter = {
+  readonly [Name in keyof CallFields as FilterOf<CallFields[Name]>]?:
+    | FilterValue<CallFields[Name]>
+    | undefined
+}

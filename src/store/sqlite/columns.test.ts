@@ -1,0 +1,25 @@
+// The definition of a record against the database that the migrations make: neither has a column that the other lacks.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import Database from 'better-sqlite3'
+import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../record.ts'
+import { type Column, columnsOf } from './columns.ts'
+import { migrate } from './migrations.ts'
+
+const CALL_ID: Column = { name: 'call_id', type: 'TEXT', notNull: true }
+
+for (const [table, columns] of [
+  ['call_logs', columnsOf(CALL_FIELDS)],
+  ['call_attempts', [CALL_ID, ...columnsOf(ATTEMPT_FIELDS)]],
+] as const)
+  test(`the columns of ${table} in a fresh database are those of its definition`, (t) => {
+    const db = new Database(':memory:')
+    t.after(() => db.close())
+    migrate(db)
+    const found = db.pragma(`table_info(${table})`) as { name: string; type: string; notnull: number }[]
+    const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
+    assert.deepEqual(
+      found.map(({ name, type, notnull }) => ({ name, type, notNull: notnull === 1 })).sort(byName),
+      [...columns].sort(byName),
+    )
+  })
