@@ -69,7 +69,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'base',
     'redact',
   ],
-  testcontainers: ['store', 'mocks'],
+  testcontainers: ['base', 'mocks'],
   mocks: ['redact'],
   conformance: ['mocks'],
   targets: ['conformance', 'gateway', 'commands', 'base', 'mocks'],

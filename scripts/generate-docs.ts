@@ -1,4 +1,4 @@
-// Writes what the documentation takes from the code: the tables of endpoints, recordings, scenarios and requirements,
+// Writes what the documentation takes from the code: the tables of endpoints, fields, recordings, scenarios and requirements,
 // and the JSON Schemas of waybill.yaml, of a recording's head and of the suite's results. With --check it writes nothing
 // and fails when something is stale. Either way it fails when a requirement has no test.
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -9,6 +9,8 @@ import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { CALLS, READS } from '../src/gateway.ts'
+import { ATTEMPT_FIELDS, CALL_FIELDS } from '../src/record.ts'
+import { fieldsTable } from './fields-table.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
 import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
@@ -24,9 +26,10 @@ function put(file: string, text: string): void {
   else writeFileSync(path, text)
 }
 
+const textOf = (file: string): string => readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+
 /** The text of a file with what stands between the two marks replaced. */
-function between(file: string, mark: string, inner: string): string {
-  const text = readFileSync(new URL(`../${file}`, import.meta.url), 'utf8')
+function between(file: string, mark: string, inner: string, text = textOf(file)): string {
   const [begin, end] = [`<!-- ${mark}:begin -->`, `<!-- ${mark}:end -->`]
   const [from, to] = [text.indexOf(begin), text.indexOf(end)]
   if (from < 0 || to < from) throw new Error(`${file} has no ${begin} … ${end}`)
@@ -50,10 +53,14 @@ const scenarioTable = [
   ),
 ]
 
+const contract = 'docs/contract.md'
+const [callTable, attemptTable] = [fieldsTable(CALL_FIELDS), fieldsTable(ATTEMPT_FIELDS)]
+
 put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
+put(contract, between(contract, 'record', callTable, between(contract, 'attempt', attemptTable)))
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)

@@ -113,7 +113,12 @@ export const CALL_FIELDS = {
     about: 'the time in the id, the arrival of the call',
     open: ({ call }) => call.createdAt,
   },
-  completed_at: { kind: 'time', nullable: true, about: '', close: ({ at }) => at },
+  completed_at: {
+    kind: 'time',
+    nullable: true,
+    about: 'when the call ended; null while it is open',
+    close: ({ at }) => at,
+  },
   state: {
     kind: 'enum',
     values: CALL_STATES,
@@ -137,7 +142,7 @@ export const CALL_FIELDS = {
   },
   resolved_model: {
     kind: 'text',
-    about: 'the same',
+    about: 'set when routed, see *Resolved*',
     filter: 'model',
     open: ({ route }) => route.candidates[0].model,
   },
@@ -146,7 +151,11 @@ export const CALL_FIELDS = {
     about: "the router's first choice",
     open: ({ route }) => route.candidates[0].provider,
   },
-  picked_model: { kind: 'text', about: 'the same', open: ({ route }) => route.candidates[0].model },
+  picked_model: {
+    kind: 'text',
+    about: "the first choice's model",
+    open: ({ route }) => route.candidates[0].model,
+  },
   response_model: {
     kind: 'text',
     nullable: true,
@@ -182,14 +191,14 @@ export const CALL_FIELDS = {
   session_id: {
     kind: 'text',
     nullable: true,
-    about: 'never invented',
+    about: 'as the client sent it, never invented',
     filter: 'session_id',
     open: ({ call }) => call.sessionId,
   },
   agent_id: {
     kind: 'text',
     nullable: true,
-    about: 'never invented',
+    about: 'as the client sent it, never invented',
     filter: 'agent_id',
     filterNone: true,
     open: ({ call }) => call.agentId,
@@ -200,7 +209,7 @@ export const CALL_FIELDS = {
     about: 'name of the gateway key',
     open: ({ call }) => call.keyName,
   },
-  stream: { kind: 'boolean', about: '', open: ({ call }) => call.stream },
+  stream: { kind: 'boolean', about: 'the client asked for a stream', open: ({ call }) => call.stream },
   status: {
     kind: 'status',
     nullable: true,
@@ -237,7 +246,7 @@ export const CALL_FIELDS = {
   tokens: {
     kind: 'tokens',
     about:
-      'Sums over the attempts; an unknown part makes null. An attempt that was refused with an error status, or never left, used nothing; one that broke off before the response start, timed out or answered nonsense is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
+      'sums over the attempts; an unknown part makes null. An attempt that was refused with an error status, or never left, used nothing; one that broke off before the response start, timed out or answered nonsense is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
     close: ({ outcome }) => outcome.tokens,
   },
   cost_usd: { kind: 'usd', nullable: true, about: 'sum over the attempts', close: costOfCall },
@@ -263,11 +272,11 @@ export const CALL_FIELDS = {
 } as const satisfies Record<string, Field<CallOpening, CallClosing>>
 
 export const ATTEMPT_FIELDS = {
-  n: { kind: 'count', about: 'from 1', open: ({ n }) => n },
-  provider: { kind: 'text', about: '', open: ({ target }) => target.provider },
-  model: { kind: 'text', about: '', open: ({ target }) => target.model },
+  n: { kind: 'count', about: 'counts the attempts of the call, from 1', open: ({ n }) => n },
+  provider: { kind: 'text', about: 'where the request went', open: ({ target }) => target.provider },
+  model: { kind: 'text', about: 'the model that it asked for', open: ({ target }) => target.model },
   started_at: { kind: 'time', about: 'before its bytes left', open: ({ at }) => at },
-  ended_at: { kind: 'time', nullable: true, about: '', close: ({ at }) => at },
+  ended_at: { kind: 'time', nullable: true, about: 'null while it is open', close: ({ at }) => at },
   status: {
     kind: 'status',
     nullable: true,
@@ -277,7 +286,7 @@ export const ATTEMPT_FIELDS = {
   outcome: {
     kind: 'enum',
     values: ATTEMPT_OUTCOMES,
-    about: 'see below',
+    about: '`unknown`: its bytes may have left, and it is not known whether they arrived',
     open: () => 'open',
     close: ({ ended }) => ended.outcome,
   },
@@ -287,8 +296,12 @@ export const ATTEMPT_FIELDS = {
     about: "the provider's, else ours",
     close: ({ ended }) => ended.errorCode,
   },
-  tokens: { kind: 'tokens', about: '', close: ({ ended }) => ended.tokens },
-  cost_usd: { kind: 'usd', nullable: true, about: '', close: ({ usd }) => usd },
+  tokens: {
+    kind: 'tokens',
+    about: 'as the provider reported them, else estimated, else null',
+    close: ({ ended }) => ended.tokens,
+  },
+  cost_usd: { kind: 'usd', nullable: true, about: 'null where it is not known', close: ({ usd }) => usd },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
 
 type JsonOf<F> =

@@ -9,22 +9,24 @@ import * as schemas from './schemas.ts'
 const query = z.strictObject(span)
 const share = z.strictObject({ calls: schemas.count, share: schemas.share })
 
+const response = z.strictObject({
+  window: schemas.span,
+  total_calls: schemas.count,
+  strategy_distribution: z.record(z.string(), share),
+  tier_distribution: z.record(z.string(), share),
+  top_providers: z.array(
+    share.extend({ provider: z.string(), p50_latency_ms: z.number().nonnegative().nullable() }).strict(),
+  ),
+  fallback: share,
+})
+
 export const autoRouting = {
   path: '/api/analytics/auto-routing',
   summary: 'shares of strategies, tiers and providers, and of calls that fell back; `?window=24h|7d|30d`',
   query,
-  response: z.strictObject({
-    window: schemas.span,
-    total_calls: schemas.count,
-    strategy_distribution: z.record(z.string(), share),
-    tier_distribution: z.record(z.string(), share),
-    top_providers: z.array(
-      share.extend({ provider: z.string(), p50_latency_ms: z.number().nonnegative().nullable() }).strict(),
-    ),
-    fallback: share,
-  }),
+  response,
   async answer(asked, { caller, requestId }, { calls }) {
     const span = spanOf(asked, timeOfId(requestId))
     return { window: spanAnswer(span), ...(await calls.routing(span, ownKey(caller))) }
   },
-} satisfies ReadEndpoint<ReadContext, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

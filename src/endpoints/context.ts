@@ -3,6 +3,7 @@
 import type { ResponseCache } from '../cache/response-cache.ts'
 import type { Config } from '../config.ts'
 import type { KeyLimits } from '../http/limits.ts'
+import type { OpenApi } from '../http/openapi.ts'
 import type { Pricer } from '../pricing.ts'
 import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
@@ -29,7 +30,7 @@ export interface ReadContext {
   /** All figures in Prometheus' text format. */
   readonly metrics: () => Promise<string>
   /** The interface, see `http/openapi.ts`. */
-  readonly openApi: object
+  readonly openApi: OpenApi
 }
 
 export interface CallContext {

@@ -2,12 +2,15 @@
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
+
+const response = z.strictObject({ status: z.literal('ok') })
 
 export const healthz = {
   path: '/healthz',
   summary: 'alive: no key, no database',
   open: true,
-  query: z.strictObject({}),
-  response: z.strictObject({ status: z.literal('ok') }),
+  query: noQuery,
+  response,
   answer: () => ({ status: 'ok' }),
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

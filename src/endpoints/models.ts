@@ -4,21 +4,25 @@ import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
 import { catalogEntry } from './schemas.ts'
+
+// Clients send paging parameters along (`limit`); the list is short, so it is always whole.
+const modelsQuery = z.looseObject({})
+const modelsResponse = z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) })
 
 export const models = {
   path: '/v1/models',
   summary: "the models and routes, in OpenAI's list format",
-  // Clients send paging parameters along (`limit`); the list is short, so it is always whole.
-  query: z.looseObject({}),
-  response: z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) }),
+  query: modelsQuery,
+  response: modelsResponse,
   answer: (_query, _admitted, { config }) => ({ object: 'list', data: catalog(config) }),
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof modelsQuery, typeof modelsResponse>
 
 export const model = {
   path: '/v1/models/*',
   summary: 'one of them; the id may hold slashes, encoded or not',
-  query: z.strictObject({}),
+  query: noQuery,
   response: catalogEntry,
   answer(_query, { rest }, { config }) {
     const found = catalog(config).find(({ id }) => id === rest)
@@ -28,4 +32,4 @@ export const model = {
       })
     return found
   },
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof catalogEntry>

@@ -3,22 +3,25 @@ import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
+
+const response = z.strictObject({
+  models: z.array(
+    z.strictObject({
+      name: z.string(),
+      strategy: z.string().nullable(),
+      model_ids: z.array(z.string()),
+      providerId: z.string().nullable(),
+      description: z.string(),
+    }),
+  ),
+})
 
 export const publicModels = {
   path: '/v1beta/models',
   summary: 'name, strategy, model ids, provider and description, and nothing else',
-  query: z.strictObject({}),
-  response: z.strictObject({
-    models: z.array(
-      z.strictObject({
-        name: z.string(),
-        strategy: z.string().nullable(),
-        model_ids: z.array(z.string()),
-        providerId: z.string().nullable(),
-        description: z.string(),
-      }),
-    ),
-  }),
+  query: noQuery,
+  response,
   answer: (_query, _admitted, { config }) => ({
     models: catalog(config).map(({ id, type, owned_by }) => {
       const route = type === 'route' ? config.routes[id] : undefined
@@ -31,4 +34,4 @@ export const publicModels = {
       }
     }),
   }),
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

@@ -7,6 +7,9 @@ import { CALL_FIELDS, type Field, type FieldFilter } from '../record.ts'
 import type { CallFilter, Page } from '../store/filters.ts'
 import type { Span } from '../store/reads.ts'
 
+/** For an endpoint that takes no parameter. */
+export const noQuery = z.strictObject({})
+
 const text = z.string().min(1).optional()
 const time = z.iso
   .datetime({ offset: true, error: 'expected a time such as 2026-11-21T07:00:00Z' })

@@ -5,25 +5,28 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
+
+const response = z.strictObject({
+  status: z.literal('ready'),
+  configuration: z.strictObject({
+    state: z
+      .enum(['current', 'rejected'])
+      .describe('rejected: the file is invalid, an earlier configuration is in force'),
+    since: z.iso.datetime(),
+  }),
+  reads: z
+    .enum(['ready', 'restarting'])
+    .describe('restarting: reads are 503, because what answers them died and is started again'),
+})
 
 export const readyz = {
   path: '/readyz',
   summary:
     'ready: calls can be recorded; says whether the configuration in force is the one in the file, and whether reads are answered',
   open: true,
-  query: z.strictObject({}),
-  response: z.strictObject({
-    status: z.literal('ready'),
-    configuration: z.strictObject({
-      state: z
-        .enum(['current', 'rejected'])
-        .describe('rejected: the file is invalid, an earlier configuration is in force'),
-      since: z.iso.datetime(),
-    }),
-    reads: z
-      .enum(['ready', 'restarting'])
-      .describe('restarting: reads are 503, because what answers them died and is started again'),
-  }),
+  query: noQuery,
+  response,
   answer(_query, _admitted, { storeFailure, readFailure, configuration }) {
     if (storeFailure() !== null)
       throw new GatewayError('log_unavailable', 'The record cannot be written; the gateway log says why.')
@@ -34,4 +37,4 @@ export const readyz = {
       reads: readFailure() === null ? 'ready' : 'restarting',
     }
   },
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

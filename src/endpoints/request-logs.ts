@@ -5,34 +5,38 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { callList, listArguments, ownKey } from './query.ts'
+import { callList, listArguments, noQuery, ownKey } from './query.ts'
 import { attempt, callRecord, count, page, time } from './schemas.ts'
+
+const requestLogsResponse = page(callRecord)
 
 export const requestLogs = {
   path: '/api/usage/request-logs',
   summary: 'the request log, newest first, with filters and pages',
   query: callList,
-  response: page(callRecord),
+  response: requestLogsResponse,
   async answer(query, { caller }, { calls }) {
     return { object: 'list', ...(await calls.list(...listArguments(query, caller))) }
   },
-} satisfies ReadEndpoint<ReadContext, typeof callList>
+} satisfies ReadEndpoint<ReadContext, typeof callList, typeof requestLogsResponse>
+
+const requestLogResponse = callRecord.extend({
+  attempt_log: z.array(attempt),
+  artifact: z.strictObject({ available: z.boolean(), bytes: z.int().nonnegative() }),
+})
 
 export const requestLog = {
   path: '/api/usage/request-logs/*',
   summary: 'one call with all its attempts',
-  query: z.strictObject({}),
-  response: callRecord.extend({
-    attempt_log: z.array(attempt),
-    artifact: z.strictObject({ available: z.boolean(), bytes: z.int().nonnegative() }),
-  }),
+  query: noQuery,
+  response: requestLogResponse,
   async answer(_query, { rest, caller }, { calls }) {
     const found = await calls.find(rest, ownKey(caller))
     if (!found)
       throw new GatewayError('not_found', 'There is no call with this id in the log, or it is not yours.')
     return found
   },
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof requestLogResponse>
 
 /** Value by name; null where the value is not shown. */
 const headers = z.record(z.string(), z.string().nullable())
@@ -46,42 +50,44 @@ const request = z.strictObject({
   body: z.string().optional(),
 })
 
+const artifactResponse = z.strictObject({
+  id: z.uuid(),
+  created_at: time,
+  request: request.extend({ fields: z.array(z.string()) }),
+  exchanges: z.array(
+    z.strictObject({
+      n: count,
+      provider: z.string(),
+      model: z.string(),
+      at_ms: ms,
+      request,
+      answer: z.strictObject({
+        status: count.nullable(),
+        at_ms: ms.nullable(),
+        headers,
+        bytes: count,
+        chunks: z.array(z.strictObject({ at_ms: ms, bytes: count })),
+        chunks_left_out: count,
+        end: z.string().nullable(),
+        ended_at_ms: ms.nullable(),
+        body: z.string().optional(),
+      }),
+    }),
+  ),
+  outcome: z.strictObject({
+    state: z.string(),
+    status: count.nullable(),
+    error_code: z.string().nullable(),
+    latency_ms: ms,
+    ttft_ms: ms.nullable(),
+  }),
+})
+
 export const artifact = {
   path: '/api/usage/request-logs/*/artifact',
   summary: 'the whole exchange of one call: requests, answers, sizes, times; bodies only where they are kept',
-  query: z.strictObject({}),
-  response: z.strictObject({
-    id: z.uuid(),
-    created_at: time,
-    request: request.extend({ fields: z.array(z.string()) }),
-    exchanges: z.array(
-      z.strictObject({
-        n: count,
-        provider: z.string(),
-        model: z.string(),
-        at_ms: ms,
-        request,
-        answer: z.strictObject({
-          status: count.nullable(),
-          at_ms: ms.nullable(),
-          headers,
-          bytes: count,
-          chunks: z.array(z.strictObject({ at_ms: ms, bytes: count })),
-          chunks_left_out: count,
-          end: z.string().nullable(),
-          ended_at_ms: ms.nullable(),
-          body: z.string().optional(),
-        }),
-      }),
-    ),
-    outcome: z.strictObject({
-      state: z.string(),
-      status: count.nullable(),
-      error_code: z.string().nullable(),
-      latency_ms: ms,
-      ttft_ms: ms.nullable(),
-    }),
-  }),
+  query: noQuery,
+  response: artifactResponse,
   async answer(_query, { rest, caller }, { calls }) {
     // The path of one call matches here too, and polka hands over what stands for its `*`.
     const json = await calls.artifact(rest.replace(/\/artifact$/, ''), ownKey(caller))
@@ -89,4 +95,4 @@ export const artifact = {
       throw new GatewayError('not_found', 'There is no artifact of this call any more, or it is not yours.')
     return JSON.parse(json)
   },
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof artifactResponse>

@@ -42,4 +42,4 @@ export const resolve = {
       )
     return resolution
   },
-} satisfies ReadEndpoint<ReadContext, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

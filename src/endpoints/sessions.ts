@@ -4,40 +4,44 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { ownKey, page } from './query.ts'
+import { noQuery, ownKey, page } from './query.ts'
 import * as schemas from './schemas.ts'
 
 const query = z.strictObject(page)
+
+const sessionsResponse = schemas.page(schemas.session)
 
 export const sessions = {
   path: '/api/sessions',
   summary: 'sessions, newest first, with their calls, tokens and cost; in pages',
   query,
-  response: schemas.page(schemas.session),
+  response: sessionsResponse,
   async answer(page, { caller }, { calls }) {
     return { object: 'list', ...(await calls.sessions(page, ownKey(caller))) }
   },
-} satisfies ReadEndpoint<ReadContext, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof sessionsResponse>
+
+const sessionResponse = schemas.session.extend({
+  by_model: z.array(
+    z.strictObject({
+      provider: z.string(),
+      model: z.string(),
+      calls: schemas.count,
+      failed: schemas.count,
+      tokens: schemas.tokenSums,
+      cost_usd: schemas.usd.nullable(),
+    }),
+  ),
+})
 
 export const session = {
   path: '/api/sessions/*',
   summary: 'one session, with what it used of each model',
-  query: z.strictObject({}),
-  response: schemas.session.extend({
-    by_model: z.array(
-      z.strictObject({
-        provider: z.string(),
-        model: z.string(),
-        calls: schemas.count,
-        failed: schemas.count,
-        tokens: schemas.tokenSums,
-        cost_usd: schemas.usd.nullable(),
-      }),
-    ),
-  }),
+  query: noQuery,
+  response: sessionResponse,
   async answer(_query, { rest, caller }, { calls }) {
     const found = await calls.session(rest, ownKey(caller))
     if (!found) throw new GatewayError('not_found', 'There is no session with this id, or it is not yours.')
     return found
   },
-} satisfies ReadEndpoint<ReadContext>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof sessionResponse>

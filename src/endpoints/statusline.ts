@@ -27,12 +27,14 @@ const query = z.strictObject({
   aged: z.enum(['0', '1']).default('0'),
 })
 
+const response = z.string()
+
 export const statusline = {
   path: '/api/statusline',
   summary: 'the status line of a session as text; `?session_id=&model=&columns=`',
   mediaType: 'text/plain; charset=utf-8',
   query,
-  response: z.string(),
+  response,
   async answer(
     { session_id, model = '', columns, segments, theme, aged },
     { caller, requestId },
@@ -67,4 +69,4 @@ export const statusline = {
     const seconds = Math.floor(timeOfId(facts?.id ?? requestId) / 1000)
     return `${line}\n${renderLine({ ...view, age: AGE_PLACEHOLDER }, look)}\n${seconds}\n`
   },
-} satisfies ReadEndpoint<ReadContext, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

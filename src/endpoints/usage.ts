@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { CallRecord } from '../record.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, ownKey, span, spanAnswer, spanOf } from './query.ts'
 import * as schemas from './schemas.ts'
@@ -20,20 +21,25 @@ const item = schemas.callRecord.pick({
   cache: true,
 })
 
+const usageLogsResponse = schemas.page(item)
+
 export const usageLogs = {
   path: '/api/usage/logs',
   summary: 'tokens and cost of each call; filters and pages of the request log',
   query: callList,
-  response: schemas.page(item),
+  response: usageLogsResponse,
   async answer(query, { caller }, { calls }) {
     const { data, ...rest } = await calls.list(...listArguments(query, caller))
     return { object: 'list', data: data.map(usageOf), ...rest }
   },
-} satisfies ReadEndpoint<ReadContext, typeof callList>
+} satisfies ReadEndpoint<ReadContext, typeof callList, typeof usageLogsResponse>
 
-const FIELDS = Object.keys(item.shape)
-const usageOf = (record: Readonly<Record<string, unknown>>) =>
-  Object.fromEntries(FIELDS.map((field) => [field, record[field]]))
+const FIELDS = Object.keys(item.shape) as (keyof typeof item.shape)[]
+const usageOf = (record: CallRecord) =>
+  Object.fromEntries(FIELDS.map((field) => [field, record[field]])) as Pick<
+    CallRecord,
+    keyof typeof item.shape
+  >
 
 const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
 const MOST_BUCKETS = 1_500
@@ -44,17 +50,19 @@ const query = z.strictObject({
   by: z.enum(['provider', 'model', 'route', 'tier', 'key']).optional(),
 })
 
+const usageHistoryResponse = z.strictObject({
+  window: schemas.span,
+  totals: schemas.usage,
+  buckets: z.array(
+    schemas.usage.extend({ start: schemas.time, by: z.string().nullable().optional() }).strict(),
+  ),
+})
+
 export const usageHistory = {
   path: '/api/usage/history',
   summary: 'usage in buckets of time; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
   query,
-  response: z.strictObject({
-    window: schemas.span,
-    totals: schemas.usage,
-    buckets: z.array(
-      schemas.usage.extend({ start: schemas.time, by: z.string().nullable().optional() }).strict(),
-    ),
-  }),
+  response: usageHistoryResponse,
   async answer({ bucket, by, ...asked }, { caller, requestId }, { calls }) {
     const span = spanOf(asked, timeOfId(requestId))
     const bucketMs = BUCKETS[bucket]
@@ -62,4 +70,4 @@ export const usageHistory = {
       throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones, or for less time`)
     return { window: spanAnswer(span), ...(await calls.history(span, bucketMs, by, ownKey(caller))) }
   },
-} satisfies ReadEndpoint<ReadContext, typeof query>
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof usageHistoryResponse>

@@ -14,7 +14,11 @@ export interface Admitted {
   readonly rest: string
 }
 
-export interface ReadEndpoint<Context, Query extends z.ZodType = z.ZodType> {
+/** What an endpoint gives as its answer: of the type that its response schema tells. */
+export type AnswerOf<Response extends z.ZodType> = Readable<z.output<Response>>
+type Readable<T> = T extends object ? { readonly [Name in keyof T]: Readable<T[Name]> } : T
+
+export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends z.ZodType> {
   /** As polka reads it; what stands for `*` is handed over as `rest`. */
   readonly path: string
   /** A line for the table of endpoints in the documentation. */
@@ -24,12 +28,19 @@ export interface ReadEndpoint<Context, Query extends z.ZodType = z.ZodType> {
   /** Strict: a parameter that is not named here is an error. */
   readonly query: Query
   /** What it answers with, for the OpenAPI document and the tests; strict, but for what is not ours. */
-  readonly response: z.ZodType
+  readonly response: Response
   /** Answers a text of this type, which `answer` returns. JSON by default. */
   readonly mediaType?: string
   /** Returns what is sent as JSON, or throws a GatewayError. */
-  answer(query: z.output<Query>, admitted: Admitted, context: Context): unknown
+  answer(
+    query: z.output<Query>,
+    admitted: Admitted,
+    context: Context,
+  ): AnswerOf<Response> | Promise<AnswerOf<Response>>
 }
+
+/** Any of them. */
+export type AnyReadEndpoint<Context> = ReadEndpoint<Context, z.ZodType, z.ZodType>
 
 export interface CallEndpoint<Context> {
   readonly path: string

@@ -1,11 +1,11 @@
 // The interface as an OpenAPI 3.1 document, made from the endpoints themselves: what is checked is what is told.
 // Pure; knows the shape of an endpoint and none of them.
 import { z } from 'zod'
-import type { CallEndpoint, ReadEndpoint } from './endpoint.ts'
+import type { AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
 
 export interface Described {
   readonly version: string
-  readonly reads: readonly ReadEndpoint<never>[]
+  readonly reads: readonly AnyReadEndpoint<never>[]
   readonly calls: readonly CallEndpoint<never>[]
 }
 
@@ -34,7 +34,9 @@ const LIVE_HEADERS = {
 type Json = Record<string, unknown>
 
 /** A plain JSON object that may be served as it is. */
-export function openApi({ version, reads, calls }: Described): Json {
+export type OpenApi = Json & { readonly openapi: '3.1.0'; readonly info: Json & { readonly version: string } }
+
+export function openApi({ version, reads, calls }: Described): OpenApi {
   const registry = z.registry<{ id: string }>()
   const named = (name: string, schema: z.ZodType) => {
     if (!registry.has(schema)) registry.add(schema, { id: name })

@@ -13,11 +13,11 @@ import type { z } from 'zod'
 import { idOf } from '../call.ts'
 import { asGatewayError, GatewayError } from '../errors.ts'
 import type { Caller } from './auth.ts'
-import type { Admitted, CallEndpoint, ReadEndpoint } from './endpoint.ts'
+import type { Admitted, AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
 import { replyError, replyJson } from './reply.ts'
 
 export interface ServerOptions<Read, Live> {
-  readonly reads: readonly ReadEndpoint<Read>[]
+  readonly reads: readonly AnyReadEndpoint<Read>[]
   readonly calls: readonly CallEndpoint<Live>[]
   /** What follows from the configuration that is in force; asked once per request, which keeps it to its end. */
   readonly context: () => RequestContext<Read, Live>
