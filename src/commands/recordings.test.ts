@@ -1,10 +1,11 @@
 // `waybill record` and `waybill recordings` as a user meets them: child processes, their output and exit codes.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn, streamed } from '../../mocks/stand-in.ts'
@@ -152,7 +153,8 @@ test('verify is quiet about what is in order, names each problem, and warns of w
   assert.match(empty.stderr, /^waybill: \/[^\n]+ holds no recordings; name the folder they are in\n$/)
 })
 
-test('import says what became of every file and why something was refused', (t) => {
+/** Folder with a HAR file of three exchanges, of which one can be kept, and a file that is no recording. */
+function foreign(t: TestContext) {
   const dir = temporaryDirectory(t)
   const entry = (method: string, text: string) => ({
     request: {
@@ -170,48 +172,93 @@ test('import says what became of every file and why something was refused', (t) 
       content: { text },
     },
   })
-  const entries = [
-    entry('POST', '{"choices":[{"message":{"content":"Ahoy"}}]}'),
-    entry('DELETE', '{}'),
-    entry('POST', ''),
-  ]
-  writeFileSync(join(dir, 'chat.har'), JSON.stringify({ log: { entries } }))
+  const good = entry('POST', '{"choices":[{"message":{"content":"Ahoy"}}]}')
+  const write = (name: string, ...entries: unknown[]) =>
+    writeFileSync(join(dir, name), JSON.stringify({ log: { entries } }))
+  write('chat.har', good, entry('DELETE', '{}'), entry('POST', ''))
+  write('good.har', good, good)
   writeFileSync(join(dir, 'notes.txt'), 'nothing')
   const out = join(dir, 'out')
-  const { status, stdout } = waybill(
-    'recordings',
-    'import',
-    join(dir, 'chat.har'),
-    join(dir, 'notes.txt'),
-    '--out',
-    out,
-  )
-  assert.equal(status, 0)
+  const run = (...files: string[]) =>
+    waybill('recordings', 'import', ...files.map((file) => join(dir, file)), '--out', out)
+  return { dir, out, run }
+}
+
+test('import says what became of every exchange, and ends with 1 where something was refused', (t) => {
+  const { dir, out, run } = foreign(t)
+  const { status, stdout, stderr } = run('chat.har', 'notes.txt')
+  assert.equal(status, 1)
   assert.deepEqual(
     stdout.split('\n').map((line) => line.replace(/ +/g, ' ')),
     [
-      'file exchanges imported refused',
-      'chat.har 3 1 2',
-      'notes.txt 0 0 1',
-      'all 3 1 3',
+      'file exchanges imported known refused',
+      'chat.har 3 1 0 2',
+      'notes.txt 0 0 0 1',
+      'all 3 1 0 3',
       `The files are in ${dir}/`,
+      'written chat.har: exchange 1: openai/chat-completions-tiny-plain',
       'refused chat.har: exchange 2: a recording answers GET or POST, not DELETE',
       'refused chat.har: exchange 3: the answer has no body',
-      'refused notes.txt: no known recording format (vcrpy, Ruby VCR, go-vcr, HAR)',
+      'refused notes.txt: no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)',
       '',
     ],
   )
+  assert.equal(stderr, 'waybill: 3 refused, for the reasons above; 1 imported\n')
   const head = JSON.parse(readFileSync(join(out, 'openai/chat-completions-tiny-plain.json'), 'utf8'))
   assert.deepEqual(
-    [head.origin, head.date, head.shape, head.note],
+    [head.origin, head.date, head.note],
     [
       'recorded',
       '2026-11-21',
-      'imported from chat.har',
       'The source kept neither chunks nor pace: one chunk for each event, no waits.',
     ],
   )
-  assert.equal(waybill('recordings', 'import', join(dir, 'notes.txt'), '--out', out).status, 1)
+  const digest = createHash('sha256')
+    .update(readFileSync(join(dir, 'chat.har')))
+    .digest('hex')
+  const shape = new RegExp(
+    `^imported from a HAR file, sha256 ${digest.slice(0, 16)}, exchange 1, sha256 [\\da-f]{16}$`,
+  )
+  assert.match(head.shape, shape)
+})
+
+test('importing again writes nothing twice, and says where everything is', (t) => {
+  const { out, run } = foreign(t)
+  const first = run('good.har')
+  assert.equal(first.status, 0, first.stderr)
+  const names = () => readdirSync(join(out, 'openai')).sort()
+  // The same exchange twice in one file is two turns of a session.
+  assert.equal(names().length, 4)
+  const before = names()
+  for (let again = 0; again < 2; again++) {
+    const { status, stdout } = run('good.har')
+    assert.equal(status, 0)
+    assert.deepEqual(names(), before)
+    assert.match(stdout, /^known +good\.har: exchange 1: openai\/chat-completions-tiny-plain$/m)
+    assert.match(stdout, /^known +good\.har: exchange 2: openai\/chat-completions-tiny-plain-2$/m)
+  }
+})
+
+test('an import that keeps nothing ends with 1, a wrong call with 2, and --help says so', (t) => {
+  const { out, run } = foreign(t)
+  assert.equal(run('notes.txt').status, 1)
+  assert.equal(waybill('recordings', 'import', '--out', out).status, 2)
+  assert.match(waybill('recordings', 'import', '--help').stdout, /Exit codes: 0 .*, 1 .*, 2 /s)
+})
+
+test('a file that names no host is imported for the provider that is said', (t) => {
+  const { dir, out } = foreign(t)
+  const file = join(dir, 'a.yaml')
+  writeFileSync(
+    file,
+    'when:\n  path: /v1/chat/completions\n  method: POST\n  body: \'{"model":"m"}\'\nthen:\n  status: 200\n  body: "{}"\n',
+  )
+  const unnamed = waybill('recordings', 'import', file, '--out', out)
+  assert.equal(unnamed.status, 1)
+  assert.match(unnamed.stdout, /names no host; say whose it is with --provider/)
+  const named = waybill('recordings', 'import', file, '--out', out, '--provider', 'groq')
+  assert.equal(named.status, 0, named.stdout)
+  assert.match(named.stdout, /^written +a\.yaml: exchange 1: groq\//m)
 })
 
 test('a table fits the terminal: what may be cut is cut, the widest first, and control characters are gone', () => {
