@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
-import { readForeign } from './import/read.ts'
+import { exchangesOf } from './import/read.ts'
 import { placeAt } from './places.ts'
 import { endpointOf } from './provider.ts'
 import { providers } from './providers.ts'
@@ -102,7 +102,7 @@ test('what real clients sent and real providers took is valid, and holds no unkn
       .map((line) => line.split('\t')[0]!),
   )
   for (const file of files)
-    for (const { url, method, status, requestBody } of readForeign(
+    for (const { url, method, status, requestBody } of exchangesOf(
       file,
       readFileSync(join(capturesDir, file), 'utf8'),
     )) {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { readForeign } from '../mocks/import/read.ts'
+import { exchangesOf } from '../mocks/import/read.ts'
 import { placeAt } from '../mocks/places.ts'
 import { endpointOf } from '../mocks/provider.ts'
 import { providers } from '../mocks/providers.ts'
@@ -30,7 +30,7 @@ export interface Row {
 export function readCaptures(dir: string): Captures {
   const captures = new Map<string, Set<string>[]>()
   for (const [file, interactions] of listed(dir)) {
-    const exchanges = readForeign(file, readFileSync(join(dir, file), 'utf8'))
+    const exchanges = exchangesOf(file, readFileSync(join(dir, file), 'utf8'))
     for (const { url, method, status, responseHeaders, responseBody } of interactions.map(
       (n) => exchanges[n - 1]!,
     )) {

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import type { Interaction } from '../mocks/import/interaction.ts'
-import { readForeign } from '../mocks/import/read.ts'
+import { exchangesOf } from '../mocks/import/read.ts'
 import { testGateway } from './test-gateway.ts'
 
 const captures =
@@ -57,7 +57,7 @@ function findCaptures(): Capture[] {
   const found: Capture[] = []
   for (const file of readdirSync(captures, { recursive: true, encoding: 'utf8' }).sort()) {
     if (!/\.(ya?ml|har)$/.test(file)) continue
-    for (const [index, interaction] of readForeign(
+    for (const [index, interaction] of exchangesOf(
       file,
       readFileSync(join(captures, file), 'utf8'),
     ).entries()) {

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { readForeign } from './read.ts'
+import { exchangesOf } from './read.ts'
 
 const dir =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
@@ -14,7 +14,7 @@ test('every interaction that the index lists is read, and no other', { skip }, (
   const listed = readFileSync(join(dir, 'index.tsv'), 'utf8').trim().split('\n').slice(1)
   const counted: Record<string, number> = {}
   const read = [...new Set(listed.map((line) => line.split('\t')[0]!))].flatMap((file) => {
-    const interactions = readForeign(file, readFileSync(join(dir, file), 'utf8'))
+    const interactions = exchangesOf(file, readFileSync(join(dir, file)))
     const folder = file.slice(0, file.indexOf('/'))
     counted[folder] = (counted[folder] ?? 0) + interactions.length
     return interactions.map(({ method, status, responseBody }, i) => {

@@ -36,7 +36,7 @@ function imported(t: TestContext, exchanges: readonly Exchange[]) {
   }))
   writeFileSync(file, JSON.stringify({ log: { entries } }))
   const out = join(around, 'out')
-  const [done] = importRecordings([file], out, '2026-11-22')
+  const [done] = importRecordings([file], { out, today: '2026-11-22' })
   assert.deepEqual(done!.refused, [])
   assert.deepEqual(verifyRecordings(out), [])
   const find = createMatcher(readRecordings(out))

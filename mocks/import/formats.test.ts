@@ -247,7 +247,7 @@ test('what would unpack to too much, or is too large, is refused by name within 
     ['a.yaml', `---\nversion: 1\ninteractions:\n${go(large)}${go()}`],
     [
       'a.yaml',
-      `interactions:\n${vcrpy().replace(/!!binary[^]*?\n {4}headers/, `'${large.repeat(4)}'\n    headers`)}${vcrpy()}version: 1\n`,
+      `interactions:\n${vcrpy().replace(/!!binary[\s\S]*?\n {4}headers/, `'${large.repeat(4)}'\n    headers`)}${vcrpy()}version: 1\n`,
     ],
   ] as const) {
     const { exchanges } = readForeign(file, text)

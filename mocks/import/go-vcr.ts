@@ -1,27 +1,41 @@
-// Cassettes of go-vcr, version 2: YAML, bodies decoded by Go's HTTP client before they were kept.
+// Cassettes of go-vcr, versions 1 and 2: YAML, bodies decoded by Go's HTTP client before they were kept.
 import { z } from 'zod'
-import { address, headersFromLists, type Interaction, plain } from './interaction.ts'
-import { body, headerLists, parseYaml, toBytes, toText } from './yaml.ts'
+import { body, headerLists, requestText, responseBytes } from './cassette.ts'
+import { address, type Format, headersFromLists } from './interaction.ts'
 
-const cassette = z.object({
-  version: z.literal(2),
-  interactions: z.array(
-    z.object({
-      request: z.object({ method: z.string(), url: z.string(), body: body.nullish(), headers: headerLists }),
-      response: z.object({ code: z.int(), headers: headerLists, body: body.nullish() }),
-    }),
-  ),
+const exchange = z.object({
+  request: z.object({
+    method: z.string().transform((method) => method || 'GET'),
+    url: z.string(),
+    body,
+    headers: headerLists,
+  }),
+  response: z.object({ code: z.int(), headers: headerLists, body }),
 })
 
-/** Throws when the text is not such a cassette, with the path of what does not fit. */
-export function readGoVcr(text: string): Interaction[] {
-  return cassette.parse(parseYaml(text)).interactions.map(({ request, response }) => ({
-    ...address(request.url),
-    method: request.method,
-    requestHeaders: headersFromLists(request.headers),
-    requestBody: request.body ? toText(request.body) : null,
-    status: response.code,
-    responseHeaders: headersFromLists(response.headers),
-    responseBody: plain(toBytes(response.body ?? '')),
-  }))
+export const goVcr: Format = {
+  name: 'go-vcr',
+  read(item) {
+    const { request, response } = exchange.parse(item)
+    const requestHeaders = headersFromLists(request.headers)
+    const responseHeaders = headersFromLists(response.headers)
+    return {
+      ...address(request.url),
+      method: request.method,
+      requestHeaders,
+      requestBody: requestText(request.body, requestHeaders),
+      status: response.code,
+      responseHeaders,
+      responseBody: responseBytes(response.body, responseHeaders),
+    }
+  },
+  /** Each exchange ends with how long it took, and with a line break. */
+  cut: (text, last) =>
+    !text.endsWith('\n')
+      ? 'its last line does not end'
+      : z
+            .object({ response: z.object({ duration: z.unknown().refine((value) => value !== undefined) }) })
+            .safeParse(last).success
+        ? null
+        : 'the duration of its last exchange is missing',
 }

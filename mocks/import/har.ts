@@ -1,55 +1,41 @@
 // HAR 1.2, as browsers and Polly.js write it.
 import { z } from 'zod'
-import { address, type Interaction, plain } from './interaction.ts'
+import { MAX_BODY, plain, refuseLarge } from './decode.ts'
+import { address, type Format, headersFromPairs } from './interaction.ts'
 
-const headers = z.array(z.object({ name: z.string(), value: z.string() })).transform((list) => {
-  const joined: Record<string, string> = {}
-  for (const { name, value } of list) {
-    const key = name.toLowerCase()
-    joined[key] = key in joined ? `${joined[key]}, ${value}` : value
-  }
-  return joined
-})
+const headers = z.array(z.object({ name: z.string(), value: z.string() })).transform(headersFromPairs)
 
-const har = z.object({
-  log: z.object({
-    entries: z.array(
-      z.object({
-        request: z.object({
-          method: z.string(),
-          url: z.string(),
-          headers,
-          postData: z.object({ text: z.string().optional() }).optional(),
-        }),
-        response: z.object({
-          status: z.int(),
-          headers,
-          content: z.object({ text: z.string().optional(), encoding: z.string().optional() }),
-        }),
-      }),
-    ),
+const exchange = z.object({
+  request: z.object({
+    method: z.string(),
+    url: z.string(),
+    headers,
+    postData: z.object({ text: z.string().optional() }).optional(),
+  }),
+  response: z.object({
+    status: z.int(),
+    headers,
+    content: z.object({ text: z.string().optional(), encoding: z.string().optional() }),
   }),
 })
 
-/** Throws when the text is not a HAR file, with the path of what does not fit. */
-export function readHar(text: string): Interaction[] {
-  return har.parse(parse(text)).log.entries.map(({ request, response }) => ({
-    ...address(request.url),
-    method: request.method,
-    requestHeaders: request.headers,
-    requestBody: request.postData?.text ?? null,
-    status: response.status,
-    responseHeaders: response.headers,
-    responseBody: plain(content(response.content)),
-  }))
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new Error('is not JSON; export it again') // its own message quotes the file, over several lines
-  }
+export const har: Format = {
+  name: 'HAR',
+  read(item) {
+    const { request, response } = exchange.parse(item)
+    const text = request.postData?.text ?? ''
+    refuseLarge(text.length)
+    return {
+      ...address(request.url),
+      method: request.method,
+      requestHeaders: request.headers,
+      requestBody: text || null,
+      status: response.status,
+      responseHeaders: response.headers,
+      responseBody: plain(content(response.content), response.headers),
+    }
+  },
+  cut: () => null, // JSON shows it itself
 }
 
 /** Polly.js keeps a compressed body as a JSON list of base64 pieces, as they were handed over. */
@@ -60,7 +46,14 @@ function content({
   text?: string | undefined
   encoding?: string | undefined
 }): Buffer {
+  refuseLarge(encoding === 'base64' ? Math.min(text.length * 0.7, MAX_BODY + 1) : text.length)
   if (encoding !== 'base64') return Buffer.from(text)
-  const pieces = text.startsWith('[') ? z.array(z.string()).parse(JSON.parse(text)) : [text]
-  return Buffer.concat(pieces.map((piece) => Buffer.from(piece, 'base64')))
+  return Buffer.concat(pieces(text).map((piece) => Buffer.from(piece, 'base64')))
+}
+
+function pieces(text: string): string[] {
+  if (!text.startsWith('[')) return [text]
+  const list = z.array(z.string()).safeParse(JSON.parse(text))
+  if (!list.success) throw new Error('response.content.text is no list of base64 pieces')
+  return list.data
 }

@@ -1,71 +1,154 @@
 // Foreign recordings become ours: read, redacted, written. Says of every exchange what became of it.
-import { readFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { hostName } from '../paths.ts'
 import { placeAt } from '../places.ts'
 import { providers } from '../providers.ts'
 import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../record.ts'
 import { apiVersionOf } from '../recorder.ts'
+import { scanRecordings } from '../recording.ts'
 import type { Interaction } from './interaction.ts'
-import { readForeign } from './read.ts'
+import { type Foreign, readForeign } from './read.ts'
 
-/** What became of one file. `refused`: why, for each exchange that was not imported. */
+/** What became of one file. */
 export interface Imported {
   readonly file: string
   readonly read: number
-  /** Names of the recordings that were written. */
-  readonly written: readonly string[]
+  readonly written: readonly Kept[]
+  /** What an earlier import wrote already. */
+  readonly known: readonly Kept[]
+  /** Why, for the file or for each exchange that was not imported. */
   readonly refused: readonly string[]
 }
+
+/** An exchange of a file, by its number there, and the name of its recording. */
+export interface Kept {
+  readonly exchange: number
+  readonly name: string
+}
+
+export interface ImportOptions {
+  readonly out: string
+  /** The date of an exchange that names none. */
+  readonly today: string
+  /** Whose recordings they are, where a file names no host. */
+  readonly provider?: string | undefined
+}
+
+const MAX_FILE = 128 * 2 ** 20
 
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'is a folder; name the files in it',
 }
 
-/** Imports files into `out`. A file that cannot be read, and an exchange that cannot be kept, is told and passed over. */
-export function importRecordings(files: readonly string[], out: string, today: string): Imported[] {
+/** Imports files. A file that cannot be read, and an exchange that cannot be kept, is told and passed over. */
+export function importRecordings(files: readonly string[], options: ImportOptions): Imported[] {
+  const earlier = sourcesIn(options.out)
   return files.map((file) => {
-    const written: string[] = []
+    const written: Kept[] = []
+    const known: Kept[] = []
     const refused: string[] = []
-    let interactions: Interaction[] = []
+    let foreign: Foreign | null = null
+    let digest = ''
     try {
-      interactions = readForeign(basename(file), readFileSync(file, 'utf8'))
+      const bytes = readBounded(file)
+      digest = digestOf(bytes)
+      foreign = readForeign(basename(file), bytes)
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
-      const reason = UNREADABLE[code ?? ''] ?? message
-      refused.push(reason.replace(`${basename(file)}: `, ''))
+      refused.push((UNREADABLE[code ?? ''] ?? message).replace(`${basename(file)}: `, ''))
     }
-    for (const [i, interaction] of interactions.entries())
+    for (const [i, interaction] of foreign?.exchanges.entries() ?? []) {
+      const exchange = i + 1
       try {
-        written.push(writeRecording(out, draftImport(interaction, basename(file), today)))
+        if ('refused' in interaction) throw new Error(interaction.refused)
+        const source = digestOf(identityOf(interaction))
+        // As often as it is there already: a session may hold the same exchange twice.
+        const name = earlier.get(source)?.shift()
+        if (name !== undefined) known.push({ exchange, name })
+        else {
+          const shape = `imported from a ${foreign!.format} file, sha256 ${digest}, exchange ${exchange}, sha256 ${source}`
+          written.push({
+            exchange,
+            name: writeRecording(options.out, draftImport(interaction, { ...options, shape })),
+          })
+        }
       } catch (error) {
-        refused.push(`exchange ${i + 1}: ${(error as Error).message}`)
+        refused.push(`exchange ${exchange}: ${(error as Error).message}`)
       }
-    return { file, read: interactions.length, written, refused }
+    }
+    return { file, read: foreign?.exchanges.length ?? 0, written, known, refused }
   })
 }
 
+function readBounded(file: string): Buffer {
+  const { size } = statSync(file)
+  if (size > MAX_FILE)
+    throw new Error(
+      `has ${Math.round(size / 2 ** 20)} MiB, and at most ${MAX_FILE / 2 ** 20} are read; split it`,
+    )
+  return readFileSync(file)
+}
+
+/** The first half of a SHA-256: names a source without telling anything of it. */
+const digestOf = (content: string | Buffer): string =>
+  createHash('sha256').update(content).digest('hex').slice(0, 16)
+
+const identityOf = ({ method, url, requestBody, status, responseBody }: Interaction): string =>
+  JSON.stringify([method, url, requestBody, status, responseBody.toString('base64')])
+
+/** The exchanges that an earlier import wrote to a folder: digest -> names, in their order. */
+function sourcesIn(dir: string): Map<string, string[]> {
+  const sources = new Map<string, string[]>()
+  const recordings = existsSync(dir) ? scanRecordings(dir).recordings : []
+  const inTurn = recordings.sort((a, b) => (a.request.order ?? 1) - (b.request.order ?? 1))
+  for (const { name, shape } of inTurn) {
+    const [, source] = /^imported from .*, sha256 ([\da-f]{16})$/.exec(shape) ?? []
+    if (source === undefined) continue
+    const names = sources.get(source) ?? []
+    names.push(name)
+    sources.set(source, names)
+  }
+  return sources
+}
+
 /** A foreign exchange as a recording, redacted. Throws when it cannot be one. */
-export function draftImport(interaction: Interaction, file: string, today: string): Draft {
+export function draftImport(
+  interaction: Interaction,
+  { shape, today, provider }: { shape: string; today: string; provider?: string | undefined },
+): Draft {
   const { responseHeaders, responseBody } = interaction
   const day = new Date(responseHeaders.date ?? '')
   const dated = !Number.isNaN(day.getTime())
   return draftRecording(interaction, {
-    ...placeOf(interaction),
+    ...placeOf(interaction, provider),
     chunks: chunksByEvent(responseBody),
     date: dated ? day.toISOString().slice(0, 10) : today,
     apiVersion: apiVersionOf(interaction),
-    shape: `imported from ${file}`,
-    note: `The source kept neither chunks nor pace: one chunk for each event, no waits.${dated ? '' : ' It names no date: this is the day of the import.'}`,
+    shape,
+    note: dated ? NOTE : `${NOTE} ${UNDATED}`,
     secrets: [],
   })
 }
 
+/** What a recording of an import says of itself; `verify` accepts nothing else. */
+export const NOTE = 'The source kept neither chunks nor pace: one chunk for each event, no waits.'
+export const UNDATED = 'It names no date: this is the day of the import.'
+
 /** A provider that has a stand-in by its name; any other by its host, as replay looks for it. */
-function placeOf({ host, url }: Interaction): { provider: string; basePath: string } {
+function placeOf(
+  { host, url, path }: Interaction,
+  named: string | undefined,
+): { provider: string; basePath: string } {
+  if (host === '' && named === undefined)
+    throw new Error('names no host; say whose it is with --provider, such as openai or api.cohere.com')
   const place = URL.canParse(url) ? placeAt(providers, new URL(url)) : null
-  return place
-    ? { provider: place.provider.name, basePath: place.basePath }
-    : { provider: hostName(host), basePath: '' }
+  if (place) return { provider: place.provider.name, basePath: place.basePath }
+  const stand = host === '' ? providers.find(({ name }) => name === named) : undefined
+  return {
+    provider: stand?.name ?? hostName(host || named!),
+    basePath: stand?.basePaths.find((base) => path.startsWith(`${base}/`)) ?? '',
+  }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { gzipSync } from 'node:zlib'
+import type { Interaction } from './interaction.ts'
 import { readForeign } from './read.ts'
 
 const answer = '{"greeting":"grüezi"}'
@@ -105,8 +106,10 @@ const har = JSON.stringify({
   },
 })
 
+const exchanges = (file: string, text: string) => readForeign(file, text).exchanges as Interaction[]
+
 test('vcrpy: folded strings, lists of headers and gzip under !!binary', () => {
-  const [one] = readForeign('a.yaml', vcrpy)
+  const [one] = exchanges('a.yaml', vcrpy)
   assert.deepEqual(
     { ...one, responseBody: one!.responseBody.toString() },
     {
@@ -124,14 +127,14 @@ test('vcrpy: folded strings, lists of headers and gzip under !!binary', () => {
 })
 
 test('Ruby VCR: methods in lower case, placeholders for hosts, !binary', () => {
-  const [one] = readForeign('a.yml', rubyVcr)
+  const [one] = exchanges('a.yml', rubyVcr)
   assert.deepEqual([one?.method, one?.host, one?.path, one?.status], ['POST', '<API_BASE>', '/chat', 401])
   assert.deepEqual(one?.responseHeaders, { 'retry-after': '1' })
   assert.equal(one?.responseBody.toString(), answer)
 })
 
 test('go-vcr: an empty request body is none', () => {
-  const [one] = readForeign('a.yaml', goVcr)
+  const [one] = exchanges('a.yaml', goVcr)
   assert.deepEqual(
     [one?.method, one?.host, one?.path, one?.requestBody],
     ['GET', 'api.example.com', '/v1/models', null],
@@ -140,7 +143,7 @@ test('go-vcr: an empty request body is none', () => {
 })
 
 test('HAR: a compressed body in base64 pieces, a header that comes twice', () => {
-  const [one] = readForeign('recording.har', har)
+  const [one] = exchanges('recording.har', har)
   assert.equal(one?.requestBody, '{"model":"tiny"}')
   assert.deepEqual(one?.responseHeaders, { vary: 'a, b' })
   assert.equal(one?.responseBody.toString(), answer)
@@ -149,13 +152,7 @@ test('HAR: a compressed body in base64 pieces, a header that comes twice', () =>
 test('what is no recording is refused with the name of the file', () => {
   assert.throws(() => readForeign('notes.txt', 'hello'), /^Error: notes\.txt: no known recording format/)
   assert.throws(() => readForeign('a.yaml', 'hello: 1'), /^Error: a\.yaml: no known recording format/)
-  assert.throws(
-    () => readForeign('a.har', '{"log":{}}'),
-    /^Error: a\.har: log\.entries: Invalid input[^\n]+$/,
-  )
-  assert.throws(() => readForeign('a.har', 'no\nJSON'), /^Error: a\.har: is not JSON[^\n]+$/)
-  assert.throws(
-    () => readForeign('a.yaml', 'interactions:\n- [\n'),
-    /^Error: a\.yaml: Flow sequence[^\n]+[^:]$/,
-  )
+  assert.throws(() => readForeign('a.har', '{"log":{}}'), /^Error: a\.har: log\.entries is no list[^\n]+$/)
+  assert.throws(() => readForeign('a.har', 'no\nJSON'), /^Error: a\.har: no known recording format[^\n]+$/)
+  assert.throws(() => readForeign('a.yaml', 'interactions:\n- [\n'), /^Error: a\.yaml: is cut: [^\n]+[^:]$/)
 })

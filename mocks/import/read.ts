@@ -1,35 +1,100 @@
-// Picks the reader of a foreign recording by the file's name and its first lines.
+// Picks the reader of a foreign recording by what is in the file, whatever its name, and reads each exchange by itself:
+// one that is broken is refused by name, a file that is cut is refused as a whole.
 import { ZodError } from 'zod'
-import { readGoVcr } from './go-vcr.ts'
-import { readHar } from './har.ts'
-import type { Interaction } from './interaction.ts'
-import { readRubyVcr } from './ruby-vcr.ts'
-import { readVcrpy } from './vcrpy.ts'
+import { textOf } from './decode.ts'
+import { goVcr } from './go-vcr.ts'
+import { har } from './har.ts'
+import { httpmock } from './httpmock.ts'
+import type { Format, Interaction, Unreadable } from './interaction.ts'
+import { rubyVcr } from './ruby-vcr.ts'
+import { vcrpy } from './vcrpy.ts'
+import { yamlDocuments, yamlList } from './yaml.ts'
 
-/** Throws, with the file's name in front, when no reader knows the format or the file does not keep to it. */
-export function readForeign(file: string, text: string): Interaction[] {
-  const read = reader(file, text)
-  if (!read) throw new Error(`${file}: no known recording format (vcrpy, Ruby VCR, go-vcr, HAR)`)
+export interface Foreign {
+  /** The name of the format. */
+  readonly format: string
+  readonly exchanges: readonly (Interaction | Unreadable)[]
+}
+
+/** Throws, with the file's name in front, when no reader knows the format or the file is cut. */
+export function readForeign(file: string, content: string | Buffer): Foreign {
   try {
-    return read(text)
+    const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : textOf(content)
+    const { format, items } = contentOf(text)
+    const missing = /^\s*\{/.test(text) ? null : format.cut(text, items.at(-1))
+    if (missing) throw new Error(`is cut: ${missing}; record it again or take a whole copy`)
+    return { format: format.name, exchanges: items.map((item) => exchangeOf(format, item)) }
   } catch (cause) {
     throw new Error(`${file}: ${reasonOf(cause)}`, { cause })
   }
 }
 
-/** In one line; where a file keeps to no format the first place says enough. */
+/** The exchanges of a file that has to be whole. Throws when one of them cannot be read. */
+export function exchangesOf(file: string, content: string | Buffer): Interaction[] {
+  return readForeign(file, content).exchanges.map((one, i) => {
+    if ('refused' in one) throw new Error(`${file}: exchange ${i + 1}: ${one.refused}`)
+    return one
+  })
+}
+
+interface Content {
+  readonly format: Format
+  readonly items: readonly unknown[]
+}
+
+function contentOf(text: string): Content {
+  if (/^\s*\{/.test(text)) return jsonContent(text)
+  if (/^http_interactions:/m.test(text))
+    return { format: rubyVcr, items: yamlList(text, 'http_interactions') }
+  if (/^interactions:/m.test(text)) {
+    // Both call the list by the same name; one has addresses under `uri`, the other under `url`.
+    const format = /^[ \t]+(?:- )?uri:/m.test(text) ? vcrpy : goVcr
+    return { format, items: yamlList(text, 'interactions') }
+  }
+  if (/^when:/m.test(text) && /^then:/m.test(text)) return { format: httpmock, items: yamlDocuments(text) }
+  throw new Error('no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)')
+}
+
+interface Json {
+  readonly log?: { readonly entries?: unknown }
+  readonly http_interactions?: unknown
+  readonly interactions?: unknown
+}
+
+function jsonContent(text: string): Content {
+  const json = parsed(text)
+  const lists: [Format, unknown, string][] = [
+    [har, json.log?.entries, 'log.entries'],
+    [rubyVcr, json.http_interactions, 'http_interactions'],
+    [vcrpy, json.interactions, 'interactions'],
+  ]
+  for (const [format, items] of lists) if (Array.isArray(items)) return { format, items }
+  if ('log' in json) throw new Error('log.entries is no list; export it again')
+  throw new Error('no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)')
+}
+
+function parsed(text: string): Json {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // Its own message quotes the file, over several lines.
+    throw new Error('is not JSON, or is cut; export it again')
+  }
+}
+
+function exchangeOf(format: Format, item: unknown): Interaction | Unreadable {
+  if (typeof item === 'object' && item !== null && 'refused' in item) return item as Unreadable
+  try {
+    return format.read(item)
+  } catch (error) {
+    return { refused: reasonOf(error) }
+  }
+}
+
+/** In one line; where something keeps to no format the first place says enough. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof ZodError))
     return (cause as Error).message.replace(/\s*\n[\s\S]*$/, '').replace(/:$/, '')
   const [{ path, message }] = cause.issues as [ZodError['issues'][0]]
   return `${path.join('.') || 'the whole'}: ${message}`
-}
-
-function reader(file: string, text: string): ((text: string) => Interaction[]) | undefined {
-  if (/\.har$/i.test(file)) return readHar
-  if (!/\.ya?ml$/i.test(file)) return undefined
-  if (/^http_interactions:/m.test(text)) return readRubyVcr
-  // go-vcr writes its version first, vcrpy last; both call the list by the same name.
-  if (/^version: 2$/m.test(text)) return readGoVcr
-  return /^interactions:/m.test(text) ? readVcrpy : undefined
 }

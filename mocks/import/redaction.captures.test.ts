@@ -15,7 +15,7 @@ import { verifyRecordings } from '../verify.ts'
 import { isStructural } from '../vocabulary.ts'
 import { draftImport } from './import.ts'
 import type { Interaction } from './interaction.ts'
-import { readForeign } from './read.ts'
+import { exchangesOf } from './read.ts'
 
 const dir =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
@@ -46,13 +46,13 @@ test('every capture is imported or refused with a reason, replayed byte-equal, a
     const folder = file.slice(0, file.indexOf('/'))
     const row = rows.get(folder) ?? newRow()
     rows.set(folder, row)
-    for (const [i, interaction] of readForeign(file, readFileSync(join(dir, file), 'utf8')).entries()) {
+    for (const [i, interaction] of exchangesOf(file, readFileSync(join(dir, file))).entries()) {
       row.exchanges++
       if (textOf(interaction) !== null) row.text++
       let name: string
       let redacted: Recording
       try {
-        const draft = draftImport(interaction, file, '2026-11-21')
+        const draft = draftImport(interaction, { shape: 'a capture', today: '2026-11-21' })
         name = writeRecording(out, draft)
         redacted = { ...draft.head, name, bytes: draft.bytes }
       } catch (error) {

@@ -1,35 +1,32 @@
-// Cassettes of VCR (Ruby): YAML, methods in lower case, addresses that may hold a project's placeholders.
+// Cassettes of VCR (Ruby): YAML or JSON, methods in lower case, addresses that may hold a project's placeholders.
 import { z } from 'zod'
-import { address, headersFromLists, type Interaction, plain } from './interaction.ts'
-import { body, headerLists, parseYaml, toBytes, toText } from './yaml.ts'
+import { body, headerLists, requestText, responseBytes } from './cassette.ts'
+import { address, type Format, headersFromLists } from './interaction.ts'
 
-const cassette = z.object({
-  http_interactions: z.array(
-    z.object({
-      request: z.object({
-        method: z.string(),
-        uri: z.string(),
-        body: z.object({ string: body }).nullish(),
-        headers: headerLists,
-      }),
-      response: z.object({
-        status: z.object({ code: z.int() }),
-        headers: headerLists,
-        body: z.object({ string: body.nullish() }),
-      }),
-    }),
-  ),
+const exchange = z.object({
+  request: z.object({ method: z.string(), uri: z.string(), body, headers: headerLists }),
+  response: z.object({
+    status: z.object({ code: z.int() }),
+    headers: headerLists,
+    body: z.custom((value) => value !== undefined, 'is missing').pipe(body),
+  }),
 })
 
-/** Throws when the text is not such a cassette, with the path of what does not fit. */
-export function readRubyVcr(text: string): Interaction[] {
-  return cassette.parse(parseYaml(text)).http_interactions.map(({ request, response }) => ({
-    ...address(request.uri),
-    method: request.method.toUpperCase(),
-    requestHeaders: headersFromLists(request.headers),
-    requestBody: request.body?.string ? toText(request.body.string) : null,
-    status: response.status.code,
-    responseHeaders: headersFromLists(response.headers),
-    responseBody: plain(toBytes(response.body.string ?? '')),
-  }))
+export const rubyVcr: Format = {
+  name: 'Ruby VCR',
+  read(item) {
+    const { request, response } = exchange.parse(item)
+    const requestHeaders = headersFromLists(request.headers)
+    const responseHeaders = headersFromLists(response.headers)
+    return {
+      ...address(request.uri),
+      method: request.method.toUpperCase(),
+      requestHeaders,
+      requestBody: requestText(request.body, requestHeaders),
+      status: response.status.code,
+      responseHeaders,
+      responseBody: responseBytes(response.body, responseHeaders),
+    }
+  },
+  cut: (text) => (/^recorded_with: *\S/m.test(text) ? null : 'its last line, recorded_with, is missing'),
 }

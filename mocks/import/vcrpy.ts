@@ -1,30 +1,32 @@
-// Cassettes of vcrpy (Python), version 1: YAML, bodies as they came over the wire.
+// Cassettes of vcrpy (Python), version 1: YAML or JSON, bodies as they came over the wire.
 import { z } from 'zod'
-import { address, headersFromLists, type Interaction, plain } from './interaction.ts'
-import { body, headerLists, parseYaml, toBytes, toText } from './yaml.ts'
+import { body, headerLists, requestText, responseBytes } from './cassette.ts'
+import { address, type Format, headersFromLists } from './interaction.ts'
 
-const cassette = z.object({
-  interactions: z.array(
-    z.object({
-      request: z.object({ method: z.string(), uri: z.string(), body: body.nullish(), headers: headerLists }),
-      response: z.object({
-        status: z.object({ code: z.int() }),
-        headers: headerLists,
-        body: z.object({ string: body }),
-      }),
-    }),
-  ),
+const exchange = z.object({
+  request: z.object({ method: z.string(), uri: z.string(), body, headers: headerLists }),
+  response: z.object({
+    status: z.object({ code: z.int() }),
+    headers: headerLists,
+    body: z.custom((value) => value !== undefined, 'is missing').pipe(body),
+  }),
 })
 
-/** Throws when the text is not such a cassette, with the path of what does not fit. */
-export function readVcrpy(text: string): Interaction[] {
-  return cassette.parse(parseYaml(text)).interactions.map(({ request, response }) => ({
-    ...address(request.uri),
-    method: request.method,
-    requestHeaders: headersFromLists(request.headers),
-    requestBody: request.body ? toText(request.body) : null,
-    status: response.status.code,
-    responseHeaders: headersFromLists(response.headers),
-    responseBody: plain(toBytes(response.body.string)),
-  }))
+export const vcrpy: Format = {
+  name: 'vcrpy',
+  read(item) {
+    const { request, response } = exchange.parse(item)
+    const requestHeaders = headersFromLists(request.headers)
+    const responseHeaders = headersFromLists(response.headers)
+    return {
+      ...address(request.uri),
+      method: request.method,
+      requestHeaders,
+      requestBody: requestText(request.body, requestHeaders),
+      status: response.status.code,
+      responseHeaders,
+      responseBody: responseBytes(response.body, responseHeaders),
+    }
+  },
+  cut: (text) => (/^version: *\d/m.test(text) ? null : 'its last line, the version, is missing'),
 }

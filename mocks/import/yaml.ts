@@ -1,10 +1,13 @@
-// YAML as recorders write it: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go) become Buffers.
+// YAML as recorders write it: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go) become Buffers, and a
+// list of exchanges is read as far as it can be, one by one where it cannot be read as a whole.
 import { parse } from 'yaml'
-import { z } from 'zod'
+import { MAX_BODY } from './decode.ts'
+import type { Unreadable } from './interaction.ts'
 
 /** Throws a YAMLParseError with line and column. */
 export function parseYaml(text: string): unknown {
   return parse(text, {
+    logLevel: 'error',
     customTags: ['!binary', 'tag:yaml.org,2002:binary'].map((tag) => ({
       tag,
       resolve: (base64: string) => Buffer.from(base64, 'base64'),
@@ -12,18 +15,45 @@ export function parseYaml(text: string): unknown {
   })
 }
 
-/** A body, text or bytes. */
-export const body = z.union([z.string(), z.instanceof(Buffer)])
+/** Beyond this the exchanges are read one by one, so that the parser's memory is bounded by the longest. */
+const WHOLE = 4 * 2 ** 20
+/** As text a body is longer than its bytes: base64, escapes, indentation. */
+const LONGEST = 1.5 * MAX_BODY
 
-/** Header names with lists of values. */
-export const headerLists = z
-  .record(z.string(), z.array(z.string()))
-  .nullish()
-  .transform((lists) => lists ?? {})
+/** The items of a list at the top of a document. Throws when there is no such list. */
+export function yamlList(text: string, name: string): (unknown | Unreadable)[] {
+  if (text.length <= WHOLE)
+    try {
+      const list = (parseYaml(text) as Record<string, unknown> | null)?.[name]
+      if (Array.isArray(list)) return list
+    } catch {
+      // One of them is broken; the others may be whole.
+    }
+  const head = new RegExp(`^${name}:[^\\n]*\\n`, 'm').exec(text)
+  const list = text.slice(head ? head.index + head[0].length : text.length)
+  const indent = /^(?:[ \t]*\r?\n)*( *)- /.exec(list)?.[1]
+  if (indent === undefined) throw new Error(`${name}: holds no exchanges`)
+  const end = new RegExp(`^(?!${indent}(?:-? )|\\s*$)`, 'm').exec(list)
+  const items = list.slice(0, end?.index ?? list.length)
+  const starts = Array.from(items.matchAll(new RegExp(`^${indent}- `, 'gm')), ({ index }) => index)
+  return starts.map((start, i) => yamlPiece(items.slice(start, starts[i + 1]), true))
+}
 
-/** A request body is text, also where the recorder kept it as bytes. */
-export const toText = (value: string | Buffer): string => value.toString()
+/** Documents of one file, each parsed on its own. */
+export const yamlDocuments = (text: string): (unknown | Unreadable)[] =>
+  text
+    .split(/^---[ \t]*\r?$/m)
+    .filter((piece) => piece.trim() !== '')
+    .map((piece) => yamlPiece(piece, false))
 
-/** A response body is bytes, also where the recorder kept it as text. */
-export const toBytes = (value: string | Buffer): Buffer =>
-  typeof value === 'string' ? Buffer.from(value) : value
+function yamlPiece(text: string, item: boolean): unknown | Unreadable {
+  if (text.length > LONGEST)
+    return { refused: `it has more than ${MAX_BODY / 2 ** 20} MiB; such an exchange is not imported` }
+  try {
+    const value = parseYaml(text)
+    return item ? (value as unknown[])[0] : value
+  } catch (error) {
+    const [line = ''] = (error as Error).message.split('\n')
+    return { refused: `is no YAML: ${line.replace(/ at line \d+, column \d+:?$/, '')}` }
+  }
+}

@@ -63,37 +63,52 @@ export function verify({ dir = ownRecordings, olderThan }: { dir?: string; older
   print(found)
 }
 
-/** Prints what became of each file, and why something was refused. Throws when nothing at all was imported. */
-export function importFiles({ files, out }: { files: readonly string[]; out: string }): void {
+/**
+ * Prints what became of each file and of each exchange. Throws when anything was refused: whoever imports a folder of
+ * cassettes in a script has to notice.
+ */
+export function importFiles({
+  files,
+  out,
+  provider,
+}: {
+  files: readonly string[]
+  out: string
+  provider?: string
+}): void {
   const shared = sharedFolder(files)
-  const done = importRecordings(files, out, new Date().toISOString().slice(0, 10)).map((one) => ({
+  const today = new Date().toISOString().slice(0, 10)
+  const done = importRecordings(files, { out, today, provider }).map((one) => ({
     ...one,
     file: one.file.slice(shared.length),
   }))
-  const sum = (count: (one: Imported) => number) => String(done.reduce((total, one) => total + count(one), 0))
-  const counts = ({ read, written, refused }: Imported) => [read, written.length, refused.length].map(String)
+  const columns = ['exchanges', 'imported', 'known', 'refused']
+  const counts = ({ read, written, known, refused }: Imported) => [
+    read,
+    written.length,
+    known.length,
+    refused.length,
+  ]
+  const sums = columns.map((_, i) => done.reduce((sum, one) => sum + counts(one)[i]!, 0))
   print(
     table(
       [
-        ['file', 'exchanges', 'imported', 'refused'],
-        ...done.map((one) => [one.file, ...counts(one)]),
-        [
-          'all',
-          sum(({ read }) => read),
-          sum(({ written }) => written.length),
-          sum(({ refused }) => refused.length),
-        ],
+        ['file', ...columns],
+        ...done.map((one) => [one.file, ...counts(one).map(String)]),
+        ['all', ...sums.map(String)],
       ],
-      {
-        columns: process.stdout.columns ?? null,
-        right: ['exchanges', 'imported', 'refused'],
-        shrink: ['file'],
-      },
+      { columns: process.stdout.columns ?? null, right: columns, shrink: ['file'] },
     ),
   )
   if (shared !== '') print(`The files are in ${shared}`)
-  for (const { file, refused } of done) for (const reason of refused) print(`refused  ${file}: ${reason}`)
-  if (done.every(({ written }) => written.length === 0)) throw new Error('nothing was imported')
+  for (const { file, written, known, refused } of done) {
+    for (const { exchange, name } of written) print(`written  ${file}: exchange ${exchange}: ${name}`)
+    for (const { exchange, name } of known) print(`known    ${file}: exchange ${exchange}: ${name}`)
+    for (const reason of refused) print(`refused  ${file}: ${reason}`)
+  }
+  const [, written = 0, known = 0, refused = 0] = sums
+  if (refused > 0) throw new Error(`${refused} refused, for the reasons above; ${written + known} imported`)
+  if (written + known === 0) throw new Error('nothing was imported: the files hold no exchanges')
 }
 
 /** The folder that all files are in, with a slash at its end: saying it once leaves room for what differs. */

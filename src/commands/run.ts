@@ -69,9 +69,14 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .action(async (dir, options) => (await import('./recordings.ts')).verify({ dir, ...options }))
   recordings
     .command('import <files...>')
-    .description('turn vcrpy, Ruby VCR, go-vcr and HAR files into redacted recordings')
+    .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
     .requiredOption('--out <dir>', 'where recordings are written')
+    .option('--provider <name>', 'whose recordings they are, for files that name no host (httpmock)')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 everything was imported, or was there already, 1 something was refused, 2 wrong call',
+    )
     .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
 
   program

@@ -1,0 +1,75 @@
+// Bytes of a foreign recording become plain ones, within limits: text of a file, and bodies that are still packed.
+import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+
+const MIB = 2 ** 20
+/** More than any model answers; an image in base64 fits. Each byte costs up to forty while it is read. */
+export const MAX_BODY = 16 * MIB
+
+/** The text of a file, by its byte order mark; UTF-8 without one. Throws when it is no text. */
+export function textOf(bytes: Buffer): string {
+  const utf16 = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff
+  const encoding = utf16 === true ? 'utf-16be' : utf16 || 'utf-8'
+  try {
+    return new TextDecoder(encoding, { fatal: true }).decode(bytes)
+  } catch {
+    throw new Error('is no text in UTF-8')
+  }
+}
+
+/**
+ * A body as it was before it was packed. The bytes decide: some recorders unpack a body and leave its headers.
+ * Throws when it cannot be unpacked, or has more than 16 MiB.
+ */
+export function plain(body: Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
+  refuseLarge(body.length)
+  const named = (headers['content-encoding'] ?? '')
+    .toLowerCase()
+    .split(/\s*,\s*/)
+    .reverse()
+  let bytes = body
+  for (const encoding of named) bytes = unpacked(bytes, encoding)
+  return unpacked(bytes, 'identity')
+}
+
+export function refuseLarge(bytes: number): void {
+  if (bytes > MAX_BODY)
+    throw new Error(`a body has more than ${MAX_BODY / MIB} MiB; such a body is not imported`)
+}
+
+function unpacked(bytes: Buffer, encoding: string): Buffer {
+  const unpack = unpackerOf(bytes, encoding)
+  if (!unpack) return bytes
+  try {
+    return unpack.with(bytes, { maxOutputLength: MAX_BODY })
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ERR_BUFFER_TOO_LARGE') refuseLarge(MAX_BODY + 1)
+    throw new Error(`its ${unpack.name} body cannot be unpacked (${message}); record it again`)
+  }
+}
+
+function unpackerOf(bytes: Buffer, encoding: string) {
+  if (bytes[0] === 0x1f && bytes[1] === 0x8b) return { name: 'gzip', with: gunzipSync }
+  if (bytes.length >= 4 && bytes.readUInt32LE() === 0xfd2fb528)
+    return { name: 'zstd', with: zstdDecompressSync }
+  if (bytes.length === 0 || isText(bytes)) return null
+  if (encoding === 'deflate') {
+    const wrapped = bytes.length >= 2 && (bytes[0]! & 0x0f) === 8 && bytes.readUInt16BE() % 31 === 0
+    return { name: 'deflate', with: wrapped ? inflateSync : inflateRawSync }
+  }
+  if (encoding === 'br') return { name: 'br', with: brotliDecompressSync }
+  if (/gzip$/.test(encoding)) return { name: 'gzip', with: gunzipSync }
+  return encoding === 'zstd' ? { name: 'zstd', with: zstdDecompressSync } : null
+}
+
+/** Text as answers are: valid UTF-8 without control characters beyond white space. */
+function isText(bytes: Buffer): boolean {
+  try {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells bytes from text
+    return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(
+      new TextDecoder('utf-8', { fatal: true }).decode(bytes),
+    )
+  } catch {
+    return false
+  }
+}
