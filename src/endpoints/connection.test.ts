@@ -1,0 +1,138 @@
+// What a client may do with its connection beside asking and reading: many requests at once, a half-closed socket, no
+// Host, an answer that it does not take.
+import assert from 'node:assert/strict'
+import { connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, type Script } from '../../mocks/stand-in.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+
+const read = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
+const BODY = JSON.stringify(ask('auto'))
+const CALL = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${BODY.length}\r\n\r\n${BODY}`
+
+function open(t: TestContext, { url }: TestGateway): Socket {
+  const socket = connect({ port: Number(new URL(url).port), host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {})
+  t.after(() => socket.destroy())
+  return socket
+}
+
+/** Everything that comes until the other side closes. */
+async function all(socket: Socket): Promise<string> {
+  let text = ''
+  socket.setEncoding('utf8')
+  for await (const chunk of socket) text += chunk
+  return text
+}
+
+const statuses = (text: string): string[] => [...text.matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, s]) => s!)
+
+test('requests that come together are answered one after the other, in their order', async (t) => {
+  let atOnce = 0
+  let most = 0
+  const slow: Script = async (response, received) => {
+    most = Math.max(most, ++atOnce)
+    await sleep(30)
+    atOnce--
+    answer(`answer to ${received.json.user}`)(response, received)
+  }
+  const gateway = await testGateway(t, { providers: { alpha: slow } })
+  const call = (user: string) => {
+    const body = JSON.stringify(ask('auto', { user }))
+    return CALL.replace(BODY, body).replace(`length: ${BODY.length}`, `length: ${body.length}`)
+  }
+  const socket = open(t, gateway)
+  socket.end(call('one') + read('/healthz') + call('two') + call('three'))
+  const text = await all(socket)
+  assert.deepEqual(statuses(text), ['200', '200', '200', '200'])
+  assert.deepEqual(
+    [...text.matchAll(/answer to (\w+)|"status":"(ok)"/g)].map(([, user, ok]) => user ?? ok),
+    ['one', 'ok', 'two', 'three'],
+  )
+  assert.equal(most, 1)
+})
+
+test('a connection that asks for too much at once is answered for some and closed', async (t) => {
+  const gateway = await testGateway(t)
+  const socket = open(t, gateway)
+  socket.write(read('/healthz').repeat(1_000))
+  const text = await all(socket)
+  const answered = statuses(text).length
+  assert.ok(answered > 0 && answered < 200, `${answered} answers`)
+  assert.match(text, /connection: close\r\n(?!.*HTTP\/1\.1 )/is, 'the last one says so')
+})
+
+for (const [name, bytes, expected] of [
+  ['a read', read('/v1/models'), ['200']],
+  ['a call', CALL, ['200']],
+  ['two calls', CALL + CALL, ['200', '200']],
+  ['a path that is not there', read('/nothing'), ['404']],
+] as const)
+  test(`a client that closes its side after ${name} gets its answer`, async (t) => {
+    const slow: Script = (response, received) => void setTimeout(() => answer()(response, received), 100)
+    const gateway = await testGateway(t, { providers: { alpha: slow } })
+    const socket = open(t, gateway)
+    socket.end(bytes)
+    assert.deepEqual(statuses(await all(socket)), expected)
+  })
+
+test('a client that has really gone is noticed while its call waits for an answer (FLOW-05)', async (t) => {
+  const gateway = await testGateway(t, { providers: { alpha: () => {} } })
+  const socket = open(t, gateway)
+  socket.write(CALL)
+  while (gateway.received() === 0) await sleep(5)
+  socket.destroy()
+  const until = performance.now() + 1_000
+  while (gateway.upstream.alpha!.abandoned === 0) {
+    assert.ok(performance.now() < until, 'the provider is still being waited for')
+    await sleep(10)
+  }
+  const { json } = await gateway.get('/api/usage/request-logs')
+  assert.equal(json.data.length, 1)
+})
+
+for (const [name, bytes, status] of [
+  ['a read without Host', 'GET /v1/models HTTP/1.1\r\n\r\n', 400],
+  ['a probe without Host', 'GET /healthz HTTP/1.1\r\n\r\n', 400],
+  ['a call without Host', CALL.replace('host: localhost\r\n', ''), 400],
+  ['HTTP/1.0 without Host', 'GET /v1/models HTTP/1.0\r\n\r\n', 403],
+] as const)
+  test(`${name} is ${status} in the one shape (FAIL-01)`, async (t) => {
+    const gateway = await testGateway(t)
+    const socket = open(t, gateway)
+    socket.end(bytes)
+    const [head, body] = (await all(socket)).split('\r\n\r\n') as [string, string]
+    assert.match(head, new RegExp(`^HTTP/1.1 ${status} `))
+    const { error, request_id } = JSON.parse(body)
+    assert.equal(error.code, status === 400 ? 'invalid_request' : 'host_not_allowed')
+    assert.match(error.message, /Host/)
+    assert.ok(request_id)
+    assert.equal(gateway.received(), 0)
+  })
+
+test('a client that takes nothing of a read is cut after the idle time, and others are answered', async (t) => {
+  const gateway = await testGateway(t, {
+    config: 'resilience: { idle: 300ms }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
+  })
+  // Models of this length make a list that no socket buffer holds.
+  for (let calls = 0; calls < 40; calls++)
+    await gateway.chat(ask(`alpha/${'m'.repeat(240)}`, { prompt_cache_key: 's'.repeat(250) }))
+  const socket = open(t, gateway)
+  socket.pause()
+  let closed = false
+  socket.on('close', () => {
+    closed = true
+  })
+  for (let n = 0; n < 200 && !closed; n++) {
+    socket.write(read('/api/usage/request-logs?limit=200').repeat(20))
+    await sleep(10)
+  }
+  const until = performance.now() + 3_000
+  while (!closed) {
+    assert.ok(performance.now() < until, 'the connection is still open')
+    assert.equal((await gateway.get('/healthz')).status, 200)
+    socket.write(read('/healthz'))
+    await sleep(50)
+  }
+})
