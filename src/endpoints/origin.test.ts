@@ -1,0 +1,99 @@
+// KEEP-06: which web pages may use a gateway without keys. A browser says whose page it is in Origin, and sends a
+// POST without Content-Type without asking first; so the page's scheme, name and port all count.
+import assert from 'node:assert/strict'
+import { request } from 'node:http'
+import { test } from 'node:test'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+
+const BODY = JSON.stringify(ask('auto'))
+
+/** `PORT` in an Origin or Host is the gateway's. */
+function call(gateway: TestGateway, origin: string, host?: string, type: string | null = 'application/json') {
+  const { port } = new URL(gateway.url)
+  const headers = {
+    host: (host ?? 'localhost:PORT').replace('PORT', port),
+    origin: origin.replace('PORT', port),
+    'content-length': BODY.length,
+    ...(type !== null && { 'content-type': type }),
+  }
+  return new Promise<{ status: number; json: any }>((resolve, reject) => {
+    request(
+      { port, host: '127.0.0.1', path: '/v1/chat/completions', method: 'POST', headers },
+      (response) => {
+        let text = ''
+        response.on('data', (chunk) => {
+          text += chunk
+        })
+        response.on('end', () => resolve({ status: response.statusCode!, json: JSON.parse(text) }))
+      },
+    )
+      .on('error', reject)
+      .end(BODY)
+  })
+}
+
+for (const [origin, host, status] of [
+  ['http://localhost:PORT', 'localhost:PORT', 200],
+  ['http://127.0.0.1:PORT', '127.0.0.1:PORT', 200],
+  ['HTTP://LOCALHOST:PORT', 'localhost:PORT', 200],
+  ['http://[::1]:PORT', '[::1]:PORT', 200],
+  ['http://localhost:3000', 'localhost:PORT', 403],
+  ['http://localhost', 'localhost:PORT', 403],
+  ['https://localhost:PORT', 'localhost:PORT', 403],
+  ['http://127.0.0.1:PORT', 'localhost:PORT', 403],
+  ['http://localhost:3000', 'localhost:3000', 200], // a published port of a container: a page cannot choose its Host
+  ['http://localhost', 'localhost', 200],
+  ['tauri://localhost', 'localhost:PORT', 403],
+  ['tauri://localhost:PORT', 'localhost:PORT', 403],
+  ['file://localhost', 'localhost:PORT', 403],
+  ['ftp://localhost:PORT', 'localhost:PORT', 403],
+  ['http://user@localhost:PORT', 'localhost:PORT', 403],
+  ['http://localhost:PORT/', 'localhost:PORT', 403],
+  ['http://localhost:PORT.evil.example', 'localhost:PORT', 403],
+  ['null', 'localhost:PORT', 403],
+  ['', 'localhost:PORT', 403],
+] as const)
+  test(`a page of ${origin || 'an empty Origin'} that calls ${host} gets ${status}`, async (t) => {
+    const gateway = await testGateway(t)
+    const got = await call(gateway, origin, host)
+    assert.equal(got.status, status, JSON.stringify(got.json))
+    assert.equal(gateway.received(), status === 200 ? 1 : 0)
+  })
+
+const ALLOWED =
+  'allowed_hosts: [waybill.lan], allowed_origins: ["tauri://localhost", "http://localhost:3000", "vscode-webview://abc"]'
+for (const [origin, host, status] of [
+  ['tauri://localhost', 'localhost:PORT', 200],
+  ['http://localhost:3000', '127.0.0.1:PORT', 200],
+  ['http://localhost:3001', 'localhost:PORT', 403],
+  ['https://localhost:3000', 'localhost:PORT', 403],
+  ['tauri://localhost:1', 'localhost:PORT', 403],
+  ['vscode-webview://abc', 'localhost:PORT', 200],
+  ['vscode-webview://abd', 'localhost:PORT', 403],
+  ['http://waybill.lan:PORT', 'waybill.lan:PORT', 200],
+  ['https://waybill.lan', 'waybill.lan', 200],
+  ['https://waybill.lan', '127.0.0.1:PORT', 200],
+  ['http://waybill.lan:3000', 'waybill.lan:PORT', 403],
+  ['tauri://waybill.lan', 'waybill.lan:PORT', 403],
+] as const)
+  test(`with allowed names and origins, ${origin} that calls ${host} gets ${status}`, async (t) => {
+    const gateway = await testGateway(t, { server: ALLOWED })
+    assert.equal((await call(gateway, origin, host)).status, status)
+  })
+
+for (const type of [null, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+  test(`a page that sends ${type ?? 'no Content-Type'} is 415, and nothing is spent`, async (t) => {
+    const gateway = await testGateway(t)
+    const got = await call(gateway, 'http://localhost:PORT', 'localhost:PORT', type)
+    assert.deepEqual([got.status, got.json.error.code], [415, 'unsupported_media_type'])
+    assert.equal(gateway.received(), 0)
+  })
+
+test('a client without an Origin may leave the Content-Type out', async (t) => {
+  const gateway = await testGateway(t)
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    body: new Blob([BODY]),
+  })
+  assert.equal(response.status, 200)
+})
