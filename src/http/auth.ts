@@ -10,6 +10,9 @@ export interface Caller {
   readonly role: 'client' | 'admin'
 }
 
+/** OpenAI's words: some clients tell a wrong key from a bad request by them (LiteLLM). */
+const INCORRECT = 'Incorrect API key provided'
+
 /** Returns the check for the configured keys. It throws `invalid_api_key`. */
 export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessage) => Caller {
   const digests = keys.map(({ name, role, digest }) => ({
@@ -24,7 +27,7 @@ export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessag
     if (!key) {
       throw new GatewayError(
         'invalid_api_key',
-        'No API key was sent. Send one as `Authorization: Bearer KEY`.',
+        `${INCORRECT}: none was sent. Send one as \`Authorization: Bearer KEY\`.`,
       )
     }
     const digest = hash('sha256', key, 'buffer')
@@ -33,7 +36,7 @@ export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessag
       // No early exit: how long this takes must not tell which key was nearly right.
       if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role }
     }
-    if (!caller) throw new GatewayError('invalid_api_key', 'That API key is not known here.')
+    if (!caller) throw new GatewayError('invalid_api_key', `${INCORRECT}: it is not known here.`)
     return caller
   }
 }

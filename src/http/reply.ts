@@ -63,7 +63,11 @@ export function replyError(
     return
   }
   const retry = error.retryAfter === null ? {} : { 'retry-after': String(error.retryAfter) }
-  replyJson(response, error.status, error.body(requestId), { ...retry, ...headers })
+  replyJson(response, error.status, error.body(requestId), {
+    'x-request-id': requestId,
+    ...retry,
+    ...headers,
+  })
 }
 
 /** Headers of a provider's answer that mean something to its client. */
