@@ -182,7 +182,9 @@ test('a setting that is left out has its default, units are taken, and the envir
     body_limit: 20 * 2 ** 20,
     headers_timeout: 10_000,
     request_timeout: 120_000,
+    max_calls: 1_000,
     allowed_hosts: [],
+    allowed_origins: [],
   })
   assert.deepEqual(config.resilience, {
     connect: 5_000,

@@ -8,6 +8,7 @@ export const CODES = {
   invalid_api_key: [401, 'invalid_request_error'],
   forbidden: [403, 'permission_error'],
   host_not_allowed: [403, 'permission_error'],
+  price_unknown: [403, 'permission_error'],
   model_not_found: [404, 'invalid_request_error'],
   not_found: [404, 'invalid_request_error'],
   method_not_allowed: [405, 'invalid_request_error'],
@@ -23,6 +24,7 @@ export const CODES = {
   upstream_refused: [502, 'upstream_error'],
   upstream_error: [502, 'upstream_error'],
   log_unavailable: [503, 'server_error'],
+  overloaded: [503, 'server_error'],
   no_target_available: [503, 'server_error'],
   upstream_timeout: [504, 'upstream_error'],
 } as const satisfies Record<string, readonly [number, string]>

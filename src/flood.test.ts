@@ -16,7 +16,7 @@ const HEAP = 256
 /** How long each flood lasts, ms. */
 const FLOOD_MS = 3_000
 /** In which the other client must have each of its answers, ms. */
-const ANSWER_MS = 5_000
+const ANSWER_MS = 15_000
 const MIB = 2 ** 20
 
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })

@@ -21,6 +21,7 @@ import { session, sessions } from './endpoints/sessions.ts'
 import { statusline } from './endpoints/statusline.ts'
 import { usageHistory, usageLogs } from './endpoints/usage.ts'
 import { createAuth } from './http/auth.ts'
+import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits } from './http/limits.ts'
 import { openApi } from './http/openapi.ts'
@@ -101,12 +102,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     writable: () => store.failure === null,
     readable: () => store.readFailure === null,
   })
+  const slots = createCallSlots()
   const server = createHttpServer({
     reads: READS,
     calls: CALLS,
     context: () => context,
     headersTimeout: bind.headers_timeout,
     requestTimeout: bind.request_timeout,
+    slots,
     now,
     onRefused: ({ code }) => meters.refused(code),
     onInternalError,
@@ -142,6 +145,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const router = createRouter(config, { now, random, routingState })
     const mask = createMask(secrets.values())
     meters.configure(config)
+    const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = config.server
+    const shared = config.keys.length > 1
+    slots.configure({
+      calls,
+      oneBody,
+      bodyBytes: Math.max(bodyBytes ?? defaultBodyBytes(oneBody), oneBody),
+      shared,
+    })
     return {
       readContext: {
         config,
@@ -165,7 +176,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         now,
       },
       authenticate: createAuth(config.keys),
-      guard: createHostGuard([bind.host, ...config.server.allowed_hosts]),
+      guard: createHostGuard(bind.host, config.server.allowed_hosts, config.server.allowed_origins),
+      idle: config.resilience.idle,
     }
   }
 

@@ -257,12 +257,32 @@ const server = z.strictObject({
     .describe('Address to listen on; beyond this machine only with `keys`. WAYBILL_HOST goes first.'),
   port: z.int().min(0).max(65535).default(4949).describe('0 takes a free one. WAYBILL_PORT goes first.'),
   body_limit: bytes.prefault('20MiB').describe('The largest request body; a larger one is refused with 413.'),
+  max_calls: z
+    .int()
+    .min(1)
+    .default(1_000)
+    .describe(
+      'Calls that may be open at the same time; more are refused with 503. Of several keys, one never has more than half.',
+    ),
+  max_body_bytes: bytes
+    .optional()
+    .describe(
+      'What the request bodies of open calls may take together, at least one of `body_limit`; an eighth of the heap where nothing is said. Of several keys, one never has more than half.',
+    ),
   allowed_hosts: z
     .array(z.string())
     .default([])
     .describe(
-      'Names by which the gateway may be called, beside localhost and IP addresses. WAYBILL_ALLOWED_HOSTS, with commas, goes first.',
+      'Names by which the gateway may be called, beside localhost and IP addresses; their pages may call it. WAYBILL_ALLOWED_HOSTS, with commas, goes first.',
     ),
+  allowed_origins: z
+    .array(
+      z
+        .string()
+        .regex(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i, 'expected an origin, such as http://localhost:3000'),
+    )
+    .default([])
+    .describe('Further origins whose pages may call the gateway, such as http://localhost:3000.'),
   headers_timeout: wait
     .refine((ms) => ms >= 100, 'must be at least 100ms')
     .prefault('10s')

@@ -27,7 +27,7 @@ export const chatCompletions = {
   path: '/v1/chat/completions',
   summary: 'live routing, streamed or not; the one endpoint that spends',
   request: schema.loose(),
-  async handle({ request, caller, requestId }, response, context): Promise<void> {
+  async handle({ request, caller, requestId, slot }, response, context): Promise<void> {
     const start = performance.now()
     const elapsed = () => Math.round((performance.now() - start) * 100) / 100
     const { config, router, store, price, mask, now } = context
@@ -37,7 +37,7 @@ export const chatCompletions = {
     })
 
     await context.limits(caller.name)
-    const body = await readJson(request, config.server.body_limit)
+    const body = await readJson(request, config.server.body_limit, slot)
     const { model, stream, stream_options: streamOptions = null } = validate(body)
     const sessionId = sessionOf(request.headers, body.json)
     const traits = new ChatTraits(body.json)

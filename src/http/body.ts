@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
+import type { CallSlot } from './call-slots.ts'
 
 export interface JsonBody {
   readonly text: string
@@ -19,15 +20,21 @@ const MOST_VALUES = 250_000
 
 /**
  * Throws `unsupported_media_type`, `body_too_large` (before the body is read whole, or before it is parsed, where it
- * holds too many values), `invalid_json`, `client_closed`.
+ * holds too many values), `overloaded`, `invalid_json`, `client_closed`.
  */
-export async function readJson(request: IncomingMessage, limit: number): Promise<JsonBody> {
+export async function readJson(request: IncomingMessage, limit: number, slot: CallSlot): Promise<JsonBody> {
   const { headers } = request
   const type = headers['content-type']
   if (type !== undefined && !/^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(type))
     throw new GatewayError(
       'unsupported_media_type',
       `Content-Type must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`,
+    )
+  // A page may send a POST without a type to any address, and its browser asks nobody first.
+  if (type === undefined && headers.origin !== undefined)
+    throw new GatewayError(
+      'unsupported_media_type',
+      'A request with an Origin must have a Content-Type, application/json.',
     )
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
     throw new GatewayError(
@@ -36,7 +43,7 @@ export async function readJson(request: IncomingMessage, limit: number): Promise
     )
   if (Number(headers['content-length']) > limit) throw tooLarge(limit)
 
-  const bytes = await collect(request, limit)
+  const bytes = await collect(request, limit, slot)
   if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not UTF-8.')
   if (holdsMoreThan(MOST_VALUES, bytes))
     throw new GatewayError(
@@ -81,22 +88,42 @@ function holdsMoreThan(most: number, json: Buffer): boolean {
   return false
 }
 
-function collect(request: IncomingMessage, limit: number): Promise<Buffer> {
+/** Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. */
+function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = []
+    let body: Buffer | null = null
     let size = 0
+    let refused = false
+    const refuse = (error: GatewayError) => {
+      // The rest is read and dropped: a client that is still sending would not see the answer otherwise.
+      refused = true
+      body = null
+      reject(error)
+    }
     request.on('data', (chunk: Buffer) => {
+      const before = size
       size += chunk.length
-      if (size <= limit) {
-        chunks.push(chunk)
+      if (size > limit && !refused) refuse(tooLarge(limit))
+      if (refused) {
+        if (size > limit + DISCARD) request.destroy()
         return
       }
-      // The rest is read and dropped: a client that is still sending would not see the answer otherwise.
-      chunks.length = 0
-      reject(tooLarge(limit))
-      if (size > limit + DISCARD) request.destroy()
+      const room = body?.length ?? 0
+      if (size > room) {
+        const wanted = room === 0 ? size : Math.min(Math.max(2 * room, size), limit)
+        slot.hold(wanted - room, refuse)
+        if (refused) return
+        const larger = room === 0 ? chunk : Buffer.allocUnsafe(wanted)
+        body?.copy(larger, 0, 0, before)
+        body = larger
+      }
+      if (before > 0) chunk.copy(body!, before)
     })
-    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    request.on('end', () => {
+      if (refused) return
+      slot.complete()
+      resolve(body?.subarray(0, size) ?? Buffer.alloc(0))
+    })
     const gone = () => reject(new GatewayError('client_closed', 'The client went away.'))
     request.on('error', gone)
     request.on('close', () => {

@@ -3,15 +3,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { Caller } from './auth.ts'
+import type { CallSlot } from './call-slots.ts'
 
 /** A request that was let in. */
-export interface Admitted {
+export interface AdmittedRead {
   readonly request: IncomingMessage
   readonly caller: Caller
   /** Made when the request arrived; the record's id, should it become a call. */
   readonly requestId: string
   /** What stands in the path where the endpoint's has a `*`, decoded. */
   readonly rest: string
+}
+
+/** A call that was let in. */
+export interface Admitted extends AdmittedRead {
+  /** Its place among the open calls; given back when `handle` is over. */
+  readonly slot: CallSlot
 }
 
 /** What an endpoint gives as its answer: of the type that its response schema tells. */
@@ -34,7 +41,7 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
   /** Returns what is sent as JSON, or throws a GatewayError. */
   answer(
     query: z.output<Query>,
-    admitted: Admitted,
+    admitted: AdmittedRead,
     context: Context,
   ): AnswerOf<Response> | Promise<AnswerOf<Response>>
 }

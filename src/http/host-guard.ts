@@ -4,39 +4,47 @@ import { isIP } from 'node:net'
 import { GatewayError } from '../errors.ts'
 
 /**
- * `allowed` are the host names, beside `localhost` and the loopback addresses, under which the gateway may be called.
- * With `0.0.0.0` or `::` among them it listens on every address, so every address is its own as a Host: rebinding
- * takes a name. As an Origin an address is as foreign as a name.
+ * The gateway may be called by the address that it listens on, as `localhost`, by a loopback address, or by a name in
+ * `allowedHosts`. Where it listens on every address (`0.0.0.0` or `::`), every address is its own as a Host: rebinding
+ * takes a name.
+ *
+ * A page may call it when it comes from the very address that it calls: scheme, name and port, for any other port of
+ * this machine may be anybody's. So may pages of an allowed host, by http or https, on the port that is called or the
+ * scheme's own (a proxy in front may have another one), and those of `allowedOrigins`, as they are written there.
  */
-export function createHostGuard(allowed: readonly string[]): (request: IncomingMessage) => void {
-  const names = new Set(['localhost', '127.0.0.1', '::1', ...allowed.map((name) => name.toLowerCase())])
+export function createHostGuard(
+  bind: string,
+  allowedHosts: readonly string[],
+  allowedOrigins: readonly string[],
+): (request: IncomingMessage) => void {
+  const trusted = new Set(allowedHosts.map((name) => name.toLowerCase()))
+  const names = new Set(['localhost', '127.0.0.1', '::1', bind.toLowerCase(), ...trusted])
+  const origins = new Set(allowedOrigins.map((origin) => origin.toLowerCase()))
 
   const everywhere = names.has('0.0.0.0') || names.has('::')
   const isOwn = (host: string) => names.has(host) || (everywhere && isIP(host) !== 0)
+  const mayCall = (origin: string, host: string): boolean => {
+    if (origin === `http://${host}` || origins.has(origin)) return true
+    const [, name, port] = /^https?:\/\/(\[[^\]]+\]|[^/:@?#\s]+)(:\d+)?$/.exec(origin) ?? []
+    if (name === undefined || !trusted.has(name)) return false
+    return port === undefined || host.endsWith(`]${port}`) || /^[^:]+(:\d+)$/.exec(host)?.[1] === port
+  }
 
   return ({ headers }) => {
-    if (!isOwn(hostName(headers.host ?? '')))
+    const host = (headers.host ?? '').toLowerCase()
+    if (!isOwn(hostName(host)))
       throw new GatewayError(
         'host_not_allowed',
         'This Host is not served here; the operator can add it to server.allowed_hosts.',
       )
     const { origin } = headers
-    if (origin !== undefined && !names.has(originHost(origin)))
+    if (origin !== undefined && !mayCall(origin.toLowerCase(), host))
       throw new GatewayError(
         'host_not_allowed',
-        'Requests from this Origin are not served here; the operator can add it to server.allowed_hosts.',
+        'Requests from this Origin are not served here; the operator can add it to server.allowed_origins.',
       )
   }
 }
 
 /** The name in a Host header: without port, without the brackets of IPv6. */
-const hostName = (host: string): string =>
-  (/^\[(.+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '')).toLowerCase()
-
-function originHost(origin: string): string {
-  try {
-    return hostName(new URL(origin).host)
-  } catch {
-    return '' // "null", a sandboxed page or a file
-  }
-}
+const hostName = (host: string): string => /^\[(.+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '')

@@ -13,8 +13,11 @@ import type { z } from 'zod'
 import { idOf } from '../call.ts'
 import { asGatewayError, GatewayError } from '../errors.ts'
 import type { Caller } from './auth.ts'
-import type { Admitted, AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
+import type { CallSlots } from './call-slots.ts'
+import { serveInTurn } from './connection.ts'
+import type { AdmittedRead, AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
 import { replyError, replyJson } from './reply.ts'
+import { createUntaken } from './untaken.ts'
 
 export interface ServerOptions<Read, Live> {
   readonly reads: readonly AnyReadEndpoint<Read>[]
@@ -26,6 +29,8 @@ export interface ServerOptions<Read, Live> {
   /** How long a client may take for the headers of a request, and for the whole of it, ms. */
   readonly headersTimeout: number
   readonly requestTimeout: number
+  /** Room for open calls and their bodies. */
+  readonly slots: CallSlots
   /** A call was turned away before it was on record. */
   readonly onRefused: (error: GatewayError) => void
   /** A failure that is not the client's: for the gateway's own log. */
@@ -41,10 +46,12 @@ export interface RequestContext<Read, Live> {
   readonly authenticate: (request: IncomingMessage) => Caller
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void
+  /** A client that takes nothing of its answer for this long is given up, ms. */
+  readonly idle: number
 }
 
 type Handler<Read, Live> = (
-  admitted: Admitted,
+  admitted: AdmittedRead,
   response: ServerResponse,
   context: RequestContext<Read, Live>,
 ) => void | Promise<void>
@@ -60,8 +67,9 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, context, now, onRefused, onInternalError } = options
+  const { reads, calls, context, now, slots, onRefused, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
+  const giveUpUntaken = createUntaken()
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
   const admit = ({ open = false, call = false }: Admission, handler: Handler<Read, Live>) => {
@@ -69,6 +77,8 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       const requestId = idOf(now())
       const current = context()
       try {
+        if (!call && hasBody(request)) request.resume() // nobody reads it, and what waits takes memory
+        refuseWithoutHost(request)
         if (!open) {
           current.guard(request)
           refuseKeyInUrl(request.query)
@@ -83,6 +93,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         if (call && error.code !== 'internal') onRefused(error)
         replyError(response, error, requestId)
       }
+      giveUpUntaken(response, current.idle)
     }
   }
   const notAllowed = (admission: Admission, allow: string) =>
@@ -100,7 +111,11 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
 
   const app = polka({
     onNoMatch: admit({}, () => {
-      throw new GatewayError('not_found', 'There is nothing at this path.')
+      const served = calls.map(({ path }) => `POST ${path}`).join(', ')
+      throw new GatewayError(
+        'not_found',
+        `There is nothing at this path. Calls go to ${served}; GET /openapi.json lists all paths.`,
+      )
     }),
   })
   for (const { path, open = false, mediaType, query, answer } of reads) {
@@ -118,24 +133,28 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   for (const { path, handle } of calls) {
     app.post(
       path,
-      admit({ call: true }, (admitted, response, { callContext }) => handle(admitted, response, callContext)),
+      admit({ call: true }, async (admitted, response, { callContext }) => {
+        const slot = slots.take(admitted.caller.name)
+        try {
+          await handle({ ...admitted, slot }, response, callContext)
+        } finally {
+          slot.leave()
+        }
+      }),
     )
     app.all(path, notAllowed({}, 'POST, OPTIONS'))
   }
 
+  const server = createServer({
+    keepAliveTimeout: 75_000,
+    headersTimeout,
+    requestTimeout,
+    // Node looks for slow clients every so often, by itself only twice a minute.
+    connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
+    requireHostHeader: false, // Node's own refusal has no body
+  })
   // Without the third argument polka handles the request to its end; its types do not know.
-  const handle = app.handler as unknown as RequestListener
-  const server = createServer(
-    {
-      keepAliveTimeout: 75_000,
-      headersTimeout,
-      requestTimeout,
-      // Node looks for slow clients every so often, by itself only twice a minute.
-      connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
-    },
-    handle,
-  )
-  server.on('checkExpectation', handle) // Node's own answer to an unknown `Expect` has no body; it may be ignored
+  serveInTurn(server, app.handler as unknown as RequestListener)
   server.on('clientError', answerBrokenRequest)
   return server
 }
@@ -147,6 +166,15 @@ function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.o
   const param = issue.code === 'unrecognized_keys' ? issue.keys[0]! : String(issue.path[0] ?? '')
   const message = issue.code === 'unrecognized_keys' ? 'no such query parameter' : issue.message
   throw new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
+}
+
+const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0
+
+/** RFC 9112, 3.2; an HTTP/1.0 client need not send one, and is then not called by a name of ours. */
+function refuseWithoutHost({ headers, httpVersionMinor }: IncomingMessage): void {
+  if (headers.host === undefined && httpVersionMinor > 0)
+    throw new GatewayError('invalid_request', 'The request has no Host header.')
 }
 
 /** A key in a URL ends in histories and logs, so it is not even looked at. */

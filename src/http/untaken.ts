@@ -1,0 +1,29 @@
+// Answers that are written and that their clients do not take: how long one may wait, and how much all of them may be.
+// Knows no endpoint; a call's stream looks after itself.
+import type { ServerResponse } from 'node:http'
+import { getHeapStatistics } from 'node:v8'
+
+/** Gives a client that takes nothing up after `idle` ms. */
+export type Untaken = (response: ServerResponse, idle: number) => void
+
+/** Of all answers that wait, as many bytes as this may; then whoever has waited longest is cut. */
+export function createUntaken(most = getHeapStatistics().heap_size_limit / 8): Untaken {
+  const waiting = new Map<ServerResponse, number>() // in the order in which they began to wait
+  let bytes = 0
+  return (response, idle) => {
+    const size = response.writableLength
+    if (!response.writableEnded || size === 0 || waiting.has(response)) return
+    response.setTimeout(idle, () => response.destroy()) // Node's socket timer knows progress inside one large write
+    waiting.set(response, size)
+    bytes += size
+    response.once('close', () => {
+      if (waiting.delete(response)) bytes -= size
+    })
+    for (const [oldest, its] of waiting) {
+      if (bytes <= most) break
+      waiting.delete(oldest)
+      bytes -= its
+      oldest.destroy()
+    }
+  }
+}
