@@ -45,17 +45,23 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   const twice = made.flatMap((call) => sentAgain(call, target))
   const tooMuch = excess(all, target, background)
   return [
-    finding(made.length > 0, `${made.length} calls of the suite reached the witness`),
     finding(
+      'calls-reach-the-witness',
+      made.length > 0,
+      `${made.length} calls of the suite reached the witness`,
+    ),
+    finding(
+      'no-foreign-inference',
       foreign.length === 0,
       `${foreign.length} inferences belong to no call of the suite${said(foreign.map(({ entry, check }) => `${describe(entry)} during ${check}`))}; ${inferences} belong to ${made.length} calls${background.length > 0 ? `, ${background.length} are declared background` : ''}`,
       foreign.map(({ entry, check }) => `${check}@${entry.n}`),
     ),
     finding(
+      'no-call-is-sent-again',
       twice.length === 0,
       `${twice.length} calls were sent again after an answer or a final refusal${said(twice)}`,
     ),
-    ...(tooMuch === null ? [] : [finding(false, tooMuch)]),
+    ...(tooMuch === null ? [] : [finding('background-as-declared', false, tooMuch)]),
   ]
 }
 

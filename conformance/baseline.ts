@@ -3,11 +3,13 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import type { Results } from './judge.ts'
+import { byFinding } from './by-finding.ts'
+import type { Results, Verdict } from './judge.ts'
 import { readRequirements } from './requirements.ts'
 
 const schema = z.array(
   z.strictObject({
+    /** A requirement, `KEEP-01`, or one finding of it, `KEEP-01/no-secret-in-answers`: then a second fault of it fails. */
     id: z.string(),
     reason: z.string().min(1),
     link: z.url().optional(),
@@ -35,36 +37,47 @@ export function readBaseline(file: string): Baseline {
       parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
     )
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
-  const unknown = parsed.data.filter(({ id }) => !known.has(id))
+  const unknown = parsed.data.filter(({ id }) => !known.has(requirementOf(id)))
   if (unknown.length > 0)
     throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
   return parsed.data
 }
 
 export interface Compared {
-  /** Ids of scored failures that no entry excuses. */
+  /** Ids of scored failures that no entry excuses, or not in every finding. */
   readonly failed: readonly string[]
+  /** Entries that excuse something. */
   readonly known: readonly string[]
-  /** Ids of entries whose requirement does not fail, or whose time is over. */
+  /** Entries whose requirement or finding does not fail, or whose time is over. */
   readonly stale: readonly string[]
 }
 
 /** Holds a run against a baseline; `today` as `2026-11-21`. */
 export function compareWithBaseline({ verdicts }: Results, baseline: Baseline, today: string): Compared {
-  const failing = verdicts
-    .filter(
-      ({ scored, level, outcome }) =>
-        scored && level === 'MUST' && (outcome === 'fail' || outcome === 'untestable'),
-    )
-    .map(({ id }) => id)
-  const tried = new Set(verdicts.filter(({ outcome }) => outcome !== 'disabled').map(({ id }) => id))
+  const failing = verdicts.filter(
+    ({ scored, level, outcome }) =>
+      scored && level === 'MUST' && (outcome === 'fail' || outcome === 'untestable'),
+  )
   const over = baseline.filter(({ expires }) => expires !== undefined && expires < today).map(({ id }) => id)
-  const known = baseline.map(({ id }) => id).filter((id) => failing.includes(id) && !over.includes(id))
+  const ids = baseline.map(({ id }) => id)
+  const valid = new Set(ids.filter((id) => !over.includes(id)))
+  const bad = new Set(failing.flatMap((verdict) => [verdict.id, ...failuresOf(verdict)]))
+  const excused = (verdict: Verdict): boolean => {
+    const those = failuresOf(verdict)
+    return valid.has(verdict.id) || (those.length > 0 && those.every((id) => valid.has(id)))
+  }
+  const tried = new Set(verdicts.filter(({ outcome }) => outcome !== 'disabled').map(({ id }) => id))
   return {
-    failed: failing.filter((id) => !known.includes(id)),
-    known,
-    stale: baseline
-      .map(({ id }) => id)
-      .filter((id) => over.includes(id) || (tried.has(id) && !failing.includes(id))),
+    failed: failing.filter((verdict) => !excused(verdict)).map(({ id }) => id),
+    known: ids.filter((id) => valid.has(id) && bad.has(id)),
+    stale: ids.filter((id) => over.includes(id) || (tried.has(requirementOf(id)) && !bad.has(id))),
   }
 }
+
+/** The findings by which a verdict fails; where it fails without one, none. */
+const failuresOf = (verdict: Verdict): string[] =>
+  byFinding(verdict)
+    .filter(({ state }) => state === (verdict.outcome === 'fail' ? 'fails' : 'open'))
+    .map(({ id }) => id)
+
+const requirementOf = (id: string): string => id.split('/')[0]!

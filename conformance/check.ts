@@ -6,11 +6,19 @@ import type { Capability, Target } from './target.ts'
 
 /** One thing that a judge looked at. */
 export interface Finding {
+  /**
+   * What was looked at, the same in every run: `no-key-in-answers`. With the id of the check it is the name by which a
+   * baseline excuses it and the kill matrix asks who ever made it false. Several of one id are one question, asked of
+   * several exchanges.
+   */
+  readonly id: string
   readonly ok: boolean
   /** It is not ok, and nobody can say that the target is to blame: where nothing else fails, the check is untestable. */
   readonly doubt?: boolean
-  /** A sentence: what was seen, and where it is not ok, what should have been. */
+  /** A sentence: what was seen, and where `expected` is not given and it is not ok, what should have been. */
   readonly what: string
+  readonly expected?: string
+  readonly actual?: string
   /** The exchanges (`#3`) and ledger entries (`@7`) that show it. */
   readonly see?: readonly string[]
 }
@@ -47,16 +55,33 @@ export interface Check {
   judge(judging: Judging): Finding[]
 }
 
-export const finding = (ok: boolean, what: string, see: readonly string[] = []): Finding => ({
-  ok,
-  what,
-  see,
-})
+export const finding = (
+  id: string,
+  ok: boolean,
+  what: string,
+  see: readonly string[] = [],
+  compared: Pick<Finding, 'expected' | 'actual'> = {},
+): Finding => ({ id, ok, what, ...compared, see })
 
 /** A finding that leaves the question open. */
-export const doubt = (what: string, see: readonly string[] = []): Finding => ({
+export const doubt = (id: string, what: string, see: readonly string[] = []): Finding => ({
+  id,
   ok: false,
   doubt: true,
   what,
   see,
 })
+
+/** `Retry-After of the provider: expected 7, seen nothing`. */
+export const sentenceOf = ({
+  what,
+  expected,
+  actual,
+}: {
+  what: string
+  expected?: string | undefined
+  actual?: string | undefined
+}): string =>
+  expected === undefined
+    ? what
+    : `${what}: expected ${expected}${actual === undefined ? '' : `, seen ${actual}`}`

@@ -1,6 +1,6 @@
 // Evidence -> verdicts. Pure: the run calls it at its end, and `judge DIR` calls it again on what the run left behind.
 import { z } from 'zod'
-import type { Finding } from './check.ts'
+import { type Finding, sentenceOf } from './check.ts'
 import { checks } from './checks.ts'
 import { type Evidence, REMAINDER } from './evidence.ts'
 import {
@@ -63,9 +63,12 @@ const verdict = z.strictObject({
   reason: z.string().describe('One sentence; for a pass, how much was looked at.'),
   findings: z.array(
     z.strictObject({
+      id: z.string().describe('Such as `KEEP-01/no-secret-in-answers`; the same question in every run.'),
       ok: z.boolean(),
       doubt: z.boolean().optional().describe('Not ok, and nobody can say that the target is to blame.'),
       what: z.string(),
+      expected: z.string().optional(),
+      actual: z.string().optional(),
       see: z.array(z.string()).readonly().optional().describe('Exchanges (#3) and ledger entries (@7).'),
     }),
   ),
@@ -152,7 +155,7 @@ function verdictOf(
     outcome,
     scored,
     reason,
-    findings,
+    findings: findings.map((each) => ({ ...each, id: `${id}/${each.id}` })),
     inferences: evidence && !check?.shares && !check?.overRun ? inferencesIn(evidence) : 0,
     duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
   })
@@ -173,12 +176,12 @@ function verdictOf(
   }
   if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
   const bad = findings.find(({ ok, doubt }) => !ok && !doubt)
-  if (bad) return said(level === 'MUST' ? 'fail' : 'warn', bad.what, findings)
+  if (bad) return said(level === 'MUST' ? 'fail' : 'warn', sentenceOf(bad), findings)
   // Nothing was seen to be wrong before its end, and what was asked after it proves nothing.
   if (typeof evidence.facts.gone === 'string')
     return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
   const open = findings.find(({ doubt }) => doubt)
-  if (open) return said('untestable', open.what, findings)
+  if (open) return said('untestable', sentenceOf(open), findings)
   return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
 }
 

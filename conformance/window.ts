@@ -95,6 +95,6 @@ export function noneArrived(
   const said = `${what}: ${came.length} at the witness, ${alone.length} in ${baselineTime(recorded)} in which nothing was asked`
   const see = names([...came, ...alone])
   return came.length > 0 && !isToldApart(came.length, alone.length)
-    ? doubt(`${said}: nobody can tell them apart`, see)
-    : finding(recorded.marks.to !== undefined && came.length === 0, said, see)
+    ? doubt('nothing-arrives', `${said}: nobody can tell them apart`, see)
+    : finding('nothing-arrives', recorded.marks.to !== undefined && came.length === 0, said, see)
 }

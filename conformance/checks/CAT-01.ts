@@ -16,6 +16,7 @@ export const catalogNamesModels = {
       if (!parsed.success)
         return [
           finding(
+            'is-a-model-list',
             false,
             `no OpenAI model list: ${parsed.error.issues[0]!.path.join('.')}: ${parsed.error.issues[0]!.message}`,
             [ref(exchange)],
@@ -25,11 +26,16 @@ export const catalogNamesModels = {
       const configured = [...target.models.logical, ...target.models.direct].map(({ id }) => id)
       const missing = configured.filter((id) => !ids.includes(id))
       return [
-        finding(exchange.status === 200 && ids.length > 0, `${ids.length} entries`, [ref(exchange)]),
-        finding(missing.length === 0, `configured and not listed: ${missing.join(', ') || 'none'}`, [
+        finding('has-entries', exchange.status === 200 && ids.length > 0, `${ids.length} entries`, [
           ref(exchange),
         ]),
-        finding(new Set(ids).size === ids.length, 'no id is listed twice', [ref(exchange)]),
+        finding(
+          'configured-are-listed',
+          missing.length === 0,
+          `configured and not listed: ${missing.join(', ') || 'none'}`,
+          [ref(exchange)],
+        ),
+        finding('no-id-twice', new Set(ids).size === ids.length, 'no id is listed twice', [ref(exchange)]),
       ]
     }),
 } satisfies Check

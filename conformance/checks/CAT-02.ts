@@ -15,7 +15,9 @@ export const catalogHasTypes = {
       const types = ['chat', 'embedding', 'image', 'route']
       return types.map((type) => {
         const ids = data.filter((each) => each.type === type).map(({ id }) => id)
-        return finding(ids.length > 0, `${type}: ${ids.join(', ') || 'none'}`, [ref(exchange)])
+        return finding('each-type-is-listed', ids.length > 0, `${type}: ${ids.join(', ') || 'none'}`, [
+          ref(exchange),
+        ])
       })
     }),
 } satisfies Check

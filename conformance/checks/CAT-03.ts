@@ -30,11 +30,13 @@ export const catalogIsConstant = {
     const bodies = new Set(lists.map(({ body }) => (waybill ? body : entriesIn(body))))
     return [
       finding(
+        'readings-are-answered',
         lists.every(({ status }) => status === 200),
         'every reading was answered',
         lists.map(ref),
       ),
       finding(
+        'readings-are-alike',
         bodies.size === 1,
         `${lists.length} readings, with and without a session, before and after a call: ${bodies.size} different bodies`,
         refs(...lists),

@@ -42,6 +42,7 @@ export const errorShape = {
         const said = `${label}: answered with ${status ?? exchange.error}: ${body.slice(0, 120)}`
         const wanted = `an error status and {"error":{"message":…}}${waybill ? ' with a request_id' : ''}`
         return finding(
+          'error-body',
           ok,
           ok ? said : `${said}; expected ${wanted}`,
           refs(exchange, servedBy(evidence, exchange)),

@@ -16,6 +16,7 @@ export const malformedIs4xx = {
       const { label, status } = exchange
       if (label === 'afterwards') return isStillThere(evidence, exchange)
       return finding(
+        'malformed-is-4xx',
         status !== null && status >= 400 && status < 500,
         `a body that is ${label}: ${status ?? exchange.error}, expected a 4xx`,
         [ref(exchange)],

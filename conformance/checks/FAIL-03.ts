@@ -26,13 +26,16 @@ export const bodyLimit = {
   judge: ({ evidence }) => [
     ...[...labelled(evidence, 'too large'), ...labelled(evidence, 'announced')].map((exchange) =>
       finding(
+        'too-large-is-413',
         exchange.status === 413 && at(jsonOf(exchange.body), '/error/code') === 'body_too_large',
         `${exchange.label}: ${exchange.status ?? exchange.error} after ${Math.round(exchange.end_at - exchange.at)} ms`,
         [ref(exchange)],
       ),
     ),
     ...labelled(evidence, 'afterwards').map((exchange) =>
-      finding(exchange.status === 200, `a proper call afterwards: ${exchange.status}`, [ref(exchange)]),
+      finding('works-afterwards', exchange.status === 200, `a proper call afterwards: ${exchange.status}`, [
+        ref(exchange),
+      ]),
     ),
   ],
 } satisfies Check

@@ -38,6 +38,7 @@ export const finalErrorsKeepMeaning = {
         const worded = body.includes('12 tokens too long')
         return [
           finding(
+            'keeps-status-and-message',
             kept && worded,
             `${label} of the provider became ${status} ${worded ? 'with' : 'without'} its message: ${body.slice(0, 120)}`,
             see,
@@ -45,8 +46,9 @@ export const finalErrorsKeepMeaning = {
         ]
       }
       return [
-        finding(status === 429, `429 of every target became ${status}, expected 429`, see),
+        finding('keeps-429', status === 429, `429 of every target became ${status}, expected 429`, see),
         finding(
+          'keeps-retry-after',
           headers['retry-after'] !== undefined,
           `Retry-After of the provider: ${headers['retry-after'] ?? 'not passed on'}`,
           see,

@@ -33,6 +33,7 @@ export const brokenProvider = {
   },
   judge: ({ evidence, target, waybill }) => [
     finding(
+      'calls-reach-a-provider',
       evidence.exchanges.some((exchange) => requestsOf(evidence, exchange).length > 0),
       `${evidence.exchanges.filter((exchange) => requestsOf(evidence, exchange).length > 0).length} of ${evidence.exchanges.length} calls reached a provider`,
       evidence.exchanges.map(ref),
@@ -56,6 +57,7 @@ export const brokenProvider = {
         : status !== null && (status >= 500 || status === 408 || inStream)
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
+        'readable-error-in-time',
         worded && within && exchange.body.length > 0,
         `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
         refs(exchange, ...entries),

@@ -44,6 +44,7 @@ export const hostileSequence = {
   },
   judge: ({ evidence }) => [
     finding(
+      'hostile-requests-were-made',
       labelled(evidence, 'hostile').length > 20,
       `${labelled(evidence, 'hostile').length} hostile requests were made`,
     ),

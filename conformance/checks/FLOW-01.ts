@@ -18,6 +18,7 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   ]
   const ok = sent.length > 0 && isDeepStrictEqual(got, sent)
   return finding(
+    'same-bytes',
     ok,
     `${exchange.label}: ${got.length} events, the provider sent ${sent.length}; their bytes are ${ok ? 'equal' : 'not equal'}`,
     refs(exchange, entry),
@@ -33,6 +34,7 @@ function inOrder(exchange: Exchange): Finding {
   const broken = numbers.findIndex((number, index) => index > 0 && number !== numbers[index - 1]! + 1)
   const ok = numbers.length === MANY && broken < 0
   return finding(
+    'in-order',
     ok,
     `${exchange.label}: ${numbers.length} numbers of ${MANY}, ${broken < 0 ? 'each once and in order' : `out of order at ${broken}`}`,
     [ref(exchange)],

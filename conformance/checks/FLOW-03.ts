@@ -25,6 +25,7 @@ export const eventsAreNotHeldBack = {
   judge: ({ evidence }) =>
     (evidence.facts.arrived as boolean[]).map((ok, index) =>
       finding(
+        'event-arrives-at-once',
         ok,
         `event ${index + 1} ${ok ? 'arrived while the provider held back' : 'did not arrive within 3 s while the provider held back'} the next one`,
         evidence.exchanges.map(ref),

@@ -30,6 +30,7 @@ export const leavingClosesUpstream = {
       const ms = left === null ? null : Math.round(left - exchange.end_at)
       const limit = waybill ? 1_000 : 5_000
       return finding(
+        'stream-is-closed',
         ms !== null && ms <= limit,
         `the provider's stream was ${ms === null ? 'not closed' : `closed after ${ms} ms`}, limit ${limit} ms`,
         refs(exchange, entry),

@@ -15,6 +15,7 @@ export const cutIsVisible = {
       const entry = servedBy(evidence, exchange)
       const ok = entry !== null && isVisible(exchange) && done === 0
       return finding(
+        'cut-is-visible',
         ok,
         `${exchange.label}: ${entry ? 'the provider cut its stream' : 'the provider was not asked'}, the client saw ${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`} and ${done} [DONE], expected an error and none`,
         refs(exchange, entry),

@@ -18,6 +18,7 @@ export const oneEnd = {
         !got.afterDone &&
         sent.done === 1
       return finding(
+        'one-end',
         ok,
         `${exchange.label}: finish reasons ${got.finish.map(({ reason }) => reason).join(', ') || 'none'}, ${got.done} [DONE]${got.afterDone ? ', and something after it' : ''}`,
         refs(exchange, entry),

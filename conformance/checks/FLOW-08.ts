@@ -14,6 +14,7 @@ export const toolCallsStayApart = {
       const [got, sent] = [readChat(exchange.body).tools, readChat(entry?.answer.body ?? '').tools]
       const ok = sent.length > 0 && isDeepStrictEqual(got, sent)
       return finding(
+        'same-tool-calls',
         ok,
         `${exchange.label}: ${got.length} tool calls, the provider sent ${sent.length}; ids, names and arguments are ${ok ? 'equal' : 'not equal'}`,
         refs(exchange, entry),

@@ -21,6 +21,7 @@ export const lateErrorArrives = {
     const entry = servedBy(evidence, exchange!)
     const findings = [
       finding(
+        'error-is-visible',
         entry !== null && isVisible(exchange!),
         `${entry ? 'the provider sent an error in its stream' : 'the provider was not asked'}, the client ${isVisible(exchange!) ? 'saw' : 'did not see'} one`,
         refs(exchange, entry),
@@ -33,7 +34,12 @@ export const lateErrorArrives = {
         at(recordIn(target, reading, requestIdOf(target, exchange!) ?? ''), log.fields.state),
       )
       findings.push(
-        finding(log.failed.includes(state), `the record says ${JSON.stringify(state)}`, refs(reading)),
+        finding(
+          'record-says-failed',
+          log.failed.includes(state),
+          `the record says ${JSON.stringify(state)}`,
+          refs(reading),
+        ),
       )
     }
     return findings

@@ -29,6 +29,7 @@ export const slowClientSlowsUpstream = {
     const ok = taken !== null && taken < IN_BETWEEN && evidence.facts.complete === false
     return [
       finding(
+        'provider-is-slowed-down',
         ok,
         `while the client read nothing for 3 s, ${taken === null ? 'nobody knows how many' : taken} bytes were taken from the provider; allowed ${IN_BETWEEN}`,
         evidence.exchanges.map(ref),

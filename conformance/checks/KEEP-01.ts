@@ -49,6 +49,7 @@ export const secretsStayInside = {
     )
     return [
       finding(
+        'provider-said-a-key',
         said.length > 0,
         `providers said the gateway's own key ${said.length} times`,
         refs(...echoed, ...said),
@@ -56,6 +57,7 @@ export const secretsStayInside = {
       ...evidence.exchanges.map((exchange) => {
         const found = secretsGivenAway(exchange, target.headers)
         return finding(
+          'no-secret-in-answers',
           found.length === 0,
           `${exchange.request.method} ${exchange.request.path}, ${exchange.label}: ${found.join(', ') || 'no secret'} in the answer`,
           [ref(exchange)],

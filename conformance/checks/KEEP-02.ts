@@ -20,11 +20,13 @@ export const keysDoNotCross = {
     const leaked = evidence.ledger.filter(({ canaries }) => canaries.some((name) => name.startsWith('key.')))
     return [
       finding(
+        'calls-reach-a-provider',
         reached.length > 0,
         `${reached.length} calls reached the provider`,
         reached.map((entry) => `@${entry.n}`),
       ),
       finding(
+        'no-gateway-key-at-a-provider',
         leaked.length === 0,
         `${leaked.length} requests to the provider carried a gateway key`,
         leaked.map((entry) => `@${entry.n}`),
@@ -32,6 +34,7 @@ export const keysDoNotCross = {
       ...evidence.exchanges.map((exchange) => {
         const found = secretsIn(exchange)
         return finding(
+          'no-key-in-answers',
           found.length === 0,
           `${exchange.label}: ${found.join(', ') || 'no key'} in the answer`,
           [ref(exchange)],

@@ -23,6 +23,7 @@ export const keysAreRequired = {
   judge: ({ evidence }) => [
     ...[...labelled(evidence, 'no key'), ...labelled(evidence, 'wrong key')].map((exchange) =>
       finding(
+        'refused-without-a-key',
         exchange.status === 401,
         `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}, expected 401`,
         refs(exchange, ...requestsOf(evidence, exchange)),
@@ -30,6 +31,7 @@ export const keysAreRequired = {
     ),
     ...labelled(evidence, 'right key').map((exchange) =>
       finding(
+        'answered-with-the-key',
         exchange.status !== null && exchange.status < 400,
         `${exchange.request.path} with the right key: ${exchange.status}`,
         [ref(exchange)],

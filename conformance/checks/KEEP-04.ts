@@ -38,9 +38,10 @@ export const keysAreWalls = {
       status === 200 && (body.includes(id) || body.includes(requestId))
     const [own] = labelled(evidence, 'own')
     return [
-      finding(tells(own!), 'the key that made the call finds it', refs(own)),
+      finding('own-key-finds-it', tells(own!), 'the key that made the call finds it', refs(own)),
       ...labelled(evidence, 'foreign').map((exchange) =>
         finding(
+          'other-key-does-not',
           !tells(exchange),
           `${exchange.request.path.replace(requestId, '{id}')}: another key gets ${exchange.status}${tells(exchange) ? ' and sees the call' : ''}`,
           [ref(exchange)],

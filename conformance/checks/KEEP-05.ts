@@ -19,6 +19,11 @@ export const publicMetadata = {
         models.length > 0 &&
         Object.keys(json!).join() === 'models' &&
         [...keys].sort().join() === [...PUBLIC].sort().join()
-      return finding(ok, `${models.length} entries with the fields ${[...keys].join(', ')}`, [ref(exchange)])
+      return finding(
+        'only-public-fields',
+        ok,
+        `${models.length} entries with the fields ${[...keys].join(', ')}`,
+        [ref(exchange)],
+      )
     }),
 } satisfies Check

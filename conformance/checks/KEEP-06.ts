@@ -33,12 +33,14 @@ export const foreignOrigins = {
       ...labelled(evidence, 'foreign').map((exchange) => {
         const { host, origin } = exchange.request.headers
         return finding(
+          'foreign-is-refused',
           exchange.status === 403,
           `${exchange.request.method} with ${host ? `Host ${host}` : `Origin ${origin}`}: ${exchange.status}`,
           [ref(exchange)],
         )
       }),
       finding(
+        'none-reaches-a-provider',
         evidence.ledger.filter(({ kind }) => kind === 'inference').length === 0,
         'none of them reached a provider',
       ),
@@ -46,6 +48,7 @@ export const foreignOrigins = {
         ? []
         : [
             finding(
+              'no-public-address-without-keys',
               typeof refused === 'string' && /key/.test(refused),
               `a public address without keys: ${refused ?? 'it runs'}`,
             ),

@@ -59,15 +59,22 @@ export const killLosesNothing = {
       .filter(({ outcome }) => outcome === 'unknown')
     return [
       finding(
+        'every-inference-is-on-record',
         inferences.length > 0 && lost.length === 0,
         `${inferences.length} inferences, ${attempts.length} attempts on record; lost: ${lost.map(([road]) => road).join(', ') || 'none'}`,
       ),
       finding(
+        'no-invented-answer',
         surplus.length === 0,
         `attempts that claim an answer which no provider gave: ${surplus.map(([road]) => road).join(', ') || 'none'}`,
       ),
-      finding(stillOpen.length === 0, `${stillOpen.length} records are still open after the start`),
       finding(
+        'nothing-stays-open',
+        stillOpen.length === 0,
+        `${stillOpen.length} records are still open after the start`,
+      ),
+      finding(
+        'interrupted-and-unknown',
         interrupted.length > 0 && unknown.length >= interrupted.length,
         `${interrupted.length} calls interrupted, ${unknown.length} attempts unknown`,
       ),

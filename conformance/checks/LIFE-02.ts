@@ -34,17 +34,25 @@ export const termDrains = {
       open!.end === 'complete' && readChat(open!.body).content === 'onetwo' && readChat(open!.body).done === 1
     return [
       finding(
+        'open-stream-ends-well',
         whole,
         `the open stream ended ${open!.end} with ${JSON.stringify(readChat(open!.body).content)}`,
         refs(open),
       ),
-      finding(fresh!.status !== 200, `a new call meanwhile: ${fresh!.status ?? fresh!.error}`, refs(fresh)),
       finding(
+        'new-calls-are-refused',
+        fresh!.status !== 200,
+        `a new call meanwhile: ${fresh!.status ?? fresh!.error}`,
+        refs(fresh),
+      ),
+      finding(
+        'record-is-completed',
         at(jsonOf(record?.body ?? ''), '/state') === 'completed',
         `its record says ${at(jsonOf(record?.body ?? ''), '/state')}`,
         refs(record),
       ),
       finding(
+        'ends-in-time',
         evidence.marks.stopped! - evidence.marks.stream_end! < 5_000,
         `it ended ${Math.round(evidence.marks.stopped! - evidence.marks.stream_end!)} ms after its last stream`,
       ),

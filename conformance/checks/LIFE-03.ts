@@ -41,24 +41,32 @@ export const capsHold = {
     const totals = at(jsonOf(labelled(evidence, 'sessions')[0]!.body), '/totals/calls')
     return [
       finding(
+        'records-under-cap',
         labelled(evidence, 'call').length === 400 && rows.length > 0 && rows.length <= 100,
         `of 400 calls ${rows.length} records are kept, cap 100`,
         refs(log),
       ),
       finding(
+        'bytes-under-cap',
         (evidence.facts.bytes as number) <= 4 * 2 ** 20,
         `${evidence.facts.bytes} bytes on disk, cap ${4 * 2 ** 20}`,
       ),
       finding(
+        'no-contradiction',
         dangling.length === 0,
         `${dangling.length} records and artifacts contradict each other`,
         dangling.map(ref),
       ),
       finding(
+        'artifacts-under-cap',
         artifacts.filter(({ status }) => status === 200).length <= 20,
         `${artifacts.filter(({ status }) => status === 200).length} artifacts, cap 20`,
       ),
-      finding(totals === rows.length, `sums cover ${totals} calls, the log ${rows.length}`),
+      finding(
+        'sums-cover-the-log',
+        totals === rows.length,
+        `sums cover ${totals} calls, the log ${rows.length}`,
+      ),
     ]
   },
 } satisfies Check

@@ -20,10 +20,11 @@ export const secondProcess = {
     const [after] = labelled(evidence, 'afterwards')
     return [
       finding(
+        'refused-in-one-line',
         said !== null && /in use/.test(said) && lines.length === 1 && !/\n\s+at /.test(said),
         `a second process said: ${said?.trim() ?? 'nothing, it came up'}`,
       ),
-      finding(after!.status === 200, `the first one goes on: ${after!.status}`, refs(after)),
+      finding('first-goes-on', after!.status === 200, `the first one goes on: ${after!.status}`, refs(after)),
     ]
   },
 } satisfies Check

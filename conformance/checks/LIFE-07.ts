@@ -52,21 +52,25 @@ export const reload = {
     )
     return [
       finding(
+        'added-route-serves',
         fresh!.status === 200 && servedBy(evidence, fresh!) !== null,
         `a route that was added: ${fresh!.status}`,
         refs(fresh),
       ),
       finding(
+        'invalid-changes-nothing',
         old!.status === 200,
         `after an invalid file the old configuration serves: ${old!.status}`,
         refs(old),
       ),
       finding(
+        'invalid-is-reported',
         at(jsonOf(ready!.body), '/configuration/state') === 'rejected',
         `/readyz says ${ready!.status}: ${ready!.body.slice(0, 160)}`,
         refs(ready),
       ),
       finding(
+        'open-stream-ends-well',
         open!.end === 'complete' && readChat(open!.body).content === 'onetwo',
         `the stream that was open meanwhile ended ${open!.end}`,
         refs(open),

@@ -31,16 +31,21 @@ export const oneRecordPerCall = {
     const [before, after] = [labelled(evidence, 'before')[0]!, labelled(evidence, 'after')[0]!]
     const calls = labelled(evidence, 'call')
     if (!itemsOf(target, after))
-      return [finding(false, `the log answered ${after.status} without a list`, [ref(after)])]
+      return [
+        finding('log-is-a-list', false, `the log answered ${after.status} without a list`, [ref(after)]),
+      ]
     const known = new Set(idsIn(target, before))
     const added = idsIn(target, after).filter((id) => !known.has(id))
     return [
       finding(
+        'one-record-per-call',
         added.length === calls.length,
         `${calls.length} calls (answered, streamed, refused by the provider, failed, left) added ${added.length} records`,
         [...calls.map(ref), ref(after)],
       ),
-      finding(new Set(added).size === added.length, 'no record stands in the list twice', [ref(after)]),
+      finding('no-record-twice', new Set(added).size === added.length, 'no record stands in the list twice', [
+        ref(after),
+      ]),
     ]
   },
 } satisfies Check

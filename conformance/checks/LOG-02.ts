@@ -31,6 +31,7 @@ function compare(
     const value = said(name)
     findings.push(
       finding(
+        name.replaceAll('_', '-'),
         ok(value),
         `${exchange.label}: ${name} on record is ${JSON.stringify(value) ?? 'nothing'}, expected ${expected}`,
         refs(exchange, entry),
@@ -95,9 +96,11 @@ export const recordNamesTheRoute = {
         const [reading] = labelled(evidence, `record of #${exchange.n}`)
         const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
         if (record === undefined)
-          return [finding(false, `${exchange.label}: there is no record`, refs(exchange, reading))]
+          return [
+            finding('has-a-record', false, `${exchange.label}: there is no record`, refs(exchange, reading)),
+          ]
         return [
-          finding(true, `${exchange.label}: there is a record`, refs(exchange, reading)),
+          finding('has-a-record', true, `${exchange.label}: there is a record`, refs(exchange, reading)),
           ...compare(record, exchange, servedBy(evidence, exchange), { target, waybill }),
         ]
       }),

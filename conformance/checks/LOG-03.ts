@@ -34,6 +34,7 @@ export const fromRoutingTime = {
       const rows = rowsIn(exchange)
       const named = rows[0]?.resolved_provider && rows[0]?.resolved_model
       return finding(
+        'open-call-is-on-record',
         rows.length === 1 && rows[0]!.state === state && Boolean(named),
         `${label}: ${rows.length} record, state ${rows[0]?.state}, ${rows[0] ? where({ provider: rows[0].resolved_provider, model: rows[0].resolved_model }) : 'no road'}`,
         refs(exchange),
@@ -44,6 +45,7 @@ export const fromRoutingTime = {
       read('while silent', 'routed'),
       read('while streaming', 'streaming'),
       finding(
+        'completed-afterwards',
         at(jsonOf(after?.body ?? ''), '/state') === 'completed',
         'afterwards it is completed',
         refs(after),

@@ -19,6 +19,6 @@ export const finalInTime = {
       const state = String(at(recordIn(target, reading, requestIdOf(target, exchange) ?? ''), fields.state))
       const late = reading ? Math.round(reading.at - exchange.end_at) : null
       const what = `state ${JSON.stringify(state)} was read ${late ?? '?'} ms after the end, declared lag ${lag_ms} ms`
-      return finding(completed.includes(state), what, refs(exchange, reading))
+      return finding('final-in-time', completed.includes(state), what, refs(exchange, reading))
     }),
 } satisfies Check

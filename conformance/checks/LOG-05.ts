@@ -23,11 +23,13 @@ export const failuresListAttempts = {
     const last = entries.at(-1)
     return [
       finding(
+        'all-attempts-with-reasons',
         said.join() === seen.join() && attempts.every((each) => each.outcome === 'failed' && each.error_code),
         `attempts on record: ${said.join(', ')}; at the witness: ${seen.join(', ')}`,
         refs(call, reading, ...entries),
       ),
       finding(
+        'names-the-last-target',
         record?.state === 'failed' &&
           record.resolved_provider === last?.provider &&
           record.resolved_model === last?.model,

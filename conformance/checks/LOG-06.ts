@@ -23,6 +23,7 @@ export const leftIsNotCompleted = {
         record !== undefined &&
         !target.observability.log!.completed.includes(String(state))
       return finding(
+        'left-is-not-completed',
         ok,
         `a call that the client left (${exchange.end}) is on record as ${JSON.stringify(state) ?? 'nothing'}`,
         refs(exchange, reading),

@@ -50,6 +50,7 @@ export const nothingUnrecorded = {
       const entries = requestsOf(evidence, exchange)
       if (!Array.isArray(list))
         return finding(
+          'has-attempts',
           false,
           `no attempts are on record for ${entries.length} inferences`,
           refs(exchange, reading, ...entries),
@@ -66,6 +67,7 @@ export const nothingUnrecorded = {
       })
       const surplus = left.filter((each) => !unsure_outcomes.includes(String(at(each, attempts!.outcome))))
       return finding(
+        'attempts-match-inferences',
         entries.length > 0 && unrecorded.length === 0 && surplus.length === 0,
         `${entries.length} inferences, ${list.length} attempts on record; not on record: ${unrecorded.map(where).join(', ') || 'none'}; on record only: ${surplus.length}`,
         refs(exchange, reading, ...entries),

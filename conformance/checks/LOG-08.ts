@@ -29,16 +29,19 @@ export const sessionSurvives = {
     const calls = labelled(evidence, 'call').map(({ headers }) => headers['x-gateway-request-id'])
     return [
       finding(
+        'filter-finds-the-calls',
         ids(before!).length === 3 && calls.every((id) => ids(before!).includes(id)),
         `the filter finds ${ids(before!).length} of 3 calls`,
         refs(before),
       ),
       finding(
+        'same-after-a-restart',
         ids(after!).join() === ids(before!).join(),
         `after a restart it finds ${ids(after!).length}`,
         refs(after),
       ),
       finding(
+        'session-counts-the-calls',
         at(jsonOf(session!.body), '/calls') === 3,
         `the session has ${at(jsonOf(session!.body), '/calls')} calls`,
         refs(session),

@@ -39,14 +39,18 @@ export const pagesWithoutGaps = {
     const sorted = seen.every((id, index) => index === 0 || id < seen[index - 1]!)
     return [
       finding(
+        'no-gap-no-repeat',
         missing.length === 0 && new Set(seen).size === seen.length && sorted,
         `${pages.length} pages, ${seen.length} rows, ${seen.length - new Set(seen).size} repeated, ${missing.length} missing, newest first`,
         pages.map(ref),
       ),
       ...labelled(evidence, 'bad').map((exchange) =>
-        finding(exchange.status === 400, `${exchange.request.path.split('?')[1]}: ${exchange.status}`, [
-          ref(exchange),
-        ]),
+        finding(
+          'bad-parameter-is-400',
+          exchange.status === 400,
+          `${exchange.request.path.split('?')[1]}: ${exchange.status}`,
+          [ref(exchange)],
+        ),
       ),
     ]
   },

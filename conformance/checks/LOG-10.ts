@@ -38,8 +38,8 @@ export const sumsAddUp = {
     const failed = rows.filter(({ state }) => state !== 'completed').length
     const near = (a: unknown, b: number) => typeof a === 'number' && Math.abs(a - b) < 1e-9
     const findings: Finding[] = []
-    const add = (label: string, what: string, ok: boolean) =>
-      findings.push(finding(ok, `${label}: ${what}`, refs(of(label), of('log'))))
+    const add = (label: string, what: string, ok: boolean, id = label) =>
+      findings.push(finding(id, ok, `${label}: ${what}`, refs(of(label), of('log'))))
     const input = sum(rows, ({ tokens }) => tokens.input)
     const cost = sum(rows, ({ cost_usd }) => cost_usd)
     add(
@@ -87,7 +87,12 @@ export const sumsAddUp = {
         of('analytics').body.includes(id) ||
         (session_id !== null && of('analytics').body.includes(session_id)),
     )
-    add('analytics', named ? 'names a call or a session' : 'names no call and no session', !named)
+    add(
+      'analytics',
+      named ? 'names a call or a session' : 'names no call and no session',
+      !named,
+      'analytics-names-nobody',
+    )
     return findings
   },
 } satisfies Check

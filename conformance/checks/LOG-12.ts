@@ -26,6 +26,7 @@ export const noContentInLists = {
     const [log] = labelled(evidence, 'log')
     return [
       finding(
+        'words-were-asked-and-answered',
         said && (itemsOf(target, log!)?.length ?? 0) > 0,
         'the words were asked and answered, and the log has records',
         refs(log),
@@ -33,6 +34,7 @@ export const noContentInLists = {
       ...lists.map((exchange) => {
         const found = words.filter((word) => exchange.body.includes(word))
         return finding(
+          'no-content-in-lists',
           found.length === 0,
           `${exchange.request.path} holds ${found.length === 0 ? 'neither prompt nor answer' : 'content'}`,
           [ref(exchange)],

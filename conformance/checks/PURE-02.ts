@@ -31,12 +31,18 @@ export const startAndIdle = {
     const idle = inferences('idle_from', 'idle_to')
     const seconds = Math.round((evidence.marks.idle_to! - evidence.marks.idle_from!) / 100) / 10
     const findings = [
-      finding(idle.length === 0, `${idle.length} inferences in ${seconds} s of idle time`, names(idle)),
+      finding(
+        'idle-spends-nothing',
+        idle.length === 0,
+        `${idle.length} inferences in ${seconds} s of idle time`,
+        names(idle),
+      ),
     ]
     if (evidence.marks.start_from !== undefined) {
       const started = inferences('start_from', 'start_to')
       findings.push(
         finding(
+          'start-spends-nothing',
           started.length === 0,
           `${started.length} inferences from the start until it was ready`,
           names(started),

@@ -52,6 +52,7 @@ export const resolvingMovesNothing = {
       const kinds = [...new Set(told)].join(' and ')
       findings.push(
         finding(
+          'resolve-does-not-move-on',
           ok,
           `"${id}" resolved ${answers.length} times in a row to ${kinds}${areTurns(told) ? ', in turns: asking moves it on' : ''}`,
           answers.slice(0, LONGEST_TURN + 1).map(ref),

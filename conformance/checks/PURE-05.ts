@@ -47,6 +47,7 @@ export const readsWriteNothing = {
     const reads = labelled(evidence, 'read')
     return [
       finding(
+        'files-stay-as-they-were',
         reads.length > 0 && Object.keys(before!).length > 1 && changed.length === 0,
         `${reads.length} reads; changed files: ${changed.join(', ') || 'none'} of ${Object.keys(before!).length}`,
         reads.map(ref),

@@ -31,6 +31,7 @@ export const otherMethods = {
         const ok =
           head.end === 'complete' && head.body === '' && head.status === get.status && different.length === 0
         return finding(
+          'head-is-like-get',
           ok,
           `HEAD ${head.request.path}: ${head.status}, ${head.body.length} bytes of body, ${different.join(' and ') || 'no header'} differs from GET`,
           [ref(head), ref(get)],
@@ -38,6 +39,7 @@ export const otherMethods = {
       }),
       ...of('other').map((each) =>
         finding(
+          'other-methods-are-405',
           each.status === 405 && /\bGET\b/.test(each.headers.allow ?? ''),
           `${each.request.method} ${each.request.path}: status ${each.status}, Allow: ${each.headers.allow ?? 'none'}`,
           [ref(each)],

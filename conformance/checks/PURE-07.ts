@@ -40,6 +40,7 @@ export const refusedCallsSpendNothing = {
       )
       const refused = each.status === null ? each.end !== 'timed_out' : each.status >= 400
       return finding(
+        'refused-calls-spend-nothing',
         !refused || spent.length === 0,
         `${each.label}: the client got ${each.status ?? each.error}, the provider answered ${spent.length} inferences`,
         [ref(each), ...names(spent)],

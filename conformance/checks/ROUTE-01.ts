@@ -17,6 +17,7 @@ export const logicalIds = {
         const ok = entry !== null && isIn(table, entry) && exchange.status === 200
         const went = entry ? where(entry) : 'nowhere'
         return finding(
+          'reaches-a-configured-target',
           ok,
           `"${table.id}" went to ${went}, the client got ${exchange.status}`,
           refs(exchange, entry),

@@ -21,7 +21,7 @@ export const directIds = {
         const ok =
           entries.length > 0 && entries.every((entry) => entry.provider === provider && entry.model === model)
         const went = entries.map(where).join(', ') || 'nowhere'
-        return finding(ok, `"${id}" went to ${went}`, refs(exchange, ...entries))
+        return finding('reaches-its-model-only', ok, `"${id}" went to ${went}`, refs(exchange, ...entries))
       }),
     ),
 } satisfies Check

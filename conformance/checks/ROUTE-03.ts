@@ -23,11 +23,13 @@ export const unknownIds = {
       )
       return [
         finding(
+          'unknown-is-refused',
           refused && worded,
           `"${label}" was answered with ${status}, expected ${waybill ? '404 model_not_found' : 'a 4xx that says why'}: ${body.slice(0, 120)}`,
           [ref(exchange)],
         ),
         finding(
+          'goes-nowhere-else',
           elsewhere.length === 0,
           `"${label}" was sent to ${elsewhere.map(where).join(', ') || 'no other model'}`,
           refs(exchange, ...elsewhere),

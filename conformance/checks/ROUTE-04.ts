@@ -22,6 +22,7 @@ export const nothingOutside = {
         const outside = entries.filter((entry) => !isIn(table, entry))
         const ok = entries.length > 0 && outside.length === 0 && (exchange.status ?? 0) >= 400
         return finding(
+          'no-other-target',
           ok,
           `all targets of "${table.id}" failed: ${entries.length} requests, ${outside.length} of them to others (${outside.map(where).join(', ') || 'none'}); the client got ${exchange.status}`,
           refs(exchange, ...entries),

@@ -71,7 +71,9 @@ export const knownFields = {
       const entry = evidence.ledger.find(({ nonce }) => nonce === nonceIn(exchange.request.body ?? ''))
       if (!entry)
         return [
-          finding(false, `${exchange.label}: no request at the witness has its messages`, [ref(exchange)]),
+          finding('request-arrives', false, `${exchange.label}: no request at the witness has its messages`, [
+            ref(exchange),
+          ]),
         ]
       const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
       const arrived = (name: string) => meaningOf(at(entry.body, `/${name}`))
@@ -86,11 +88,13 @@ export const knownFields = {
       const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
       return [
         finding(
+          'fields-arrive',
           changed.length === 0,
           `${exchange.label}: ${fields.length} fields sent; changed or lost: ${changed.join(', ') || 'none'}`,
           refs(exchange, entry),
         ),
         finding(
+          'request-is-valid',
           invalid.length === 0,
           `${exchange.label}: by the provider's schema: ${invalid.join('; ') || 'valid'}`,
           refs(entry),

@@ -17,6 +17,7 @@ export const unknownFields = {
       const entry = servedBy(evidence, exchange)
       const ok = isDeepStrictEqual(at(entry?.body, '/x_waybill_probe'), UNKNOWN.x_waybill_probe)
       return finding(
+        'unknown-fields-arrive',
         ok,
         `${exchange.label}: ${ok ? 'arrived' : 'did not arrive'} unchanged`,
         refs(exchange, entry),

@@ -46,6 +46,7 @@ export const fallbackConditions = {
         exchange.label.includes(String(each)),
       )
       return finding(
+        'moves-on-as-declared',
         moves ? others.length > 0 && exchange.status === 200 : entries.length > 0 && others.length === 0,
         `after ${exchange.label} of ${roadOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared, the call went on to ${roadOf(others)}; the client got ${exchange.status}`,
         refs(exchange, ...entries),

@@ -36,6 +36,7 @@ export const nothingAfterCommit = {
     evidence.exchanges.map((exchange) => {
       const entries = requestsOf(evidence, exchange)
       return finding(
+        'nothing-is-retried',
         entries.length === 1,
         `${exchange.label} after the first event: ${entries.length} requests to providers in all, expected one`,
         refs(exchange, ...entries),

@@ -41,22 +41,26 @@ export const coolingIsHonoured = {
     const went = meanwhile.map((exchange) => requestsOf(evidence, exchange).map(where).join(', '))
     return [
       finding(
+        '429-moves-on',
         requestsOf(evidence, cools).map(where).join() === [A, B].join(),
         `a 429 moved the call on: ${requestsOf(evidence, cools).map(where).join(', ')}`,
         refs(cools),
       ),
       finding(
+        'resolve-says-cooling',
         state === 'cooling',
         `resolve says that it is ${state}`,
         refs(labelled(evidence, 'resolve')[0]),
       ),
       finding(
+        'cooling-is-passed-over',
         went.length > 0 && went.every((target) => target === B),
         `while it cools, calls went to ${went.join(', ')}`,
         meanwhile.map(ref),
       ),
-      finding(probes.length === 0, `${probes.length} requests while nothing was asked`),
+      finding('no-health-calls', probes.length === 0, `${probes.length} requests while nothing was asked`),
       finding(
+        'returns-after-retry-after',
         requestsOf(evidence, again).map(where).join() === A,
         `after its Retry-After of ${RETRY_AFTER} s the next call went to ${requestsOf(evidence, again).map(where).join(', ')}`,
         refs(again),

@@ -45,6 +45,7 @@ function leastBusyPicks(evidence: Evidence): Finding {
   const went = targets(evidence, 'least-busy')
   const wrong = went.filter((target) => busy.has(target) || target === 'nowhere')
   return finding(
+    'least-busy',
     open.length >= HELD / 3 && busy.size === 1 && went.length === SHORT && wrong.length === 0,
     `least-busy: while ${open.length} calls were open at ${[...busy].join(', ') || 'no target'} and none elsewhere, ${wrong.length} of ${went.length} went there too`,
     [...open, ...short].map(ref),
@@ -77,6 +78,7 @@ function fastestPicks(evidence: Evidence): Finding {
     ([target, times]) => `${target} ${times.length ? average(target).toFixed(0) : '?'} ms`,
   )
   return finding(
+    'fastest',
     sure > 0 && wrong === 0,
     `fastest: of ${sure} calls that had a faster target, or one not measured yet, ${wrong} went to the slow one; seen on average: ${ms.join(', ')}`,
     labelled(evidence, 'fastest').map(ref),
@@ -112,7 +114,7 @@ export const strategies = {
     const order = (label: string, expected: readonly string[]) => {
       const went = targets(evidence, label)
       const ok = went.length === expected.length && went.every((target, index) => target === expected[index])
-      return finding(ok, `${label}: ${went.join(', ')}; expected ${expected.join(', ')}`)
+      return finding(label, ok, `${label}: ${went.join(', ')}; expected ${expected.join(', ')}`)
     }
     return [
       order('priority', [A, A, A, A, A]),

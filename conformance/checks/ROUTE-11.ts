@@ -33,6 +33,7 @@ export const resolveEqualsPick = {
       return told.map((exchange, index) => {
         const ok = at(jsonOf(exchange.body), '/deterministic') === true && foretold(exchange) === went[index]
         return finding(
+          'resolve-foretells',
           ok,
           `${model}: resolve said ${foretold(exchange)}, the next call went to ${went[index]}`,
           refs(exchange),
@@ -49,6 +50,7 @@ export const resolveEqualsPick = {
     return [
       ...exact,
       finding(
+        'weighted-is-not-deterministic',
         candidates.length === 3 && at(jsonOf(weighted!.body), '/deterministic') === false,
         'weighted is not deterministic, and has three candidates',
         refs(weighted),

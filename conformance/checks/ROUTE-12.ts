@@ -27,16 +27,19 @@ export const capabilities = {
     const seen = evidence.ledger.filter(({ at: time }) => time >= image!.at)
     return [
       finding(
+        'plain-goes-first',
         targets(evidence, 'plain').join() === 'openai/no-tools',
         `a plain call went to ${targets(evidence, 'plain').join()}`,
         refs(plain),
       ),
       finding(
+        'tools-go-where-they-can',
         targets(evidence, 'tools').join() === 'groq/no-images',
         `a call with tools went to ${targets(evidence, 'tools').join()}, the only target that has them`,
         refs(tools),
       ),
       finding(
+        'image-is-refused',
         image!.status === 503 &&
           at(jsonOf(image!.body), '/error/code') === 'no_target_available' &&
           seen.length === 0,

@@ -24,6 +24,10 @@ export const headersAfterFallback = {
       // That it has to fall back is for ROUTE-07 to say.
       return fellBack
         ? headersName(evidence, target, exchange)
-        : doubt(`${exchange.label}: the call was not answered after a fallback`, refs(exchange, ...entries))
+        : doubt(
+            'headers-name-the-server',
+            `${exchange.label}: the call was not answered after a fallback`,
+            refs(exchange, ...entries),
+          )
     }),
 } satisfies Check

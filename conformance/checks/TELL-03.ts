@@ -17,6 +17,7 @@ export const idFindsTheRecord = {
     const ids = calls.map((exchange) => requestIdOf(target, exchange))
     return [
       finding(
+        'ids-differ',
         new Set(ids).size === calls.length,
         `${calls.length} answers carry ${new Set(ids).size} different request ids`,
         calls.map(ref),
@@ -29,6 +30,7 @@ export const idFindsTheRecord = {
         const found = one === undefined && reading ? (itemsOf(target, reading) ?? []) : [record]
         const twice = found.filter((item) => at(item, fields.id) === ids[index]).length > 1
         return finding(
+          'id-finds-one-record',
           record !== undefined && same && !twice,
           `request id ${ids[index] ?? 'none'} finds ${record === undefined ? 'no record' : twice ? 'more than one record' : 'its record'}`,
           refs(exchange, reading),

@@ -26,6 +26,7 @@ export const closedSets = {
       const { label } = exchange
       if (label === 'read')
         return finding(
+          'none-on-reads',
           cache === undefined && session === undefined,
           `${exchange.request.path}: cache ${cache ?? 'absent'}, session ${session ?? 'absent'}`,
           [ref(exchange)],
@@ -33,6 +34,7 @@ export const closedSets = {
       const closed = ['HIT', 'MISS', 'BYPASS'].includes(cache ?? '')
       const right = label === 'with session' ? session === SESSION : session === undefined
       return finding(
+        'closed-sets',
         closed && right,
         `${label}: cache ${cache ?? 'absent'}, session ${session ?? 'absent'}`,
         [ref(exchange)],

@@ -16,6 +16,7 @@ export const contentIsUntouched = {
       const [got, sent] = [readChat(exchange.body), readChat(entry?.answer.body ?? '')]
       const ok = sent.content !== '' && got.content === sent.content
       return finding(
+        'content-is-untouched',
         ok,
         `${exchange.label}: ${got.content.length} characters of content, the provider sent ${sent.content.length}${ok ? '' : ', and they differ'}`,
         refs(exchange, entry),

@@ -41,6 +41,7 @@ export const hostileNames = {
       const ok = exchange.headers['x-evil'] === undefined && printable && exchange.status !== null && onRecord
       return [
         finding(
+          'hostile-name-is-harmless',
           ok,
           `model ${JSON.stringify(asked)}: ${exchange.status}, header ${exchange.headers['x-gateway-model'] ?? 'absent'}, ${onRecord ? 'byte for byte on record' : 'changed on record'}`,
           refs(exchange, reading),
@@ -53,6 +54,7 @@ export const hostileNames = {
       const rest = body.replaceAll(COLOUR, '').replaceAll('\n', '')
       const hostile = /\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u.test(rest) || body.includes(`${ESC}[31mred`)
       return finding(
+        'hostile-name-in-the-status-line',
         !hostile,
         `the status line for ${exchange.request.path.slice(-40)} holds ${hostile ? 'a' : 'no'} control character of a name`,
         [ref(exchange)],

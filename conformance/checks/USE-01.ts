@@ -18,6 +18,7 @@ export const usageReachesTheClient = {
       const { entry, got, sent } = sides(evidence, exchange)
       const ok = sent !== null && isDeepStrictEqual(countsIn(got), countsIn(sent))
       return finding(
+        'same-usage',
         ok,
         `${exchange.label}: the client saw ${countsIn(got).join(' / ')}, the provider reported ${countsIn(sent).join(' / ')}`,
         refs(exchange, entry),

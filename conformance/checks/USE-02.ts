@@ -33,6 +33,7 @@ export const usageIsOnRecord = {
           ? entry !== null && (!waybill || !recorded.some((count) => typeof count === 'number' && count > 0))
           : isDeepStrictEqual(recorded, reported)
       return finding(
+        'usage-is-on-record',
         ok,
         `${exchange.label}: on record ${recorded.join(' / ')}, reported ${reported.join(' / ') || 'nothing'}`,
         refs(exchange, reading, entry),

@@ -16,6 +16,7 @@ export const streamUsageAsAsked = {
     ...labelled(evidence, 'asked for').map((exchange) => {
       const { entry, got } = sides(evidence, exchange)
       return finding(
+        'asked-for-is-delivered',
         got !== null,
         `usage was asked for and ${got === null ? 'not ' : ''}delivered`,
         refs(exchange, entry),
@@ -30,6 +31,7 @@ export const streamUsageAsAsked = {
           mine.done === theirs.done &&
           mine.finish.length === theirs.finish.length
         return finding(
+          'not-asked-for-is-withheld',
           got === null && rest,
           `${exchange.label}: usage was ${got === null ? 'withheld' : 'delivered'}, everything else is ${rest ? '' : 'not '}there`,
           refs(exchange, entry),

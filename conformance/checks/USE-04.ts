@@ -17,6 +17,7 @@ export const unknownIsNull = {
         const counts = ['input', 'output'].map((name) => at(record, `/tokens/${name}`))
         const expected = scenario === 'usage-zero' ? 0 : null
         return finding(
+          'unknown-is-null-zero-is-0',
           record !== undefined && counts.every((count) => count === expected),
           `${scenario}: ${counts.join(' / ')} on record`,
           refs(exchange, reading),

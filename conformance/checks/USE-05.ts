@@ -33,6 +33,7 @@ export const tokenKinds = {
         const cost = at(record, '/cost_usd') as number
         const priced = Math.abs(cost - expected) < 1e-12
         return finding(
+          'kinds-are-kept-apart',
           kept && priced,
           `${scenario}: cached ${at(record, '/tokens/cached_input')} of ${cached}, reasoning ${at(record, '/tokens/reasoning')} of ${reasoning}; cost ${cost}, by its own price ${expected}`,
           refs(exchange, reading, entry),

@@ -35,6 +35,7 @@ export const halfWay = {
           typeof output === 'number' &&
           output > 0
         return finding(
+          'half-way-is-marked',
           ok,
           `${label}: ${input} / ${output} tokens, ${source ?? 'of no source'}`,
           refs(exchange, reading),

@@ -36,6 +36,7 @@ export const cacheIsFreeAndPrivate = {
       )
       const said = exchange.headers['x-gateway-cache']
       return finding(
+        'cache-says-hit-or-not',
         exchange.status === 200 && said === expected && between.length === inferences,
         `${label}: ${said}, ${between.length} inferences`,
         refs(exchange, reading),
@@ -53,11 +54,13 @@ export const cacheIsFreeAndPrivate = {
       hit('no-store', 'BYPASS', 1),
       hit('stream again', 'HIT', 0),
       finding(
+        'hit-has-the-same-bytes',
         again.exchange.body === of('first').exchange.body,
         'the hit has the bytes of the first answer',
         refs(again.exchange),
       ),
       finding(
+        'hit-costs-nothing',
         at(again.record, '/cost_usd') === 0 &&
           (at(again.record, '/saved_usd') as number) > 0 &&
           at(again.record, '/cache') === 'HIT',
@@ -65,11 +68,16 @@ export const cacheIsFreeAndPrivate = {
         refs(again.reading),
       ),
       finding(
+        'streamed-hit-is-whole',
         usage === 1 && done === '[DONE]' && readChat(stream.exchange.body).content.length > 0,
         `the streamed hit: ${usage} usage, ends with ${done}`,
         refs(stream.exchange),
       ),
-      finding(requestsOf(evidence, again.exchange).length === 0, 'no request carried its nonce'),
+      finding(
+        'hit-asks-nobody',
+        requestsOf(evidence, again.exchange).length === 0,
+        'no request carried its nonce',
+      ),
     ]
   },
 } satisfies Check

@@ -30,6 +30,7 @@ export function isStillThere(evidence: Evidence, exchange: Exchange) {
   const { status, error, end } = exchange
   const { gone } = evidence.facts
   return finding(
+    'works-afterwards',
     status === 200 && end === 'complete' && gone === undefined,
     `a proper call afterwards: ${status ?? error}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
     refs(exchange, servedBy(evidence, exchange)),

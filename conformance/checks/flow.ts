@@ -23,7 +23,12 @@ export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
   const said = sent.content !== '' || sent.tools.length > 0
   const ok = said && different.length === 0 && exchange.end === 'complete' && exchange.utf8
   const what = different.length > 0 ? `${different.join(' and ')} differ` : 'as the provider sent it'
-  return finding(ok, `${exchange.label}: ${what}; ended ${exchange.end}`, refs(exchange, entry))
+  return finding(
+    'same-answer',
+    ok,
+    `${exchange.label}: ${what}; ended ${exchange.end}`,
+    refs(exchange, entry),
+  )
 }
 
 /** Whether the client can see that an answer is not whole: the connection broke, or an error was said. */

@@ -17,6 +17,7 @@ export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
   )
   return [
     finding(
+      'reads-are-answered',
       reads.length > 0 && silent.length === 0,
       `${reads.length} reads were made; never answered with 200: ${silent.join(', ') || 'none'}`,
       reads.filter(({ request }) => silent.includes(request.path.split('?')[0]!)).map(ref),

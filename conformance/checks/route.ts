@@ -43,6 +43,7 @@ export function shares(
   return Object.entries(expected).map(([target, p]) => {
     const count = went.filter((each) => each === target).length
     return finding(
+      `${label}-shares`,
       went.length === N && isPlausible(count, went.length, p),
       `${label}: ${count} of ${went.length} calls went to ${target}, expected about ${(went.length * p).toFixed(0)}`,
     )

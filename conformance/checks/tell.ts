@@ -25,6 +25,7 @@ export function headersName(evidence: Evidence, target: Target, exchange: Exchan
     (model === undefined || namesModel(target, entry.provider, entry.model, byModel))
   const told = [byProvider, byModel].filter((each) => each !== undefined).map((each) => each || 'nothing')
   return finding(
+    'headers-name-the-server',
     ok,
     `${exchange.label}: the headers say ${told.join(' / ')}, served by ${entry ? where(entry) : 'nobody'}`,
     refs(exchange, entry),

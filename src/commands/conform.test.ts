@@ -306,6 +306,13 @@ describe('a baseline', () => {
     assert.match(out, /excused by the baseline: TELL-05/)
     assert.equal(code, 0)
   })
+  test('excuses one finding of a requirement, and not another one', async () => {
+    const { code, out } = await judge('[{ id: TELL-05/content-is-untouched, reason: known }]')
+    assert.match(out, /excused by the baseline: TELL-05\/content-is-untouched/)
+    assert.equal(code, 0)
+    const other = await judge('[{ id: TELL-05/another-finding, reason: known }]')
+    assert.equal(other.code, 1)
+  })
   test('is stale when what it excuses holds', async () => {
     const { code, err } = await judge('[{ id: TELL-05, reason: known }, { id: CAT-01, reason: known }]')
     assert.match(err, /stale: CAT-01/)
