@@ -18,6 +18,25 @@ export const faults = {
       },
     },
   },
+  'asks-a-model-where-to-go': {
+    what: 'Each call is first put to a model of the gateway, in its own words.',
+    caughtBy: ['PURE-08'],
+    hooks: {
+      async request(wanted, { spend }) {
+        if (callIn(wanted)) await spend()
+      },
+    },
+  },
+  'sends-answered-calls-again': {
+    what: 'Every call is sent to a provider twice, whatever the first answer was.',
+    caughtBy: ['PURE-08', 'ROUTE-02'],
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call) await spend({ messages: call.messages })
+      },
+    },
+  },
   'asks-for-model-lists': {
     what: 'Reading the model list asks a provider for its own.',
     caughtBy: ['PURE-03'],
