@@ -89,7 +89,7 @@ const ROWS: readonly [string, string, RegExp][] = [
     /^w\.yaml:3:\d+ routes\.openai\/fast: a route may not begin with the name of a provider$/,
   ],
   [
-    'a target of nobody',
+    'a target of an unknown provider',
     `${PROVIDER}routes:\n  auto:\n    targets:\n      - { model: opnai/x }\n`,
     /^w\.yaml:5:\d+ routes\.auto\.targets\.0\.model: there is no provider "opnai"; did you mean "openai\/x"\?$/,
   ],

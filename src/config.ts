@@ -74,7 +74,7 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   const config = schema.parse(raw)
   const secrets = new Map<string, string>()
   if (!replay)
-    // in replay nobody is reached, so nothing is held
+    // in replay no provider is reached, so no key is needed
     for (const [id, { key }] of Object.entries(config.providers)) {
       const value = key && env[key.slice(1)]?.trim()
       if (value) secrets.set(id, value)

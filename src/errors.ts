@@ -42,7 +42,7 @@ export class GatewayError extends Error {
   readonly type: string
   /** The request field that is to blame, as in OpenAI's `error.param`. */
   readonly param: string | null
-  /** Seconds after which it is worth another try; null where nobody knows. */
+  /** Seconds after which it is worth another try; null where it is not known. */
   readonly retryAfter: number | null
 
   constructor(

@@ -57,9 +57,9 @@ export interface Gateway {
   /** Where it listens, for example `http://127.0.0.1:4949`. */
   readonly url: string
   /**
-   * Takes up the configuration that `load` returns; open calls keep the one that they began with. When `load`
+   * Puts the configuration into force that `load` returns; open calls keep the one that they began with. When `load`
    * throws, or what it returns cannot be used, everything stays as it was, and the log and /readyz say so.
-   * Returns whether it was taken up.
+   * Returns whether it did.
    */
   reload(load: () => Loaded): boolean
   /** Takes no new calls, waits up to `graceMs` for open ones, commits the record, gives the data directory free. */
@@ -123,7 +123,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onFailure: (reason) => log.error({ reason }, 'the record cannot be written; calls are refused'),
     onDeath(reason) {
       meters.failed()
-      log.error({ reason }, 'a thread of the record died; it is started again in a second')
+      log.error({ reason }, 'a database thread died; it restarts in one second')
     },
   })
   const routingState = new RoutingState(now)
@@ -131,7 +131,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const limitsOf = createLimits({ spent: store.spending.spent, now })
   let configuration: ConfigurationState = { state: 'current', since: now() }
   const write = watchWrites(store.write, [meters, logCalls(log)], (error) =>
-    log.error(errorFields(error, context.callContext.mask), 'a call could not be observed'),
+    log.error(errorFields(error, context.callContext.mask), 'a call could not be logged or counted'),
   )
   let context = buildContext(options)
 
@@ -215,7 +215,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         context = buildContext({ config, secrets }, context.callContext)
         configuration = { state: 'current', since: now() }
         const restart = needRestart(options.config, config)
-        log.info({ routes: Object.keys(config.routes).length }, 'the configuration was taken up')
+        log.info({ routes: Object.keys(config.routes).length }, 'the configuration was reloaded')
         if (restart.length > 0)
           log.warn({ settings: restart }, 'these settings wait for a restart; the others are in force')
         return true
@@ -224,7 +224,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         configuration = { state: 'rejected', since: now() }
         log.error(
           { problems: problems.map(plain) },
-          'the configuration was rejected; the one before stays in force',
+          'the configuration was rejected; the previous one stays in force',
         )
         return false
       }

@@ -1,4 +1,4 @@
-// What a configuration that is taken up changes, and what it leaves as it was (LIFE-07). Files and signals: `serve`.
+// What a reloaded configuration changes, and what it leaves as it was (LIFE-07). Files and signals: `serve`.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
@@ -84,7 +84,7 @@ const ROUTE = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 /** The stand-in says 20 input tokens: $2 a call. */
 const PRICED = 'models: { alpha/model-a: { price: { input: 100000, output: 0 } } }'
 
-/** What a configuration that is taken up in the middle of a call may take away from it. */
+/** What a reload in the middle of a call may take away from it. */
 const TAKEN: readonly (readonly [string, string, string[]])[] = [
   ['the price is taken out', `${ROUTE}\n${ANN()}`, ['alpha']],
   ['the price is ten times as high', `${ROUTE}\n${PRICED.replace('100000', '1000000')}\n${ANN()}`, ['alpha']],

@@ -91,7 +91,7 @@ function compare(
   const bySession = new Map<string, CallRow>()
   for (const call of calls) {
     if (bySession.has(call.session_id)) broken.push(`${call.session_id}: two records for one call`)
-    if (!seen.has(call.session_id)) broken.push(`${call.session_id}: a record of a call that nobody made`)
+    if (!seen.has(call.session_id)) broken.push(`${call.session_id}: a record of a call that was not made`)
     bySession.set(call.session_id, call)
   }
   const ids = new Set(calls.map(({ id }) => id))

@@ -1,4 +1,4 @@
-// How many tokens a call used that nobody counted: read off the text, roughly. No tokenizer and no network; a
+// How many tokens a call used where the provider does not say: a rough estimate from the text. No tokenizer and no network; a
 // number from here is always marked as an estimate.
 import { estimateTokenCount } from 'tokenx'
 import type { Tokens } from './call.ts'
@@ -23,7 +23,7 @@ export function estimateTokens(text: string): number {
 /** What is kept of a transcript, characters; what is longer is taken to go on like its beginning. */
 const BEGINNING = 2 ** 16
 
-/** Collects the beginning of what a model writes, so that its length can be estimated should nobody count it. */
+/** Collects the beginning of what a model writes, so that its length can be estimated should the provider not count it. */
 export class Transcript {
   #text = ''
   #length = 0

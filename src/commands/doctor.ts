@@ -31,7 +31,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     tell(data.findings)
     tell([await gatewayFinding(config, data.running, options)])
   }
-  if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('not all is well; see BAD above')
+  if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('problems were found; see BAD above')
 }
 
 function configFindings({ config: file, env }: DoctorOptions): {
@@ -99,7 +99,7 @@ async function gatewayFinding(
           verdict: 'BAD',
           text: `a gateway runs on the data directory, but none answers at ${base}; does it use this configuration?`,
         }
-      : { verdict: 'ok', text: `nobody answers at ${base}, so the port is free` }
+      : { verdict: 'ok', text: `nothing answers at ${base}, so the port is free` }
   const ready = z.looseObject({
     status: z.literal('ready'),
     configuration: z.looseObject({ state: z.string() }),

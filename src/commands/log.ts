@@ -6,7 +6,7 @@ import { count, dollars, duration } from '../terminal/numbers.ts'
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
-/** Lines that nobody takes are dropped beyond this, so that a stuck reader does not fill the memory, bytes. */
+/** Lines that are not read are dropped beyond this, so that a stuck reader does not fill the memory, bytes. */
 const MOST_WAITING = 16 * 2 ** 20
 
 export interface LogLook {

@@ -86,7 +86,7 @@ const DROPPED_FIRST: readonly Name[] = ['session', 'strategy', 'tokens', 'cost',
 const LEAST = 30
 /** No wider than this: what is left then is the session's. */
 const MOST = 64
-/** Where nobody says how wide: room for most names, and nothing is cut. */
+/** Where the width is not known: room for most names, and nothing is cut. */
 const ROOMY = 44
 const GAP = '  '
 

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
+import type { FieldFilter } from '../record.ts'
 import { DEFAULT_URL } from '../statusline/program.ts'
 import { columnsOf } from '../terminal/environment.ts'
 import { findKey } from '../terminal/key.ts'
@@ -17,7 +18,7 @@ export interface LogsOptions {
   /** How many calls to begin with. */
   readonly limit: string
   /** Filters of the request log, as they are called there; those that were not given are undefined. */
-  readonly filters: Readonly<Record<string, string | undefined>>
+  readonly filters: { readonly [Name in keyof FieldFilter | 'since']?: string | undefined }
   readonly env: Readonly<Record<string, string | undefined>>
 }
 

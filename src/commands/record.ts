@@ -31,7 +31,7 @@ export async function record(options: RecordOptions): Promise<void> {
     ])
   makeFolder(out) // now, before anything is spent
   const say = (line: string) => process.stdout.write(`${line}\n`)
-  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
+  process.stdout.on('error', () => {}) // a closed stdout is no reason to stop
   let recorded = 0
   let refused = 0
   const { log } = await openLog('error', { pretty: true, colour: false, stream: process.stderr })

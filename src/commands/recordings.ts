@@ -1,4 +1,4 @@
-// `waybill recordings`: lists, verifies and imports recordings. Reads and writes files; reaches nobody.
+// `waybill recordings`: lists, verifies and imports recordings. Reads and writes files; reaches no provider.
 import { type Imported, importRecordings } from '../../mocks/import/import.ts'
 import { ownRecordings, type Recording, readRecordings, scanRecordings } from '../../mocks/recording.ts'
 import { agedRecordings, verifyRecordings } from '../../mocks/verify.ts'

@@ -105,7 +105,7 @@ for (const [name, path] of [
     await replay.stop()
   })
 
-test('what nobody recorded is an error that names the nearest and the command, and is made up on demand only (REC-02)', async (t) => {
+test('a call without a recording is an error that names the nearest and the command, and is made up on demand only (REC-02)', async (t) => {
   const { config, out, provider } = await providerAt(t, 'together', '/v1')
   const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
   await recording.chat('auto')

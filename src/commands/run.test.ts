@@ -175,7 +175,7 @@ test('serve --replay with a file that somebody named wants that file', () => {
   assert.match(stderr, /^waybill: \/nowhere\/waybill\.yaml: no such file; /)
 })
 
-test('serve --replay reaches nobody, not even a provider on this machine whose key it could have (REC-02)', async (t) => {
+test('serve --replay reaches no provider, not even a provider on this machine whose key it could have (REC-02)', async (t) => {
   const provider = await startStandIn()
   t.after(() => provider.close())
   const config = join(temporaryDirectory(t), 'local.yaml')

@@ -36,7 +36,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
   program
     .command('routes [model]')
-    .description('show where a call for each route, or for one model, would go; reaches nobody')
+    .description('show where a call for each route, or for one model, would go; reaches no provider')
     .option(...config)
     .option('--json', 'print JSON instead of a table')
     .addHelpText('after', example('waybill routes auto/cheap'))
@@ -54,7 +54,9 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .addHelpText('after', example('waybill record --provider openai --out recordings'))
     .action(async (options) => (await import('./record.ts')).record({ ...options, env }))
 
-  const recordings = program.command('recordings').description('look after recordings; reaches nobody')
+  const recordings = program
+    .command('recordings')
+    .description('list, check and import recordings; reaches no provider')
   recordings
     .command('list [dir]')
     .description('what is there; without a directory, the recordings of the package')

@@ -76,7 +76,7 @@ const ONE = 'routes: { auto: { targets: [ { model: alpha/one } ] } }\n'
 const TWO =
   'routes: { auto: { targets: [ { model: alpha/two } ] }, more: { targets: [ { model: alpha/two } ] } }\n'
 
-test('a changed file is taken up while a stream goes on; an invalid one changes nothing and is reported (LIFE-07)', async (t) => {
+test('a changed file is reloaded while a stream goes on; an invalid one changes nothing and is reported (LIFE-07)', async (t) => {
   let release = () => {}
   const provider = await startStandIn()
   t.after(() => provider.close())
@@ -96,7 +96,7 @@ test('a changed file is taken up while a stream goes on; an invalid one changes 
 
   provider.script = answer()
   gateway.replace(TWO)
-  await gateway.line(/was taken up/)
+  await gateway.line(/was reloaded/)
   assert.equal((await gateway.chat('more')).headers.get('x-gateway-model'), 'two', 'a route of the new file')
 
   gateway.write('routes: { auto: { targets: [ { model: nowhere/x } ], strategy: odd } }\n')
@@ -117,7 +117,7 @@ test('a changed file is taken up while a stream goes on; an invalid one changes 
   assert.equal(open.headers.get('x-gateway-model'), 'one')
 
   gateway.write(ONE)
-  await gateway.line(/was taken up/, 2)
+  await gateway.line(/was reloaded/, 2)
   assert.equal((await gateway.ready()).configuration.state, 'current')
   assert.equal((await gateway.chat('more')).status, 404)
 })
@@ -127,7 +127,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
   gateway.child.kill('SIGHUP')
-  await gateway.line(/was taken up/)
+  await gateway.line(/was reloaded/)
   writeFileSync(
     gateway.file,
     `server: { port: 1 }\ndata: ./elsewhere\ndurability: full\nproviders: { beta: { api: openai, base_url: "${provider.baseUrl}" } }\n`,
@@ -135,7 +135,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
   gateway.child.kill('SIGHUP')
   const { settings } = await gateway.line(/wait for a restart/)
   assert.deepEqual(settings, ['server.port', 'data', 'durability'])
-  assert.equal((await gateway.chat('beta/x')).status, 200, 'the rest was taken up, at the old port')
+  assert.equal((await gateway.chat('beta/x')).status, 200, 'the rest is in force, at the old port')
   assert.equal((await gateway.chat('alpha/x')).status, 404)
   assert.equal(provider.ledger.at(-1)!.headers.authorization, undefined, 'no key of a provider that is gone')
 })
@@ -234,9 +234,9 @@ test('SIGTERM takes no new call, lets the open stream end, and the record is who
   const open = await gateway.chat('auto', { stream: true })
   gateway.child.kill('SIGTERM')
   await gateway.line(/^stopping/)
-  await assert.rejects(gateway.chat('auto'), 'nobody listens any more')
+  await assert.rejects(gateway.chat('auto'), 'nothing listens any more')
   gateway.child.kill('SIGHUP')
-  await gateway.line(/was taken up/) // and the call goes on
+  await gateway.line(/was reloaded/) // and the call goes on
   release()
   assert.match(await open.text(), /after.+\[DONE\]/s)
   assert.deepEqual(await once(gateway.child, 'exit'), [0, null])

@@ -46,7 +46,7 @@ export async function serve({
   const replayed =
     replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
-  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
+  process.stdout.on('error', () => {}) // a closed stdout is no reason to stop
   const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
   const gateway = await createGateway({ ...loaded, replay: replaying, log })
   if (terminal) process.stdout.write(greeting(gateway.url, config, replayed?.notes ?? null))
@@ -67,7 +67,7 @@ export async function serve({
   const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   await gateway.close(GRACE_MS)
-  unwatch() // not before: a SIGHUP that nobody waits for would end the process in the middle of calls
+  unwatch() // not before: an unhandled SIGHUP would end the process in the middle of calls
   replayed?.dispose()
   log.info({}, 'stopped')
   flush()

@@ -78,7 +78,7 @@ export async function doctor(options: {
     sessionId: options.session ?? null,
   })
   for (const { ok, text } of findings) process.stdout.write(`${ok ? 'ok  ' : 'BAD '} ${text}\n`)
-  if (findings.some(({ ok }) => !ok)) throw new Error('the status line is not well; see BAD above')
+  if (findings.some(({ ok }) => !ok)) throw new Error('problems were found; see BAD above')
 }
 
 const keyOf = ({ subagents }: Pick<StatuslineOptions, 'subagents'>): Key =>

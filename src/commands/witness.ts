@@ -20,7 +20,7 @@ export async function witness({ json = false, list = false, ...options }: Witnes
     return
   }
   const running = await createWitness(options)
-  process.stdout.on('error', () => {}) // nobody reads what we print any more; that is no reason to stop
+  process.stdout.on('error', () => {}) // a closed stdout is no reason to stop
   process.stdout.write(json ? `${JSON.stringify(told(running))}\n` : greeting(running))
   await new Promise<void>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())

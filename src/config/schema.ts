@@ -206,7 +206,7 @@ const artifacts = z.strictObject({
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 
-/** Nobody counts requests for longer than a day. */
+/** Requests are counted for a day at most. */
 const ONE_DAY = 24 * UNITS.h!
 
 const key = z.strictObject({

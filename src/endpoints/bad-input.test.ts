@@ -145,7 +145,7 @@ test('30 MB in chunks, their size not announced, is 413 before they are all ther
 
 for (const [name, bytes, status] of [
   ['no HTTP at all', 'hello\r\n\r\n', 400],
-  ['a method that nobody knows', 'BREW /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
+  ['an unknown method', 'BREW /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
   ['20 kB of headers', `GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
   [
     'two lengths',

@@ -31,7 +31,7 @@ async function use(gateway: TestGateway, body: unknown, headers = {}) {
   return { ...got, id: got.headers.get('x-gateway-request-id'), cache: got.headers.get('x-gateway-cache') }
 }
 
-test('a hit gives the same answer, reaches nobody, costs 0, and is on record with what it saved (USE-08, LOG-01)', async (t) => {
+test('a hit gives the same answer, reaches no provider, costs 0, and is on record with what it saved (USE-08, LOG-01)', async (t) => {
   const gateway = await testGateway(t, { providers: { alpha: wholeOrStream }, config: ON })
   for (const stream of [false, true]) {
     const before = gateway.received()

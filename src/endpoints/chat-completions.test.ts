@@ -94,7 +94,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
   assert.equal(attempt_log.length, 1)
 })
 
-test('the bytes of a stream are the provider’s, but for the usage event that nobody asked for (FLOW-01, USE-03, FLOW-07)', async (t) => {
+test('the bytes of a stream are the provider’s, but for the usage event that the client did not ask for (FLOW-01, USE-03, FLOW-07)', async (t) => {
   const sent = [
     ': hold on\n\n',
     chunk({ role: 'assistant' }),
@@ -365,7 +365,7 @@ test('a slow client slows the provider down instead of filling memory (FLOW-10)'
   assert.equal(bytes, 2_000 * big.length + (chunk({}, { finish_reason: 'stop' }) + DONE).length)
 })
 
-test('connection refused is tried again and recorded as not sent; nobody is charged for it', async (t) => {
+test('connection refused is tried again and recorded as not sent; no key is charged for it', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
     config: TWO_TARGETS,

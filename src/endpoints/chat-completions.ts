@@ -67,7 +67,7 @@ export const chatCompletions = {
       await store.write({ kind: 'open', call, route })
     } catch (cause) {
       tracker.over()
-      throw new GatewayError('log_unavailable', 'The call was not made, because it could not be recorded.', {
+      throw new GatewayError('log_unavailable', 'The call was refused: it could not be recorded.', {
         cause,
       })
     }

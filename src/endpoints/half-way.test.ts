@@ -1,4 +1,4 @@
-// USE-07: what is on record of a call that nobody heard to its end.
+// USE-07: what is on record of a call whose client left before its end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/stand-in.ts'

@@ -1,4 +1,4 @@
-// Keys, over every endpoint that there is: who is let in (KEEP-03), and that nobody sees what is another's (KEEP-04).
+// Keys, over every endpoint that there is: who is let in (KEEP-03), and that no key sees another's rows (KEEP-04).
 // An endpoint that is new is asked by its path; where that is not enough, the test fails until it has a row here.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -52,7 +52,7 @@ const urlsOf = (path: string, others: Others): string[] => {
   return (ASKED[path]?.(others) ?? ['']).map(place)
 }
 
-const NOBODY: readonly (readonly [string, Record<string, string>])[] = [
+const NO_KEY: readonly (readonly [string, Record<string, string>])[] = [
   ['no key', {}],
   ['a wrong key', { authorization: 'Bearer nope' }],
   ['an empty key', { authorization: 'Bearer ' }],
@@ -64,7 +64,7 @@ const NOBODY: readonly (readonly [string, Record<string, string>])[] = [
   ['a wrong key of the other kind', { 'x-api-key': 'nope' }],
 ]
 
-test('without a right key every endpoint but the probes is 401, and reaches nobody (KEEP-03, PURE-07)', async (t) => {
+test('without a right key every endpoint but the probes is 401, and no provider is reached (KEEP-03, PURE-07)', async (t) => {
   const gateway = await testGateway(t, { config: CONFIG })
   const others = { id: '01900000-0000-7000-8000-000000000001', session: 's', model: 'auto' }
   const reads = READS.flatMap((endpoint) =>
@@ -80,7 +80,7 @@ test('without a right key every endpoint but the probes is 401, and reaches nobo
     ['/healthz', '/readyz'],
   )
   for (const { url, open, method } of requests)
-    for (const [what, headers] of NOBODY) {
+    for (const [what, headers] of NO_KEY) {
       const body = method === 'POST' ? { body: JSON.stringify(ask('auto')) } : {}
       const { status, json } = await gateway.get(url, {
         method,

@@ -1,4 +1,4 @@
-// What does not happen: nobody is asked while nothing is asked, nothing is written while reading, nothing is added
+// What does not happen: no provider is called without a call, nothing is written while reading, nothing is added
 // to what a provider said.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'

@@ -1,5 +1,5 @@
-// Calls can be taken: the store can be written to. A file that was changed into an invalid one takes the gateway
-// away from nobody, because the configuration before it stays in force; it is told here, its errors in the log. So is
+// Calls can be taken: the store can be written to. A file that was changed into an invalid one does not take
+// the gateway out of service, because the configuration before it stays in force; it is told here, its errors in the log. So is
 // a record that cannot be read for a while: calls do not need it.
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'

@@ -116,7 +116,7 @@ test('the figures add up to the request log after a mixed run, and no session, k
   assert.match(text, /waybill_calls_total\{provider="alpha",model="other",route="",strategy="direct"/)
 })
 
-test('a cooling target shows in the figures, and reading them reaches nobody (PURE-01)', async (t) => {
+test('a cooling target shows in the figures, and reading them reaches no provider (PURE-01)', async (t) => {
   const gateway = await testGateway(t, {
     providers: { alpha: fail(500), beta: answer() },
     config: TWO_TARGETS,
@@ -191,6 +191,6 @@ test('a log that fails keeps no call from being answered, and no record from bei
   const { status, headers } = await gateway.chat(ask('auto'))
   assert.equal(status, 200)
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
-  assert.deepEqual(faults, ['a call could not be observed'])
+  assert.deepEqual(faults, ['a call could not be logged or counted'])
   assert.equal(sum(await samples(gateway), 'waybill_calls_total'), 1, 'the others are told all the same')
 })

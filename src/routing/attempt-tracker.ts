@@ -1,4 +1,4 @@
-// What routing learns from one call on its way. Whoever sends the call tells it; routing asks nobody.
+// What routing learns from one call on its way. Whoever sends the call tells it; routing never asks.
 import type { Target } from '../call.ts'
 import type { RoutingState } from './routing-state.ts'
 

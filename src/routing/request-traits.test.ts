@@ -46,7 +46,7 @@ test('tokens are estimated from messages and tools, pictures and the rest of the
 })
 
 test('a long text is estimated from samples: within a fiftieth of the whole where it is alike throughout, in no time', () => {
-  const words = 'const answer = await fetch(url); // where the road goes, nobody knows\n'
+  const words = 'const answer = await fetch(url); // where this request ends, the log will say\n'
   const tokens = (times: number) =>
     new ChatTraits({ messages: [{ role: 'user', content: words.repeat(times) }] }).inputTokens
   const perLine = tokens(400) / 400

@@ -47,11 +47,11 @@ export interface Routed {
 
 export interface Router {
   /**
-   * Picks the way of a call and moves the router on; null for a model that nobody knows. Throws
+   * Picks the route of a call and moves the router on; null for an unknown model. Throws
    * `no_target_available` when no target of the route has what the call needs.
    */
   route(model: string, input: RoutingInput): Routed | null
-  /** Says where a plain-text call without a session would go and moves nothing; null for a model that nobody knows. */
+  /** Says where a plain-text call without a session would go and moves nothing; null for an unknown model. */
   resolve(model: string): Resolution | null
   /** A target failed: pass it over for `ms`. */
   cool(target: Target, ms: number): void

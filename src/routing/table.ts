@@ -38,7 +38,7 @@ export interface Entry {
   readonly sticky: boolean
 }
 
-/** The entry of a model id; null for one that nobody knows. */
+/** The entry of a model id; null for an unknown one. */
 export type Table = (model: string) => Entry | null
 
 export function createTable(config: Config): Table {

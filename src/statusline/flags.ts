@@ -51,7 +51,10 @@ export function readFlags(args: readonly string[]): { flags: Flags; problems: st
       if (known.length < names.length)
         problems.push(`--segments is a list of ${SEGMENT_NAMES.join(', ')}, with commas`)
       if (known.length > 0) flags.segments = known
-    } else problems.push('an option that is not known was left out of account')
+    }
+    // Only its name: what follows may be a key.
+    else
+      problems.push(/^--[a-z-]+$/.test(name) ? `unknown option ignored: ${name}` : 'unknown argument ignored')
   }
   return { flags, problems }
 }

@@ -23,7 +23,7 @@ export function dial(url: URL): Socket {
 }
 
 /**
- * Asks `host` for `target` (path and query) over a connection that nobody used. `json` is undefined where the body is
+ * Asks `host` for `target` (path and query) over a connection of its own. `json` is undefined where the body is
  * none. Rejects with NoAnswer.
  */
 export function getJson(

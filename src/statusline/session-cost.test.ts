@@ -80,7 +80,7 @@ const ROWS: Readonly<Record<string, Row>> = {
     segments: 'route,cost,cache,session',
     shows: /^cached → alpha\/dear · \$0 · cache hit, saved \$2\.00 · session \$2\.00$/,
   },
-  'tokens that nobody reported are marked': {
+  'tokens that were not reported are marked': {
     id: 'cut',
     model: 'paid',
     segments: 'tokens,cost',

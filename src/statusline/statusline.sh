@@ -121,7 +121,7 @@ locate() {
 
 if [ -n "$answered" ]; then
   printf '%s\n' "$line"
-  # Kept after the line is out, so that nobody waits for it; written aside and renamed (LINE-12).
+  # Kept after the line is out, so that the line does not wait for it; written aside and renamed (LINE-12).
   {
     [ -d "$directory" ] || mkdir -p "$directory"
     locate &&

@@ -134,7 +134,7 @@ const WELL: readonly Row[] = [
   { name: 'LINE-03 a session that is resumed', input: session('main'), shows: WENT },
   // LINE-05
   {
-    name: 'LINE-05 a model that nobody knows',
+    name: 'LINE-05 an unknown model',
     input: session('main', { id: 'nowhere', display_name: 'Nowhere' }),
     shows: /^(Nowhere|nowhere) · the gateway does not know this model$/,
   },

@@ -11,7 +11,7 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** How long a closing write waits for company, ms: nobody waits for it, and the next call takes it along. */
+/** How long a closing write waits for company, ms: no call waits for it, and the next one takes it along. */
 const LINGER_MS = 10
 
 /** How long a closing write that failed waits before it is tried again, and writing before it is tried at all, ms. */
@@ -121,7 +121,7 @@ export class WriteQueue {
     )
   }
 
-  /** Nobody may be calling while the gateway is not ready; so an empty batch finds out when it is again. */
+  /** There may be no call while the gateway is not ready, so an empty batch finds out when it is again. */
   #tryLater(): void {
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined

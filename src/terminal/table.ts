@@ -3,7 +3,7 @@
 import truncated from 'fast-string-truncated-width'
 
 export interface TableOptions {
-  /** Cells of the terminal; null where nobody looks at it: then nothing is cut. */
+  /** Cells of the terminal; null where stdout is none: then nothing is cut. */
   readonly columns: number | null
   /** Columns of figures, by name. */
   readonly right?: readonly string[]

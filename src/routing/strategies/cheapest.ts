@@ -1,4 +1,4 @@
-// By price, the lowest first. Equal prices keep the order of the table, and so do targets whose price nobody knows:
+// By price, the lowest first. Equal prices keep the order of the table, and so do targets whose price is not known:
 // they come last.
 import type { Strategy } from '../strategy.ts'
 

@@ -125,7 +125,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
           noteDamage(cause)
           throw new GatewayError(
             'log_unavailable',
-            'The call was not made, because it cannot be read what its key has spent.',
+            "The call was refused: this key's spending could not be read.",
             { cause },
           )
         }

@@ -1,5 +1,5 @@
 // LIFE-03: under tiny limits everything that belongs to a deleted call goes with it, the sums follow, the files stay
-// under their cap, open calls stay, and nobody waits long for it.
+// under their cap, open calls stay, and calls do not wait long for it.
 
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
@@ -150,7 +150,7 @@ test('no more rows than allowed stay, and nothing is left of the others (LIFE-03
   checkRollUps(db)
 })
 
-test('what is too old goes, also while nobody calls, and a price that no call has any more with it (LIFE-03)', async (t) => {
+test('what is too old goes, also while there are no calls, and a price that no call has any more with it (LIFE-03)', async (t) => {
   const data = temporaryDirectory(t)
   t.mock.timers.enable({ apis: ['setInterval'] })
   let [now, elapsed] = [Date.now(), 0]

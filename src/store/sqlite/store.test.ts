@@ -115,7 +115,7 @@ test('what a killed process left open is interrupted and unknown at the next sta
   )
 })
 
-test('the writes of one turn are committed together, in order, one batch at a time; nobody waits for closing writes (LOG-04)', async () => {
+test('the writes of one turn are committed together, in order, one batch at a time; no call waits for closing writes (LOG-04)', async () => {
   const batches: string[][] = []
   let inFlight = 0
   const queue = new WriteQueue(async (batch) => {

@@ -11,7 +11,7 @@ export class ThreadError extends Error {
   }
 }
 
-/** The thread died over the request, and nobody knows whether it was carried out. */
+/** The thread died during the request: it is not known whether it was carried out. */
 export class UnansweredError extends ThreadError {}
 
 /** What came of a request that failed; of any other the thread sends what it returned, as it is. */

@@ -44,7 +44,7 @@ async function mortal(t: TestContext, setup: Setup = {}) {
   }
 }
 
-/** Ends a thread over one of its next answers: it has done what it was asked, and nobody hears of it. */
+/** Ends a thread over one of its next answers: it has done what it was asked, and its answer is lost. */
 function endOver(worker: Worker, answer: number): void {
   const emit = worker.emit
   let left = answer
@@ -92,8 +92,8 @@ test('a reader that died is started again; open reads are refused, calls go on a
   assert.equal((await gateway.record(meanwhile.headers.get('x-gateway-request-id'))).state, 'completed')
   assert.match((await gateway.get('/metrics')).text, /^waybill_record_readable 1$/m)
   assert.deepEqual(
-    gateway.said.filter((line) => line.includes('thread of the record')),
-    ['a thread of the record died; it is started again in a second {"reason":"the reader thread ended"}'],
+    gateway.said.filter((line) => line.includes('database thread')),
+    ['a database thread died; it restarts in one second {"reason":"the reader thread ended"}'],
   )
 })
 
@@ -103,7 +103,7 @@ test('a reader that cannot be started is tried again until it can, a line for ea
   const file = databaseFile(gateway.data)
   renameSync(file, `${file}.away`)
   await gateway.end('reader')
-  const deaths = () => gateway.said.filter((line) => line.includes('thread of the record'))
+  const deaths = () => gateway.said.filter((line) => line.includes('database thread'))
   await until('it was tried again', async () => deaths().length >= 3)
   assert.match(deaths().at(-1)!, /the reader thread failed: unable to open database file/)
   assert.equal((await gateway.get('/api/sessions')).status, 503)

@@ -41,7 +41,7 @@ async function refused(directory: string, what: RegExp): Promise<void> {
   })
 }
 
-/** A call is refused and reaches nobody, and the gateway says that it is not ready. */
+/** A call is refused and reaches no provider, and the gateway says that it is not ready. */
 async function refusesCalls(gateway: TestGateway): Promise<void> {
   const before = gateway.received()
   const { status, json } = await gateway.chat(ask('auto'))

@@ -51,7 +51,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     openAttempt.run(id, ...attemptOpening.values({ n, target, at }))
   const end = (id: string, at: number, ended: EndedAttempt, usd: number | null) => {
     const { changes } = closeAttempt.run(...attemptClosing.values({ at, ended, usd }), id, ended.n)
-    // It may have been written before: of a writer that dies nobody knows whether it committed its last batch.
+    // It may have been written before: of a writer that dies it is not known whether it committed its last batch.
     if (usd !== null && changes > 0) spend(id, usd)
   }
 
