@@ -164,7 +164,10 @@ const compactChunks = (json: string): string => json.replace(/\[\s+(\d+),\s+([\d
 const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 
 /** `chat-completions-gpt-5-mini-tools-stream`: what it answers. The same kind of request, the same stem. */
-function stemOf({ endpoint, request: { model, scenario, stream } }: RecordingHead): string {
+export function stemOf({
+  endpoint,
+  request: { model, scenario, stream },
+}: Pick<RecordingHead, 'endpoint' | 'request'>): string {
   const parts = [endpoint, model !== null && !endpoint.includes(model) && model, scenario, stream && 'stream']
   return slug(parts.filter(Boolean).join('-')).slice(0, 120)
 }

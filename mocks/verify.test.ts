@@ -3,8 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { NOTE } from './import/import.ts'
 import { agedRecordings, verifyRecordings } from './verify.ts'
+import { NOTE } from './verify-head.ts'
 
 const body = '{"id":"msg_REDACTED_1","content":"xx xxx"}'
 const head = {
@@ -108,8 +108,10 @@ for (const [sentence, wrongHead, wrongBody, line] of wrong)
         'chat-completions-plain.body.json': wrongBody,
       }),
     )
-    assert.equal(problems.length, 1, problems.join('\n'))
-    assert.match(problems[0]!, line)
+    assert.ok(
+      problems.some((problem) => line.test(problem)),
+      problems.join('\n'),
+    )
   })
 
 /** A head that somebody changed: each is found, whatever else is in order. */

@@ -6,11 +6,12 @@ import { findCredential } from './leaks.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { bodyFile, ownRecordings, type Recording, scanRecordings } from './recording.ts'
 import { redactAnswer } from './redaction.ts'
+import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
 
 /**
  * Everything that is wrong with the recordings below `dir`, a line each with file and remedy; empty when all is well.
- * Beyond what reading checks: no body file without a head, no two heads for one request, no credential, and nothing
- * in a recorded answer that redaction would still take out.
+ * Beyond what reading checks: no body file without a head, no two heads for one request, no credential, nothing in
+ * head or answer of a live exchange that redaction would still take out, and no live exchange under another name.
  */
 export function verifyRecordings(dir: string = ownRecordings): string[] {
   const { recordings, problems, files } = scanRecordings(dir)
@@ -34,10 +35,29 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
         `${name}.json: request: answers the same request as ${first}.json; change its scenario or order, or delete it`,
       )
     else seen.set(key, name)
-    const left = recording.origin === 'recorded' ? unredacted(recording) : null
-    if (left) problems.push(`${name}.json: ${left}; record or import it again`)
+    problems.push(...wrongWith(dir, recording).map((problem) => `${name}.json: ${problem}`))
   }
   return problems
+}
+
+/** What is wrong with one: with a live exchange anything that tells of it, with another that it is a live one. */
+function wrongWith(dir: string, recording: Recording): string[] {
+  if (recording.origin !== 'recorded') {
+    const trace = liveTraces(recording)
+    return trace
+      ? [
+          `origin: is ${recording.origin}, but it ${trace}; make it recorded again, or record or import it again`,
+        ]
+      : []
+  }
+  const { name, bytes: _, ...head } = recording
+  const whole = holdsOnly(readFileSync(join(dir, `${name}.json`), 'utf8'), head)
+  const left = unredacted(recording)
+  return [
+    ...wrongInHead(recording),
+    ...(whole ? [] : ['holds more than is read of it']),
+    ...(left ? [left] : []),
+  ].map((problem) => (/; call it/.test(problem) ? problem : `${problem}; record or import it again`))
 }
 
 /** The recordings that were made more than `months` ago, a line each: the provider may have changed since. */

@@ -8,6 +8,7 @@ import { providers } from '../providers.ts'
 import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../record.ts'
 import { apiVersionOf } from '../recorder.ts'
 import { scanRecordings } from '../recording.ts'
+import { NOTE, UNDATED } from '../verify-head.ts'
 import type { Interaction } from './interaction.ts'
 import { type Foreign, readForeign } from './read.ts'
 
@@ -132,10 +133,6 @@ export function draftImport(
     secrets: [],
   })
 }
-
-/** What a recording of an import says of itself; `verify` accepts nothing else. */
-export const NOTE = 'The source kept neither chunks nor pace: one chunk for each event, no waits.'
-export const UNDATED = 'It names no date: this is the day of the import.'
 
 /** A provider that has a stand-in by its name; any other by its host, as replay looks for it. */
 function placeOf(

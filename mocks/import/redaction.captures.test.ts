@@ -21,6 +21,8 @@ const dir =
   process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
 const skip = existsSync(dir) ? false : `no optional captures in ${dir}; see WAYBILL_CASSETTES`
 
+const SHAPE = `imported from a HAR file, sha256 ${'0'.repeat(16)}, exchange 1, sha256 ${'1'.repeat(16)}`
+
 interface Row {
   exchanges: number
   /** With a body that is text. */
@@ -52,7 +54,7 @@ test('every capture is imported or refused with a reason, replayed byte-equal, a
       let name: string
       let redacted: Recording
       try {
-        const draft = draftImport(interaction, { shape: 'a capture', today: '2026-11-21' })
+        const draft = draftImport(interaction, { shape: SHAPE, today: '2026-11-21' })
         name = writeRecording(out, draft)
         redacted = { ...draft.head, name, bytes: draft.bytes }
       } catch (error) {

@@ -1,0 +1,85 @@
+// What the head of a live exchange may say: what import and record write, and nothing else. Pure; repeats no value in
+// what it finds. Knows the head's fields and the rules of redaction.
+import { blank } from './blank.ts'
+import { deploymentName, hostName, modelName, namesItsModels, redactPath } from './paths.ts'
+import { createPlaceholders } from './placeholders.ts'
+import { providers } from './providers.ts'
+import { stemOf } from './record.ts'
+import type { Recording } from './recording.ts'
+import { isStructural } from './vocabulary.ts'
+
+/** What an import says of itself. */
+export const NOTE = 'The source kept neither chunks nor pace: one chunk for each event, no waits.'
+export const UNDATED = 'It names no date: this is the day of the import.'
+
+const NOTES = [
+  new RegExp(`^${NOTE}(?: ${UNDATED})?$`.replaceAll('.', '\\.')),
+  /^It came compressed \([a-z, ]{2,30}\); chunks and pace are not the provider's\.$/,
+]
+const IMPORTED =
+  /^imported from a (?:vcrpy|Ruby VCR|go-vcr|HAR|httpmock) file, sha256 [\da-f]{16}, exchange \d{1,9}, sha256 [\da-f]{16}$/
+const LIVE = /^a live exchange with (.+)$/
+const VERSION = /^(?:not named|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/
+
+/** A word that somebody may choose: letters, digits, a few signs; nothing of the kind of a token or an address. */
+const isPlainWord = (word: string): boolean =>
+  /^[\w.-]{1,64}$/.test(word) &&
+  !word.split(/[-_.]/).some((piece) => piece.length >= 12 && /\d/.test(piece) && /[a-z]/i.test(piece))
+
+/** What is wrong with the head of a live exchange, field by field, without the values. */
+export function wrongInHead(recording: Recording): string[] {
+  const { name, provider, endpoint, request, note, shape, api_version } = recording
+  const place = createPlaceholders(true)
+  const nameModel = namesItsModels(provider) ? deploymentName : modelName
+  const stand = providers.find((one) => one.name === provider)
+  const known = stand?.endpoints.some((one) => one.name === endpoint)
+  const unblanked = Object.keys(request.fields ?? {}).some(
+    (field) => !isStructural(field) && field !== blank(field),
+  )
+  const stem = stemOf(recording)
+  const base = name.slice(name.lastIndexOf('/') + 1)
+  const checks: [holds: boolean, problem: string][] = [
+    [
+      hostName(provider) === provider || (isPlainWord(provider) && !/[.:]/.test(provider)),
+      'provider: names a host of somebody',
+    ],
+    [known || redactPath(endpoint, provider, undefined, place) === endpoint, 'endpoint: is not redacted'],
+    [redactPath(request.path, provider, undefined, place) === request.path, 'request.path: is not redacted'],
+    [
+      request.model === null || nameModel(request.model, undefined, place) === request.model,
+      'request.model: is not redacted',
+    ],
+    [isPlainWord(request.scenario), 'request.scenario: is no plain name'],
+    [!unblanked, 'request.fields: a name that is not the interface’s is not blanked'],
+    [VERSION.test(api_version), 'api_version: is none that an interface has'],
+    [IMPORTED.test(shape) || isLive(shape, provider), 'shape: says more than where it comes from'],
+    [note === undefined || NOTES.some((one) => one.test(note)), 'note: is none that record or import writes'],
+  ]
+  const wrong = checks.filter(([holds]) => !holds).map(([, problem]) => problem)
+  // The right name is told only where it is made of nothing wrong.
+  const named = base === stem || (base.startsWith(`${stem}-`) && /^\d+$/.test(base.slice(stem.length + 1)))
+  return wrong.length > 0 || named
+    ? wrong
+    : [`its name is not the one that record and import give, so it may tell something; call it ${stem}`]
+}
+
+function isLive(shape: string, provider: string): boolean {
+  const host = LIVE.exec(shape)?.[1]
+  return host !== undefined && (host === provider || hostName(host) === host)
+}
+
+/** By what a recording that says it was written by hand shows that it was not; null where nothing does. */
+export function liveTraces({ redaction, request, shape, note, bytes, response }: Recording): string | null {
+  if (redaction) return 'has the proof of a redaction'
+  if (request.fields) return 'has the sizes of a live request'
+  if (/^imported from |^a live exchange /.test(shape)) return 'names a live source'
+  if (note !== undefined && NOTES.some((one) => one.test(note))) return 'has the note of a live exchange'
+  const text = `${Buffer.from(bytes).toString()} ${Object.values(response.headers).join(' ')}`
+  return /(?:^|[^A-Za-z])REDACTED_\d/.test(text) ? 'has the placeholders of a redaction' : null
+}
+
+/** Whether the file says no more than what is read of it: of a field that stands there twice, one is read. */
+export function holdsOnly(json: string, head: unknown): boolean {
+  const size = (text: string) => text.replace(/\s+/g, '').length
+  return size(json) === size(JSON.stringify(head))
+}
