@@ -11,9 +11,7 @@ export interface MatchInput {
   /** Undefined: a recording of any model will do. */
   readonly model: string | null | undefined
   readonly stream: boolean
-  /** A recorded error answers too, unless the scenario was asked for by its name. */
   readonly scenario: string
-  readonly named?: boolean
 }
 
 /** The recording that comes closest to a request that none answers, and in what it differs. */
@@ -53,12 +51,8 @@ export function match(
 ): Recording | Miss {
   for (const place of asked) {
     const hits = recordings.filter((recording) => fields.every((field) => agrees(recording, place, field)))
-    // First the recordings of this very scenario, and of them those of this very model.
-    const said = some(hits, ({ request }) => request.scenario === place.scenario)
-    const hit = inTurn(
-      some(said, ({ request }) => request.model !== null),
-      nth,
-    )
+    const named = hits.filter(({ request }) => request.model !== null)
+    const hit = inTurn(named.length > 0 ? named : hits, nth)
     if (hit) return hit
   }
 
@@ -80,12 +74,6 @@ export function match(
   }
 }
 
-/** Those that `hold`, or else all. */
-function some(all: readonly Recording[], hold: (recording: Recording) => boolean): readonly Recording[] {
-  const those = all.filter(hold)
-  return those.length > 0 ? those : all
-}
-
 const turnOf = ({ request }: Recording): number => request.order ?? 1
 
 /** Past the last turn the last one goes on answering; before the first, the first does. */
@@ -102,13 +90,8 @@ function agrees(recording: Recording, asked: MatchInput, field: Field): boolean 
   const value = recorded(recording, field)
   if (value === null && (field === 'model' || field === 'stream')) return true
   if (field === 'model' && asked.model === undefined) return true
-  if (field === 'scenario' && !asked.named && isRecordedError(recording)) return true
   return value === asked[field]
 }
-
-/** Whoever sent the request did not ask for an error: what was recorded is what came of it. */
-const isRecordedError = ({ origin, request, response }: Recording): boolean =>
-  origin === 'recorded' && response.status >= 400 && request.scenario === String(response.status)
 
 /** A difference in an earlier field outweighs differences in all later ones. */
 function weight(differing: readonly Field[]): number {

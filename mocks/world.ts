@@ -148,7 +148,7 @@ export function createWorld({
       const { query, headers } = request
       const one = classify({ ...kept, method, body: text, query, headers })
       const model = scenarioIn(wants.model) === null ? one.model : undefined
-      return { ...one, model, scenario: byName ?? one.scenario, named }
+      return { ...one, model, scenario: byName ?? one.scenario }
     })
     const asked: ProviderRequest = {
       provider,
