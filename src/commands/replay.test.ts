@@ -2,8 +2,9 @@
 // that is stopped before anything is replayed.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -183,5 +184,62 @@ test('replay says at its start of which providers it has nothing, and what its a
   const { status, text } = await replay.chat('auto')
   assert.equal(status, 400)
   assert.match(text, /waybill record --provider together --out recordings/)
+  await replay.stop()
+})
+
+test('replay has a database of its own, spends no budget, and every call says that it was replayed (REC-05)', async (t) => {
+  const directory = temporaryDirectory(t)
+  const provider = await startStandIn(answer())
+  t.after(() => provider.close())
+  const config = join(directory, 'waybill.yaml')
+  const digest = createHash('sha256').update('wb-of-the-laptop').digest('hex')
+  writeFileSync(
+    config,
+    `providers: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n` +
+      'models: { alpha/model-a: { price: { input: 100, output: 100 } } }\n' +
+      'routes: { auto: { targets: [ { model: alpha/model-a } ] } }\n' +
+      `keys: [ { name: laptop, role: admin, digest: "sha256:${digest}", budget: { usd: 0.001 } } ]\n`,
+  )
+  const authorization = { authorization: 'Bearer wb-of-the-laptop' }
+  const chat = (url: string) =>
+    fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...authorization },
+      body: JSON.stringify(ask('auto')),
+    })
+  const read = async (url: string, path: string): Promise<any> =>
+    (await fetch(url + path, { headers: authorization })).json()
+
+  const replay = await started(t, 'serve', '--replay', '--invent', '-c', config)
+  for (let i = 0; i < 4; i++) {
+    const response = await chat(replay.url)
+    assert.equal(response.status, 200, await response.text())
+    assert.equal(response.headers.get('x-gateway-replay'), 'true')
+  }
+  assert.equal((await read(replay.url, '/readyz')).replay, true)
+  const replayed = await read(replay.url, '/api/usage/request-logs')
+  assert.deepEqual(
+    replayed.data.map((each: any) => each.replayed),
+    [true, true, true, true],
+  )
+  assert.ok(replayed.data[0].cost_usd > 0.001, 'what it would have cost')
+  assert.ok(existsSync(join(directory, 'data/replay/waybill.db')))
+  assert.ok(!existsSync(join(directory, 'data/waybill.db')))
+
+  // The replay still runs: the two share nothing.
+  const live = await started(t, 'serve', '-c', config)
+  const first = await chat(live.url)
+  assert.equal(first.status, 200, await first.text())
+  assert.equal(first.headers.get('x-gateway-replay'), null)
+  assert.equal((await read(live.url, '/readyz')).replay, false)
+  const { data } = await read(live.url, '/api/usage/request-logs')
+  assert.deepEqual(
+    data.map((each: any) => each.replayed),
+    [false],
+  )
+  const second = await chat(live.url)
+  assert.equal(second.status, 429)
+  assert.match(await second.text(), /has spent \$0\.0027 of its \$0\.001/, 'digits that say why')
+  await live.stop()
   await replay.stop()
 })
