@@ -105,6 +105,18 @@ for (const entry of Object.keys(scenarios))
       assert.equal(seen.error, 'end' in last && last.end === 'reset' ? 'ECONNRESET' : null)
     })
 
+test('an answer that lasts N seconds lasts them, and comes to its end', async (t) => {
+  for (const options of [streaming, {}]) {
+    const from = performance.now()
+    const { text, chunks } = await wire(t, 'scenario-lasts-1', options, 10_000)
+    const ms = performance.now() - from
+    assert.ok(ms >= 950 && ms < 3_000, `${ms} ms`)
+    assert.ok(chunks.length >= 2)
+    if (options === streaming) assert.equal(eventsOf(text).at(-1), '[DONE]')
+    else assert.match(JSON.parse(text).choices[0].message.content, /greets/)
+  }
+})
+
 test('every scenario that ends well is a stream that a parser reads to its [DONE]', async (t) => {
   for (const name of [
     'plain',
