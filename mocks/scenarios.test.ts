@@ -111,9 +111,11 @@ test('an answer that lasts N seconds lasts them, and comes to its end', async (t
     const { text, chunks } = await wire(t, 'scenario-lasts-1', options, 10_000)
     const ms = performance.now() - from
     assert.ok(ms >= 950 && ms < 3_000, `${ms} ms`)
-    assert.ok(chunks.length >= 2)
-    if (options === streaming) assert.equal(eventsOf(text).at(-1), '[DONE]')
-    else assert.match(JSON.parse(text).choices[0].message.content, /greets/)
+    if (options === streaming) {
+      assert.ok(chunks.length > 10, `${chunks.length} events`)
+      assert.equal(eventsOf(text).at(-1), '[DONE]')
+    }
+    if (options !== streaming) assert.match(JSON.parse(text).choices[0].message.content, /greets/)
   }
 })
 

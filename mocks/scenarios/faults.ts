@@ -1,4 +1,4 @@
-// Scenarios in which a plain answer breaks on its way: cut, silent, or no answer at all. All synthetic. A whole answer
+// Scenarios in which a plain answer breaks on its way, or takes its time: cut, silent, slow, or no answer at all. All synthetic. A whole answer
 // breaks in its middle, a stream after an event.
 import { gzipSync } from 'node:zlib'
 import { bytesOf, framed, type Part, wholeAnswer } from '../answer.ts'
@@ -86,6 +86,9 @@ export const faults: Readonly<Record<string, Scenario>> = {
       return { ...plain, headers: { ...plain.headers, 'content-encoding': 'gzip' }, parts: [packed] }
     },
   },
+  'lasts-N': broken('the plain answer, spread evenly over N seconds', (parts, number) =>
+    parts.flatMap((part): Part[] => [{ wait: (number * 1000) / parts.length }, part]),
+  ),
   drip: broken('the plain answer in pieces of 32 bytes, 10 ms apart', (parts) => {
     const all = Buffer.concat(parts)
     return Array.from({ length: Math.ceil(all.length / 32) }, (_, index): Part[] => [
