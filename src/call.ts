@@ -75,6 +75,8 @@ export interface Call {
   readonly keyName: string | null
   readonly stream: boolean
   readonly cache: CacheUse
+  /** The answer came from a recording: nothing was spent. */
+  readonly replayed: boolean
 }
 
 /** Whether the answer came from the cache, was looked for there in vain, or was not looked for. */

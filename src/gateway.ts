@@ -1,5 +1,6 @@
 // Joins the parts into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
 import manifest from '../package.json' with { type: 'json' }
@@ -41,7 +42,10 @@ import { openStore } from './store/sqlite/open-store.ts'
 import { plain } from './terminal/clean.ts'
 
 export interface GatewayOptions extends Loaded {
-  /** Providers answer from recordings: nothing can be spent, so a public address without keys is let pass. */
+  /**
+   * Providers answer from recordings: nothing can be spent, so a public address without keys is let pass, and the
+   * record is a database of its own, in `replay` below the data directory.
+   */
   readonly replay?: boolean
   /** Milliseconds since the epoch; Date.now by default. */
   readonly now?: () => number
@@ -94,7 +98,7 @@ const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { now = Date.now, random = Math.random, log = SILENT, replay = false } = options
   refuseOpenAccess(options.config, options.config.server.host, replay)
-  const { server: bind, data: directory, durability, retention, artifacts } = options.config
+  const { server: bind, data, durability, retention, artifacts } = options.config
 
   const meters = createMetrics({
     cooling: () => targetStates(context.readContext),
@@ -115,7 +119,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     onInternalError,
   })
   const store = await openStore({
-    directory,
+    // What was replayed cost nothing, so it must not stand among calls that cost something, nor end their gateway.
+    directory: replay ? join(data, 'replay') : data,
     durability,
     retention,
     artifacts,
@@ -161,11 +166,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         storeFailure: () => store.failure,
         readFailure: () => store.readFailure,
         configuration: () => configuration,
+        replay,
         metrics: meters.render,
         openApi: DOCUMENT,
       },
       callContext: {
         config,
+        replay,
         router,
         store: { write, saveArtifact: store.saveArtifact },
         price: createPricer(pricingOf(config)),

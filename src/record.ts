@@ -269,6 +269,12 @@ export const CALL_FIELDS = {
     about: 'on a `HIT` what its tokens would cost now',
     close: savedOfCall,
   },
+  replayed: {
+    kind: 'boolean',
+    about:
+      'the answer came from a recording: nothing was spent, `cost_usd` is what it would have cost, and no budget counts it',
+    open: ({ call }) => call.replayed,
+  },
 } as const satisfies Record<string, Field<CallOpening, CallClosing>>
 
 export const ATTEMPT_FIELDS = {

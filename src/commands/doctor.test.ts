@@ -70,7 +70,7 @@ async function directoryOf(t: TestContext) {
     await sleep(200) // the closing write
     return started
   }
-  return { directory, data, file, start, provider }
+  return { directory, data, file, text, start, provider }
 }
 
 test('all is well before the first start, beside a running gateway and after its end, and nothing is changed', async (t) => {
@@ -230,3 +230,17 @@ function pragma(file: string, what: string): void {
 
 /** The pages after the first are noise. */
 const damaged = (bytes: Buffer): Buffer => Buffer.from(bytes.map((byte, at) => (at < 4096 ? byte : 0xa5)))
+
+test('a gateway that replays is told from one that spends', async (t) => {
+  const { file, text, data } = await directoryOf(t)
+  const env = { WAYBILL_DATA: data }
+  const gateway = await createGateway({ ...parseConfig(text(0), file, { env, replay: true }), replay: true })
+  t.after(() => gateway.close(100))
+  writeFileSync(file, text(Number(new URL(gateway.url).port)))
+  const { code, said } = await doctor(file)
+  assert.equal(code, 0, said)
+  assert.match(
+    said,
+    /^ok {3}the gateway at \S+ is ready and .*; it REPLAYS: no call reaches a provider, and what it records is in \S+\/data\/replay$/m,
+  )
+})

@@ -1,5 +1,6 @@
 // `waybill doctor`: is everything well with this configuration, its data directory and the gateway that may be running?
 // Looks and tells; changes nothing and causes no inference.
+import { join } from 'node:path'
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
 import { isLoopback } from '../gateway.ts'
@@ -84,7 +85,7 @@ function priceFindings(config: Config): Finding[] {
 }
 
 async function gatewayFinding(
-  { server }: Config,
+  { server, data }: Config,
   running: boolean,
   { keyFile, env }: DoctorOptions,
 ): Promise<Finding> {
@@ -104,6 +105,7 @@ async function gatewayFinding(
     status: z.literal('ready'),
     configuration: z.looseObject({ state: z.string() }),
     reads: z.string(),
+    replay: z.boolean().optional(), // an earlier Waybill does not say
   })
   const answer: unknown = await alive.json().catch(() => null)
   const told = ready.safeParse(answer)
@@ -127,9 +129,12 @@ async function gatewayFinding(
   const { key } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
   const document = await get('/openapi.json', key === null ? {} : { authorization: `Bearer ${key}` })
   const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
-  const { data } = described.safeParse(await document?.json().catch(() => null))
-  const version = data
-    ? `is Waybill ${data.info.version}`
+  const { data: about } = described.safeParse(await document?.json().catch(() => null))
+  const version = about
+    ? `is Waybill ${about.info.version}`
     : 'tells its version only to a key; set WAYBILL_KEY or --key-file'
-  return { verdict: 'ok', text: `the gateway at ${base} is ready and ${version}` }
+  const replay = told.data.replay
+    ? `; it REPLAYS: no call reaches a provider, and what it records is in ${join(data, 'replay')}`
+    : ''
+  return { verdict: 'ok', text: `the gateway at ${base} is ready and ${version}${replay}` }
 }

@@ -39,6 +39,11 @@ async function started(t: TestContext, ...args: string[]) {
   return {
     url,
     output: () => output,
+    /** Waits for it, because a child's output comes piece by piece. */
+    async said(text: RegExp) {
+      for (let tries = 0; tries < 200 && !text.test(output); tries++) await sleep(10)
+      assert.match(output, text)
+    },
     async chat(model: string, more = {}) {
       const response = await fetch(`${url}/v1/chat/completions`, {
         method: 'POST',
@@ -178,9 +183,8 @@ test('a scenario that was recorded by name is found by its name, whatever the mo
 test('replay says at its start of which providers it has nothing, and what its answers are', async (t) => {
   const { config } = await providerAt(t, 'together', '/v1')
   const replay = await started(t, 'serve', '--replay', '-c', config)
-  assert.match(replay.output(), /together/)
-  assert.match(replay.output(), /waybill record --provider together/)
-  assert.match(replay.output(), /\d+ authored/)
+  for (const said of [/\d+ authored/, /no recordings of together/, /waybill record --provider together/])
+    await replay.said(said)
   const { status, text } = await replay.chat('auto')
   assert.equal(status, 400)
   assert.match(text, /waybill record --provider together --out recordings/)
@@ -232,7 +236,8 @@ test('replay has a database of its own, spends no budget, and every call says th
   assert.equal(first.status, 200, await first.text())
   assert.equal(first.headers.get('x-gateway-replay'), null)
   assert.equal((await read(live.url, '/readyz')).replay, false)
-  const { data } = await read(live.url, '/api/usage/request-logs')
+  let { data } = await read(live.url, '/api/usage/request-logs')
+  while (data[0].completed_at === null) ({ data } = await read(live.url, '/api/usage/request-logs'))
   assert.deepEqual(
     data.map((each: any) => each.replayed),
     [false],

@@ -77,6 +77,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     cost_usd: null,
     price: null,
     cache: 'BYPASS',
+    replayed: false,
     saved_usd: null,
   })
   const [{ started_at, ended_at, ...attempt }] = attempt_log

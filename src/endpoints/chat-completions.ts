@@ -61,6 +61,7 @@ export const chatCompletions = {
       keyName: caller.name,
       stream: clientRequest.stream,
       cache: hit ? 'HIT' : cacheName === null ? 'BYPASS' : 'MISS',
+      replayed: context.replay,
     }
     const trace = new CallTrace(call, request.headers, body, config.artifacts.bodies, start)
     try {

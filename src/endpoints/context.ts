@@ -27,6 +27,8 @@ export interface ReadContext {
   /** Why the record cannot be read right now; null when it can. */
   readonly readFailure: () => string | null
   readonly configuration: () => ConfigurationState
+  /** Providers answer from recordings. */
+  readonly replay: boolean
   /** All figures in Prometheus' text format. */
   readonly metrics: () => Promise<string>
   /** The interface, see `http/openapi.ts`. */
@@ -35,6 +37,8 @@ export interface ReadContext {
 
 export interface CallContext {
   readonly config: Config
+  /** Providers answer from recordings. */
+  readonly replay: boolean
   readonly router: Router
   readonly store: Pick<Store, 'write' | 'saveArtifact'>
   /** By the price table that was in force when the call arrived: a reload meanwhile changes nothing about its cost. */

@@ -15,6 +15,9 @@ const response = z.strictObject({
       .describe('rejected: the file is invalid, an earlier configuration is in force'),
     since: z.iso.datetime(),
   }),
+  replay: z
+    .boolean()
+    .describe('Providers answer from recordings: calls cost nothing and count in no budget.'),
   reads: z
     .enum(['ready', 'restarting'])
     .describe('restarting: reads are 503, because what answers them died and is started again'),
@@ -23,16 +26,17 @@ const response = z.strictObject({
 export const readyz = {
   path: '/readyz',
   summary:
-    'ready: calls can be recorded; says whether the configuration in force is the one in the file, and whether reads are answered',
+    'ready: calls can be recorded; says whether the configuration in force is the one in the file, whether providers are replayed, and whether reads are answered',
   open: true,
   query: noQuery,
   response,
-  answer(_query, _admitted, { storeFailure, readFailure, configuration }) {
+  answer(_query, _admitted, { storeFailure, readFailure, configuration, replay }) {
     if (storeFailure() !== null)
       throw new GatewayError('log_unavailable', 'The record cannot be written; the gateway log says why.')
     const { state, since } = configuration()
     return {
       status: 'ready',
+      replay,
       configuration: { state, since: new Date(since).toISOString() },
       reads: readFailure() === null ? 'ready' : 'restarting',
     }

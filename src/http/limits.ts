@@ -57,8 +57,12 @@ export function createLimits({ spent, now }: LimitsDeps): (keys: readonly KeyCon
     const reset = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1)
     throw new GatewayError(
       'budget_exceeded',
-      `The key "${keyName}" has spent $${sum.toFixed(2)} of its $${usd} for this month; the budget begins anew at ${new Date(reset).toISOString()}.`,
+      `The key "${keyName}" has spent $${dollars(sum)} of its $${usd} for this month; the budget begins anew at ${new Date(reset).toISOString()}.`,
       { retryAfter: Math.ceil((reset - at) / 1000) },
     )
   }
 }
+
+/** Cents, and as many digits more as there are: the sums of a small budget are far below a cent. */
+const dollars = (usd: number): string =>
+  usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9, useGrouping: false })

@@ -91,6 +91,7 @@ export function routeHeaders(
   headers['x-gateway-strategy'] = route.strategy
   headers['x-gateway-attempts'] = requestsSent
   headers['x-gateway-cache'] = call.cache
+  if (call.replayed) headers['x-gateway-replay'] = 'true'
   if (call.sessionId !== null) headers['x-gateway-session-id'] = encodeHeader(call.sessionId)
   return headers
 }

@@ -150,6 +150,11 @@ export const STEPS: readonly string[] = [
     json TEXT NOT NULL
   ) STRICT;
   `,
+
+  // 4: whether a call was answered from recordings. Of earlier calls nobody knows.
+  `
+  ALTER TABLE call_logs ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** The newest schema. */

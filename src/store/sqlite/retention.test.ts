@@ -88,6 +88,7 @@ function routed(number: number, at: number): { call: Call; route: Route } {
       keyName: number % 2 === 0 ? 'laptop' : null,
       stream: false,
       cache: 'BYPASS',
+      replayed: false,
     },
     route: {
       name: 'auto',

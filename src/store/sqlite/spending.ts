@@ -14,10 +14,12 @@ export function openSpending(db: Database): Spending {
   return { spent: (keyName, at) => find.get(keyName, new Date(at).toISOString().slice(0, 7)) ?? 0 }
 }
 
-/** For the writer: adds the cost of an attempt to the month in which its call arrived. Calls without a key have no sum. */
+/** For the writer: adds the cost of an attempt to the month in which its call arrived. Calls without a key have no sum,
+ * and replayed ones cost nothing. */
 export function prepareSpending(db: Database): (callId: string, usd: number) => void {
   const add = db.prepare<[number, string]>(`
-    INSERT INTO key_spending SELECT key_name, ${MONTH}, ? FROM call_logs WHERE id = ? AND key_name IS NOT NULL
+    INSERT INTO key_spending SELECT key_name, ${MONTH}, ? FROM call_logs
+    WHERE id = ? AND key_name IS NOT NULL AND NOT replayed
     ON CONFLICT DO UPDATE SET usd = usd + excluded.usd`)
   return (callId, usd) => {
     if (usd > 0) add.run(usd, callId)

@@ -231,7 +231,14 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
   const at = Date.now()
   const call = {
     ...{ id: idOf(at), createdAt: at, endpoint: '/v1/chat/completions', requestedModel: 'auto' },
-    ...{ sessionId: null, agentId: null, keyName: 'ann', stream: false, cache: 'BYPASS' as const },
+    ...{
+      sessionId: null,
+      agentId: null,
+      keyName: 'ann',
+      stream: false,
+      cache: 'BYPASS' as const,
+      replayed: false,
+    },
   }
   const decision = { cause: 'priority', skipped: [] }
   await store.write({
