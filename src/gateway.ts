@@ -125,7 +125,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     retention,
     artifacts,
     now,
-    onFailure: (reason) => log.error({ reason }, 'the record cannot be written; calls are refused'),
+    onFailure: (reason) => log.error({ reason }, 'the request log cannot be written; calls are refused'),
     onDeath(reason) {
       meters.failed()
       log.error({ reason }, 'a database thread died; it restarts in one second')

@@ -1,5 +1,5 @@
 // Loaded into the gateway under soak, ahead of it: tells its memory and the delay of its event loop every second, and
-// every failure that nobody caught. Knows nothing of the gateway.
+// every failure that was not caught. Knows nothing of the gateway.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { isMainThread, type Worker } from 'node:worker_threads'
 

@@ -218,7 +218,7 @@ test('a gateway that cannot read its record is BAD, although it takes calls', as
   assert.equal(code, 1)
   assert.match(
     said,
-    /^BAD {2}the gateway at http\S+ takes calls, but cannot read what is on record; its log says why$/m,
+    /^BAD {2}the gateway at http\S+ takes calls, but cannot read the request log; its process log says why$/m,
   )
 })
 

@@ -113,18 +113,18 @@ async function gatewayFinding(
     return z.looseObject({ request_id: z.string() }).safeParse(answer).success
       ? {
           verdict: 'BAD',
-          text: `the gateway at ${base} is not ready (status ${alive.status}); its log says why`,
+          text: `the gateway at ${base} is not ready (status ${alive.status}); its process log says why`,
         }
       : { verdict: 'BAD', text: `something else answers at ${base}; stop it, or set another port` }
   if (told.data.configuration.state !== 'current')
     return {
       verdict: 'BAD',
-      text: `the gateway at ${base} runs on an earlier configuration, because it rejected this file; its log says why`,
+      text: `the gateway at ${base} runs on an earlier configuration, because it rejected this file; its process log says why`,
     }
   if (told.data.reads !== 'ready')
     return {
       verdict: 'BAD',
-      text: `the gateway at ${base} takes calls, but cannot read what is on record; its log says why`,
+      text: `the gateway at ${base} takes calls, but cannot read the request log; its process log says why`,
     }
   const { key } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
   const document = await get('/openapi.json', key === null ? {} : { authorization: `Bearer ${key}` })

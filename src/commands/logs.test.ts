@@ -120,7 +120,7 @@ test('--follow asks again while the record cannot be read, and misses nothing (L
   assert.deepEqual(models, ['before', ...Array(meanwhile).fill('meanwhile'), 'after'])
   assert.match(
     said.stderr,
-    /^(waybill: the gateway at \S+ answered 503: The record cannot be read; the gateway log says why\. Asking again\.\n)+$/,
+    /^(waybill: the gateway at \S+ answered 503: The request log cannot be read; the process log says why\. Asking again\.\n)+$/,
   )
 })
 

@@ -24,7 +24,7 @@ export interface ReadContext {
   readonly calls: Reads
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null
-  /** Why the record cannot be read right now; null when it can. */
+  /** Why the request log cannot be read right now; null when it can. */
   readonly readFailure: () => string | null
   readonly configuration: () => ConfigurationState
   /** Providers answer from recordings. */

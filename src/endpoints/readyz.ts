@@ -32,7 +32,10 @@ export const readyz = {
   response,
   answer(_query, _admitted, { storeFailure, readFailure, configuration, replay }) {
     if (storeFailure() !== null)
-      throw new GatewayError('log_unavailable', 'The record cannot be written; the gateway log says why.')
+      throw new GatewayError(
+        'log_unavailable',
+        'The request log cannot be written; the process log says why.',
+      )
     const { state, since } = configuration()
     return {
       status: 'ready',

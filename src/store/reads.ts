@@ -114,7 +114,7 @@ export interface SessionReads {
 export type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
 export type ReadName = keyof AllReads
 
-/** Each rejects with `log_unavailable` when the record cannot be read. */
+/** Each rejects with `log_unavailable` when the request log cannot be read. */
 export type Reads = {
   readonly [Each in ReadName]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
 }

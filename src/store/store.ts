@@ -46,7 +46,7 @@ export interface StoreOptions {
   readonly now: () => number
   /** Milliseconds that have really passed since some moment; by default those of the process. */
   readonly elapsed?: () => number
-  /** Hears of it when the record cannot be written any more. */
+  /** Hears of it when nothing can be written any more. */
   readonly onFailure?: (message: string) => void
   /** Hears why a thread of an open store died. It is started again. */
   readonly onDeath?: (reason: string) => void

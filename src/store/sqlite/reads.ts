@@ -42,9 +42,13 @@ export function startReader(
       } catch (error) {
         onFailure(error as ThreadError)
         const { message, code } = error as ThreadError
-        throw new GatewayError('log_unavailable', 'The record cannot be read; the gateway log says why.', {
-          cause: new ThreadError(`the record cannot be read: ${message}`, code),
-        })
+        throw new GatewayError(
+          'log_unavailable',
+          'The request log cannot be read; the process log says why.',
+          {
+            cause: new ThreadError(`the request log cannot be read: ${message}`, code),
+          },
+        )
       }
     }
   const reads: { readonly [Each in ReadName]: ReturnType<typeof read> } = {

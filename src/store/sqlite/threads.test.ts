@@ -207,7 +207,7 @@ test('a thread that dies while the store is opened refuses the start, and nothin
   const directory = temporaryDirectory(t)
   const deaths: string[] = []
   for (const [name, why] of [
-    ['reader', 'the record cannot be read: the reader thread ended'],
+    ['reader', 'the request log cannot be read: the reader thread ended'],
     ['writer', 'the writer thread ended'],
   ]) {
     const end = (worker: Worker) => void (worker.threadName === name && worker.terminate())
