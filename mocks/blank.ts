@@ -49,3 +49,28 @@ export function blankInString(inner: string, change: (text: string) => string): 
 }
 
 const decoded = (unit: string): string => JSON.parse(`"${unit}"`)
+
+/** What a blanked character may become so that two names stay apart: itself first; blanked again it is the same. */
+const VARIANTS: readonly [first: string, count: number][] = [
+  ['1', 9],
+  ['×', 40],
+  ['✕', 60],
+  ['\udc31', 40],
+]
+const LETTERS = 'xyzabcdefghijklmnopqrstuvw'
+
+/** The `nth` of the names that blanking makes equal, 0 being the blanked name itself; the last where there are no more. */
+export function variantOf(blanked: string, nth: number): string {
+  const units = blanked.split('')
+  let rest = nth
+  for (let i = units.length - 1; i >= 0 && rest > 0; i--) {
+    const unit = units[i]!
+    const letter = unit === 'x' ? LETTERS : unit === 'X' ? LETTERS.toUpperCase() : null
+    const [, count = 1] = VARIANTS.find(([first]) => first === unit) ?? []
+    const size = letter?.length ?? count
+    const step = rest % size
+    units[i] = letter?.[step] ?? String.fromCharCode(unit.charCodeAt(0) + step)
+    rest = Math.floor(rest / size)
+  }
+  return units.join('')
+}

@@ -118,7 +118,6 @@ for (const [args, names] of colliding) {
   })
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: events of three dialects
 type Event = any
 const dialects: Readonly<Record<string, (event: Event) => string>> = {
   chat: (event) => event.choices[0].delta.tool_calls[0].function.arguments,

@@ -28,7 +28,7 @@ const bodies: [sentence: string, body: string, left: string][] = [
   [
     'a tool call, whose arguments stay JSON',
     '{"tool_calls":[{"id":"call_Ab3kd93KDlw93kfls","type":"function","function":{"name":"book_flight","arguments":"{\\"to\\": \\"Oslo\\", \\"bag\\": false, \\"kg\\": 1.5e1, \\"note\\": \\"a\\\\nb\\"}"}}]}',
-    '{"tool_calls":[{"id":"call_REDACTED_00185643","type":"function","function":{"name":"xxxx_xxxxxx","arguments":"{\\"xx\\": \\"Xxxx\\", \\"xxx\\": true , \\"xx\\": 1.1e1, \\"xxxx\\": \\"x\\\\nx\\"}"}}]}',
+    '{"tool_calls":[{"id":"call_REDACTED_00185643","type":"function","function":{"name":"xxxx_xxxxxx","arguments":"{\\"xx\\": \\"Xxxx\\", \\"xxx\\": true , \\"xy\\": 1.1e1, \\"xxxx\\": \\"x\\\\nx\\"}"}}]}',
   ],
   [
     'pieces of arguments in a stream of Anthropic’s',
@@ -38,7 +38,7 @@ const bodies: [sentence: string, body: string, left: string][] = [
   [
     'a tool’s input as an object: names, numbers and truth values too',
     '{"type":"tool_use","input":{"type":"secret","adults":2,"pets":false,"none":null},"stop_reason":"tool_use"}',
-    '{"type":"tool_use","input":{"xxxx":"xxxxxx","xxxxxx":1,"xxxx":true ,"xxxx":null},"stop_reason":"tool_use"}',
+    '{"type":"tool_use","input":{"xxxx":"xxxxxx","xxxxxx":1,"xxxy":true ,"xxxz":null},"stop_reason":"tool_use"}',
   ],
   [
     'the request as the Responses interface repeats it',

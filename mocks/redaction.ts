@@ -8,6 +8,7 @@ import { namesItsModels, redactPath } from './paths.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { isKeptHeader } from './recording.ts'
 import { type Redaction, redactJson } from './redact-json.ts'
+import { planPieces } from './redact-pieces.ts'
 import { isPathWord, isStructural } from './vocabulary.ts'
 
 /** An exchange that may be stored, and what must not be found in it. */
@@ -131,20 +132,31 @@ function decode(body: Uint8Array): string {
 /** A whole JSON value, else line by line: events, JSON lines, and anything else as plain text. */
 function redactText(text: string, redaction: Redaction): string {
   if (isJson(text)) return redactJson(text, redaction)
-  return text.replace(/[^\r\n]+/g, (line) => redactLine(line, redaction))
+  const lines = text.match(/[^\r\n]+/g) ?? []
+  const events = lines.map((line) => partsOf(line).value).filter(isEvent)
+  const streamed = { ...redaction, nextPiece: planPieces(events) }
+  return text.replace(/[^\r\n]+/g, (line) => redactLine(line, streamed))
 }
 
+/** A line of a stream: the field with what is around it, and its value. */
+function partsOf(line: string): { readonly field: string; readonly value: string } {
+  const [, field = '', value = line] = /^(\s*(?:data|event|id|retry)?: ?)(.*)$/.exec(line) ?? []
+  return { field, value }
+}
+
+const isEvent = (value: string): boolean => /^\s*[{[]/.test(value) && isJson(value)
+
 function redactLine(line: string, redaction: Redaction): string {
-  const [, field, value] = /^(\s*(?:data|event|id|retry)?: ?)(.*)$/.exec(line) ?? ['', '', line]
-  if (/^\s*[{[]/.test(value!) && isJson(value!)) return field + redactJson(value!, redaction)
-  const kept = /^\s*data/.test(field!)
+  const { field, value } = partsOf(line)
+  if (isEvent(value)) return field + redactJson(value, redaction)
+  const kept = /^\s*data/.test(field)
     ? value === '[DONE]'
-    : /^\s*retry/.test(field!)
-      ? /^\d+$/.test(value!)
-      : field !== '' && value!.split(' ').every(isStructural)
+    : /^\s*retry/.test(field)
+      ? /^\d+$/.test(value)
+      : field !== '' && value.split(' ').every(isStructural)
   if (kept) return line
-  redaction.onBlanked(value!)
-  return field + blank(value!)
+  redaction.onBlanked(value)
+  return field + blank(value)
 }
 
 /** Values that a client acts on, each in its own form; anything else in their place is blanked. */

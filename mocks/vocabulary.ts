@@ -5,50 +5,53 @@ const PARTS = new Set(
   `
   above accepted access action active add added addition after age agent agentic ai aliases all allow
   allowed alternatives analysis annotation annotations answer anthropic any api apis applied approximate
-  approximation apps architecture args argument arguments array arrival artificial assistant async at
-  attempt attempts attribution audio authentication authorization auto available avg b background bad base
-  bash batch batchcomplete batches bearer before below benchmarks bias billable billed billing block blocked
-  blocklist boolean breakdown budget busy by byok bytes cache cached call caller calling calls cancel
-  cancelled candidate candidates canonical capabilities categories category chat check checkpoint choice
-  choices chunk chunks citation citations cited classification claude clear closed code coding com
-  commentary compact complete completed completion completions compound computer conflict container content
-  contents context conversation converse cost costs count country create created creation credential credits
-  currency cutoff data date day decimal default delay delta demand denied deny deployment deployments
-  deprecated deprecation description design detail details detected developer dimension dimensions direct
-  disabled display document domain done dropped duration edit edits effort efforts embed embedding
-  embeddings enabled encoding encrypted end engine entry enum ephemeral error errors eval exceeded
+  approximation apps architecture archived args argument arguments array arrival artificial assistant
+  assistants async at attempt attempts attribution audio authentication authorization auto available avg
+  azure b background bad base bash batch batchcomplete batches bearer before below benchmarks bias billable
+  billed billing block blocked blocklist boolean breakdown budget busy by byok bytes cache cached call
+  caller calling calls cancel canceled canceling cancellation cancelled cancelling candidate candidates
+  canonical capabilities categories category chat check checkpoint choice choices chunk chunks citation
+  citations cited classification claude clear closed code coding com commentary compact complete completed
+  completion completions compound computer conflict container content contents context conversation converse
+  cost costs count country counts create created creation credential credits currency cutoff data date day
+  decimal default delay deleted deleting delta demand denied deny deployment deployments deprecated
+  deprecation description design detail details detected developer dimension dimensions direct disabled
+  display document domain done dropped duration edit edits effort efforts embed embedding embeddings enabled
+  encoding encrypted end ended endpoint engine enqueued entry enum ephemeral error errored errors eval exceeded
   executable executed execution exhausted exists expected expiration expire expired expires face failed
-  failure fallbacks family feedback fetch file filter filtered filters final fine fingerprint finish first
-  flag flagged flash flex float forbidden format found fp free frequency full function gateway gen generate
-  generation generations geo global gone google googleapis graphic groq grounding h handled harassment harm
-  has hate help high hit hugging id identifier ids illicit image images in include incomplete index indices
-  inference info input inputs instruct instructions insufficient integer intelligence intent internal
-  interpreter invalid invoke is item items iterations jailbreak job jpeg json judgement k keepalive key
-  knowledge language last latency latest length lifecycle limit limited limits line link links list load
-  local locale localized location locations logit logprob logprobs long low m malformed management mandatory
-  many market match matched material max maximum mcp media medium memory message messages meta metadata
-  method methods metric metrics min minimal minimum minors minute miss missing mistral modalities modality
-  mode model models moderated moderation moderations modes month more ms multiple n name names native next
-  none not null num number obfuscation object of off offset offsets ok on open openai openrouter operation
-  option options or order original other out outcome output outputs over overloaded overrides owned owner p
-  page parallel param parameter parameters parent part partial parts path pause payer payload payment
-  penalty pending per permission phase ping plan planned planning point policy pre predict predicted
-  prediction predictions prefix presence preview previous price pricing priority processing progress
-  prohibited projects prompt prompts protected provider proxy public publishers quality queries query queue
-  queued quota rank rate rating ratings raw reached read ready reason reasoning received recitation refusal
-  region rejected relevance remaining rendered repetition request requests required rerank reset resolved
-  resource response responses result results retention retires retriable retrieval retry retryable return
-  returned revised role root routing rpc running safe safety sampling scale schema scope score scores search
-  searchinfo searching second seconds seed segment segments self sequence server service session severity
-  sexual side signature single size slug snippet source sources spec special speech spend standard start
-  started statistics status stderr stdout stop store stream strict string structured style succeeded success
-  successful suffix summary supported supports system task tbt temperature text texts thinking thought
-  thoughts threatening ticks tier time timed timeout times timestamp timezone timings title to token
-  tokenizer tokens too tool tools top total totalhits traffic transcript transcriptions transient
-  translations truncated truncation try ttft ttlt tune tuning turn type types unauthenticated unauthorized
-  unavailable unit units unknown unsupported update updated upload upstream uri url urls usage usd use used
-  user utf valid validation value values verbosity version video violation violations violence violent
-  visible vision voice voices wait web weight win window write x xai
+  failure fallbacks family feedback fetch file files filter filtered filters final finalized finalizing fine
+  fingerprint finish first flag flagged flash flex float forbidden format found fp free frequency full
+  function gateway gemini gen generate generation generations geo global gone google googleapis graphic groq
+  grounding h handled harassment harm has hate help high hit hugging id identifier ids illicit image images
+  in inactive include incomplete index indexed indexing indices inference info initiated input inputs
+  instruct instructions insufficient integer intelligence intent internal interpreter invalid invoke is item
+  items iterations jailbreak job jobs jpeg json judgement k keepalive key knowledge language last latency
+  latest length lifecycle limit limited limits line link links list load local locale localized location
+  locations logit logprob logprobs long low m malformed management mandatory many market match matched
+  material max maximum mcp media medium memory message messages meta metadata method methods metric metrics
+  min minimal minimum minors minute miss missing mistral modalities modality mode model models moderated
+  moderation moderations modes month more ms multiple n name names native next none not null num number
+  obfuscation object of off offset offsets ok on open openai openrouter operation option options or order
+  original other out outcome output outputs over overloaded overrides owned owner p page parallel param
+  parameter parameters parent part partial partially parts path pause paused payer payload payment penalty
+  pending per permission phase ping plan planned planning point policy pre predict predicted prediction
+  predictions prefix preparing presence preview previous price pricing priority processed processing
+  progress prohibited projects prompt prompts protected provider proxy public publishers purpose quality
+  queries query queue queued quota rank rate rating ratings raw reached read ready reason reasoning received
+  recitation refusal region rejected relevance remaining rendered repetition request requested requests
+  required rerank reset resolved resource response responses result results retention retires retriable
+  retrieval retry retryable return returned revised role root routing rpc running safe safety sampling scale
+  scheduled schema scope score scores search searchinfo searching second seconds seed segment segments self
+  sequence server service session severity sexual side signature single size skipped slug snippet source
+  sources spec special speech spend standard start started state statistics status stderr stdout stop store stream
+  strict string structured style submitted succeeded succeeding success successful suffix summary supported
+  supports system task tbt temperature text texts thinking thought thoughts threatening ticks tier time
+  timed timeout times timestamp timezone timings title to token tokenizer tokens too tool tools top total
+  totalhits traffic transcript transcriptions transient translations truncated truncation try ttft ttlt tune
+  tuning turn type types unauthenticated unauthorized unavailable unit units unknown unsupported update
+  updated upload uploaded uploading upstream uri url urls usage usd use used user utf v valid validated
+  validating validation value values verbosity version video violation violations violence violent visible
+  vision voice voices wait waiting web weight win window write x xai
   `
     .trim()
     .split(/\s+/),
@@ -139,3 +142,28 @@ export function isPublicModel(name: string): boolean {
     )
   )
 }
+
+/** Words of the names of companies that serve models: what a router says an answer came from. */
+const PROVIDER_PARTS = new Set(
+  `
+  ai aion aionlabs akash alibaba amazon and anthropic arcee atlas atlascloud atoma avian azure baidu base baseten bedrock
+  biases black by cent centml cerebras chutes cirrascale clarifai cloud cloudflare cohere compute crofai crusoe deepinfra
+  deepseek enfer featherless fireworks forest friendli gmi gmicloud google gpu groq hyperbolic inception inceptron infermatic
+  inference inflection io jina kluster labs lambda lepton liquid mancer mara meta microsoft minimax mistral ml modelrun
+  modal mongodb moonshot morph nano ncompass near nebius net nextbit nineteen novita nvidia open openai openinference
+  openrouter parasail perplexity phala qianfan recraft relace replicate sambanova seed sf siliconflow sourceful stability
+  stealth streamlake studio switchpoint targon tencent together ubicloud upstage venice vercel vertex volcengine voyage
+  voyageai wandb weights writer x xai xiaomi z
+  `
+    .trim()
+    .split(/\s+/),
+)
+
+/** Whether a text is the name of a company that serves models: `Google AI Studio`. */
+export const isProviderName = (name: string): boolean =>
+  name.length <= 40 &&
+  /^[A-Za-z][A-Za-z .-]*\d?$/.test(name) &&
+  name
+    .toLowerCase()
+    .split(/[ .-]+/)
+    .every((word) => PROVIDER_PARTS.has(word.replace(/\d$/, '')))

@@ -12,7 +12,7 @@ import { writeRecording } from '../record.ts'
 import { type Recording, readRecordings } from '../recording.ts'
 import { replay } from '../test-replay.ts'
 import { verifyRecordings } from '../verify.ts'
-import { isStructural } from '../vocabulary.ts'
+import { isProviderName, isStructural } from '../vocabulary.ts'
 import { draftImport } from './import.ts'
 import type { Interaction } from './interaction.ts'
 import { exchangesOf } from './read.ts'
@@ -204,10 +204,13 @@ function textsOf({ requestBody, responseBody }: Interaction): string[] {
   })
 }
 
+/** The public name of the company that a router says it sent a call to. */
+const isServer = (field: string, value: string): boolean => /provider$/i.test(field) && isProviderName(value)
+
 const modelsIn = (text: string): string[] =>
   valuesOf(text).flatMap((value) =>
     leaves(value)
-      .filter(({ field }) => /model|^(id|name)$/i.test(field))
+      .filter(({ field, value }) => /model|^(id|name)$/i.test(field) || isServer(field, value))
       .map(({ value }) => value),
   )
 
