@@ -1,0 +1,282 @@
+// A budget is a bound: what open calls may cost is set aside, what nobody counted is charged as an estimate, and what
+// has no price is refused. `limits.test.ts` has what a spent budget says.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { cpSync } from 'node:fs'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Agent, request } from 'undici'
+import { answer, chunk, type Script, stream, streamed } from '../../mocks/stand-in.ts'
+import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
+
+/** A cent a token, read or written. */
+const CENT = 'price: { input: 10000, output: 10000 }'
+const ROUTES = `
+resilience: { retries: 0, cooldown: 0ms }
+models: { alpha/model-a: { ${CENT} }, beta/model-b: { ${CENT} } }
+routes:
+  auto: { targets: [ { model: alpha/model-a } ] }
+  both: { targets: [ { model: alpha/model-a }, { model: beta/model-b } ] }
+  mixed: { targets: [ { model: alpha/unpriced }, { model: beta/model-b } ] }`
+const key = (name: string, limits: string, role = 'client') =>
+  `{ name: ${name}, role: ${role}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}", ${limits} }`
+const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
+
+const start = (t: TestContext, keys: string, setup: Setup = {}) =>
+  testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: `${ROUTES}\nkeys: [ ${keys} ]`,
+    ...setup,
+  })
+const me = async ({ get }: TestGateway, who = 'ann') => {
+  const { status, json } = await get('/api/keys/me', { headers: as(who) })
+  assert.equal(status, 200)
+  return json
+}
+/** Waits until no call of the key is open any more. */
+async function settled(gateway: TestGateway, who = 'ann') {
+  for (const until = performance.now() + 2_000; performance.now() < until; await sleep(10)) {
+    const now = await me(gateway, who)
+    if (now.reserved_usd === 0) return now
+  }
+  throw new Error('something stays set aside')
+}
+const near = (actual: number, expected: number) =>
+  assert.ok(Math.abs(actual - expected) < 1e-6, `${actual}, expected ${expected}`)
+
+/** Reports this use, which is no more than what is set aside for it. */
+const cheap = answer('.', { prompt_tokens: 3, completion_tokens: 7, total_tokens: 10 })
+
+test('1,000 calls at once with a budget for ten: not more than one goes beyond it', async (t) => {
+  const slow: Script = (response, received) => void setTimeout(() => cheap(response, received), 200)
+  const gateway = await start(t, key('ann', 'budget: { usd: 1 }'), {
+    providers: { alpha: slow },
+    server: 'max_calls: 5000',
+    config: `models: { alpha/model-a: { ${CENT} } }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }\nkeys: [ ${key('ann', 'budget: { usd: 1 }')} ]`,
+  })
+  const agent = new Agent({ connections: 250, pipelining: 1 })
+  t.after(() => agent.destroy())
+  const calls = Array.from({ length: 1_000 }, async () => {
+    const { statusCode, body } = await request(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      dispatcher: agent,
+      headers: { 'content-type': 'application/json', ...as('ann') },
+      body: JSON.stringify(ask('auto', { max_tokens: 7 })),
+    })
+    return { statusCode, json: (await body.json()) as any }
+  })
+  const results = await Promise.all(calls)
+  const went = results.filter(({ statusCode }) => statusCode === 200).length
+  assert.equal(gateway.received(), went)
+  assert.ok(went >= 1 && went <= 11, `${went} went out`)
+  for (const { statusCode, json } of results)
+    if (statusCode !== 200) assert.deepEqual([statusCode, json.error.code], [429, 'budget_exceeded'])
+  near((await settled(gateway)).spent_usd, went * 0.1)
+})
+
+test('what an open call may cost is set aside, and given back when it ends', async (t) => {
+  const slow = stream(chunk({ content: 'a' }), 300, chunk({}, { finish_reason: 'stop' }), 'data: [DONE]\n\n')
+  const gateway = await start(t, key('ann', 'budget: { usd: 1000 }'), {
+    providers: { alpha: slow, beta: answer() },
+  })
+  for (const [max, expected] of [
+    [{ max_tokens: 50 }, 50],
+    [{ max_completion_tokens: 60, max_tokens: 5 }, 60],
+    [{ max_tokens: 50, n: 3 }, 150],
+    [{}, 4_096],
+    [{ max_tokens: 'many' }, 4_096],
+    [{ max_tokens: -5, n: -1 }, 4_096],
+  ] as const) {
+    const call = gateway.chat(ask('auto', { stream: true, ...max }), as('ann'))
+    let open = await me(gateway)
+    for (; open.reserved_usd === 0; open = await me(gateway)) await sleep(5)
+    const tokens = Math.round(open.reserved_usd * 100)
+    assert.ok(tokens > expected && tokens < expected + 40, `${tokens} for ${JSON.stringify(max)}`)
+    await call
+    await settled(gateway)
+  }
+})
+
+test('calls that are left before their answer count with their estimated input', async (t) => {
+  const gateway = await start(t, key('ann', 'budget: { usd: 5 }'), {
+    providers: { alpha: () => {}, beta: answer() },
+  })
+  const long = ask('auto', {
+    max_tokens: 1,
+    messages: [{ role: 'user', content: 'so many words '.repeat(10) }],
+  })
+  for (let calls = 1; calls <= 10; calls++) {
+    const left = new AbortController()
+    const call = fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...as('ann') },
+      body: JSON.stringify(long),
+      signal: left.signal,
+    }).catch(() => {})
+    while (gateway.received() < calls) await sleep(2)
+    left.abort()
+    await call
+  }
+  const { spent_usd, estimated_usd } = await settled(gateway)
+  assert.ok(spent_usd > 10 * 0.3 && spent_usd < 10 * 0.6, `$${spent_usd} for 10 × some 40 tokens`)
+  near(estimated_usd, spent_usd)
+  const { json } = await gateway.get('/api/usage/request-logs', { headers: as('ann') })
+  assert.deepEqual(
+    [...new Set(json.data.map(({ cost_usd }: any) => cost_usd))],
+    [null],
+    'on record it is unknown',
+  )
+  let more = 0
+  for (; more < 10; more++) {
+    const left = AbortSignal.timeout(200)
+    const headers = { 'content-type': 'application/json', ...as('ann') }
+    const got = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(long),
+      signal: left,
+    }).catch(() => null)
+    if (got?.status === 429) break
+  }
+  assert.ok(more < 9, 'the budget ends')
+})
+
+for (const [name, script, expected] of [
+  ['the connection breaks', (response) => response.destroy(), 'input'],
+  ['an answer that is none', (response) => response.writeHead(200).end('<html>'), 'input'],
+  ['no usage in the answer', answer('.', null), 'reserved'],
+  [
+    'no usage in the stream',
+    stream(chunk({ content: 'a' }, { finish_reason: 'stop' }), 'data: [DONE]\n\n'),
+    'reserved',
+  ],
+  ['an error status', (response) => response.writeHead(500).end('{}'), 'nothing'],
+  ['a refusal', (response) => response.writeHead(400).end('{}'), 'nothing'],
+] as readonly [string, Script, string][])
+  test(`an attempt whose cost nobody counted: ${name}`, async (t) => {
+    const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
+      providers: { alpha: script, beta: answer() },
+    })
+    await gateway.chat(ask('auto', { max_tokens: 100, stream: name.endsWith('stream') }), as('ann'))
+    const { spent_usd, estimated_usd } = await settled(gateway)
+    near(spent_usd, estimated_usd)
+    const cents = spent_usd * 100
+    if (expected === 'nothing') assert.equal(cents, 0)
+    else if (expected === 'input') assert.ok(cents > 1 && cents < 40, `${cents}`)
+    else assert.ok(cents > 100 && cents < 140, `${cents}`)
+  })
+
+test('a fallback counts the attempt that broke off as an estimate, and the one that served as reported', async (t) => {
+  const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
+    providers: { alpha: (response) => response.destroy(), beta: cheap },
+  })
+  assert.equal((await gateway.chat(ask('both', { max_tokens: 10 }), as('ann'))).status, 200)
+  const { spent_usd, estimated_usd } = await settled(gateway)
+  assert.ok(estimated_usd > 0)
+  near(spent_usd, estimated_usd + 0.1)
+})
+
+test('a target without a known price is refused to a key with a budget, unless it is allowed', async (t) => {
+  const keys = [
+    key('ann', 'budget: { usd: 5 }'),
+    key('bob', 'budget: { usd: 5, unpriced: allow }'),
+    key('cas', 'rate: { requests: 50, per: 1m }'),
+  ]
+  const gateway = await start(t, keys.join(', '))
+  const refused = await gateway.chat(ask('alpha/unpriced'), as('ann'))
+  assert.deepEqual([refused.status, refused.json.error.code], [403, 'price_unknown'])
+  assert.match(refused.json.error.message, /"ann".*alpha\/unpriced.*models\.alpha\/unpriced\.price/)
+  assert.equal(gateway.received(), 0)
+  assert.equal((await gateway.chat(ask('alpha/unpriced'), as('bob'))).status, 200)
+  assert.equal((await gateway.chat(ask('alpha/unpriced'), as('cas'))).status, 200)
+
+  const mixed = await gateway.chat(ask('mixed'), as('ann'))
+  assert.equal(mixed.headers.get('x-gateway-provider'), 'beta', 'the priced target of the route serves')
+  const path = `/api/usage/request-logs/${mixed.headers.get('x-gateway-request-id')}`
+  const { json } = await gateway.get(path, { headers: as('ann') })
+  assert.deepEqual(
+    json.decision.skipped.map(({ target }: any) => target),
+    ['alpha/unpriced'],
+  )
+  assert.equal((await gateway.chat(ask('mixed'), as('bob'))).headers.get('x-gateway-provider'), 'alpha')
+})
+
+test('what was set aside for calls that a killed gateway had open is charged at the next start (LIFE-01)', async (t) => {
+  const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
+    providers: { alpha: () => {}, beta: answer() },
+  })
+  const calls = [1, 2].map(() => gateway.chat(ask('auto', { max_tokens: 100 }), as('ann')).catch(() => {}))
+  while (gateway.received() < 2) await sleep(5)
+  const { reserved_usd } = await me(gateway)
+  const data = temporaryDirectory(t)
+  cpSync(gateway.data, data, { recursive: true }) // what a kill would leave
+  const next = await start(t, key('ann', 'budget: { usd: 100 }'), { data })
+  const after = await me(next)
+  near(after.spent_usd, reserved_usd)
+  near(after.estimated_usd, reserved_usd)
+  assert.equal(after.reserved_usd, 0)
+  await next.gateway.close()
+  const again = await start(t, key('ann', 'budget: { usd: 100 }'), { data })
+  near((await me(again)).spent_usd, reserved_usd)
+  await gateway.gateway.close(0)
+  await Promise.all(calls)
+})
+
+test('a key can see its limits, and what of its budget is gone; nobody sees another’s', async (t) => {
+  const keys = [
+    key('ann', 'budget: { usd: 3 }, rate: { requests: 60, per: 1m }'),
+    key('root', '', 'admin').replace(', }', ' }'),
+  ]
+  const gateway = await start(t, keys.join(', '), { options: { now: () => Date.UTC(2026, 10, 30) } })
+  assert.equal((await gateway.chat(ask('auto'), as('ann'))).status, 200)
+  assert.deepEqual(await settled(gateway), {
+    name: 'ann',
+    role: 'client',
+    rate: { requests: 60, per_ms: 60_000 },
+    budget: { usd: 3, per: 'month', unpriced: 'refuse' },
+    spent_usd: 0.27,
+    estimated_usd: 0,
+    reserved_usd: 0,
+    resets_at: '2026-12-01T00:00:00.000Z',
+  })
+  const root = await me(gateway, 'root')
+  assert.deepEqual(
+    [root.name, root.role, root.rate, root.budget, root.spent_usd],
+    ['root', 'admin', null, null, 0],
+  )
+  assert.equal((await gateway.get('/api/keys/me')).status, 401)
+  const { text } = await gateway.get('/metrics', { headers: as('root') })
+  assert.match(text, /^waybill_key_budget_usd\{key="ann"\} 3$/m)
+  assert.match(text, /^waybill_key_spent_usd\{key="ann"\} 0\.27$/m)
+  assert.match(text, /^waybill_key_reserved_usd\{key="ann"\} 0$/m)
+  assert.doesNotMatch(text, /key="root"/)
+})
+
+test('without keys the operator is told that there is no limit', async (t) => {
+  const gateway = await testGateway(t)
+  const { json } = await gateway.get('/api/keys/me')
+  assert.deepEqual(
+    [json.name, json.role, json.rate, json.budget, json.spent_usd],
+    [null, 'admin', null, null, null],
+  )
+})
+
+test('a stream that is left half-way counts what was seen of it', async (t) => {
+  const gateway = await start(t, key('ann', 'budget: { usd: 100 }'), {
+    providers: {
+      alpha: streamed('so many words'),
+      beta: stream(chunk({ content: 'word '.repeat(50) }), 10_000),
+    },
+  })
+  const left = new AbortController()
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...as('ann') },
+    body: JSON.stringify(ask('beta/model-b', { stream: true })),
+    signal: left.signal,
+  })
+  await response.body!.getReader().read()
+  left.abort()
+  const { spent_usd } = await settled(gateway)
+  assert.ok(spent_usd > 0.4 && spent_usd < 1.2, `$${spent_usd}`)
+})
