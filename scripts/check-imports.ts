@@ -23,7 +23,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['observe', /^src\/observe\//],
   ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/redact\.ts$/],
-  ['base', /^src\/(config\/.+|(artifact|call|errors|config|pricing|token-estimate|log|record)\.ts)$/],
+  ['base', /^src\/(config\/.+|(artifact|budget|call|errors|config|pricing|token-estimate|log|record)\.ts)$/],
   ['mocks', /^mocks\//],
   // Only these reach into the gateway: the target that runs inside the suite, and the faults.
   ['targets', /^conformance\/(targets\/|fault)/],

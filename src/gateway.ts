@@ -6,11 +6,12 @@ import type { Dispatcher } from 'undici'
 import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { needRestart } from './config/restart.ts'
-import { type Config, ConfigError, type Loaded } from './config.ts'
+import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import { chatCompletions } from './endpoints/chat-completions.ts'
-import type { CallContext, ConfigurationState, ReadContext } from './endpoints/context.ts'
+import type { BudgetUse, CallContext, ConfigurationState, ReadContext } from './endpoints/context.ts'
 import { healthz } from './endpoints/healthz.ts'
+import { ownKey } from './endpoints/keys.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { model, models } from './endpoints/models.ts'
 import { openapi } from './endpoints/openapi.ts'
@@ -24,12 +25,12 @@ import { usageHistory, usageLogs } from './endpoints/usage.ts'
 import { createAuth } from './http/auth.ts'
 import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
-import { createLimits } from './http/limits.ts'
+import { createLimits, resetOf } from './http/limits.ts'
 import { openApi } from './http/openapi.ts'
 import { createHttpServer, type RequestContext } from './http/server.ts'
 import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
-import { createMetrics } from './observe/metrics.ts'
+import { createMetrics, type KeyBudget } from './observe/metrics.ts'
 import { watchWrites } from './observe/watch.ts'
 import { createPricer, pricingOf } from './pricing.ts'
 import { createConnections } from './providers/connections.ts'
@@ -38,6 +39,7 @@ import type { Provider } from './providers/send.ts'
 import { createMask } from './redact.ts'
 import { createRouter } from './routing/router.ts'
 import { RoutingState } from './routing/routing-state.ts'
+import { createReservations } from './store/reservations.ts'
 import { openStore } from './store/sqlite/open-store.ts'
 import { plain } from './terminal/clean.ts'
 
@@ -86,6 +88,7 @@ export const READS = [
   sessions,
   session,
   autoRouting,
+  ownKey,
   statusline,
   metrics,
   openapi,
@@ -105,6 +108,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     configurationCurrent: () => configuration.state === 'current',
     writable: () => store.failure === null,
     readable: () => store.readFailure === null,
+    budgets: () => context.readContext.config.keys.flatMap(budgetOf),
   })
   const slots = createCallSlots()
   const server = createHttpServer({
@@ -117,6 +121,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     now,
     onRefused: ({ code }) => meters.refused(code),
     onInternalError,
+    onCallOver: (callId) => reservations.forget(callId),
   })
   const store = await openStore({
     // What was replayed cost nothing, so it must not stand among calls that cost something, nor end their gateway.
@@ -133,9 +138,15 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
-  const limitsOf = createLimits({ spent: store.spending.spent, now })
+  const reservations = createReservations(store.write)
+  const limitsOf = createLimits({
+    spent: (keyName, at) => store.spending.spent(keyName, at).usd,
+    reserved: reservations.reserved,
+    reserve: reservations.add,
+    now,
+  })
   let configuration: ConfigurationState = { state: 'current', since: now() }
-  const write = watchWrites(store.write, [meters, logCalls(log)], (error) =>
+  const write = watchWrites(reservations.write, [meters, logCalls(log)], (error) =>
     log.error(errorFields(error, context.callContext.mask), 'a call could not be logged or counted'),
   )
   let context = buildContext(options)
@@ -149,6 +160,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
     const router = createRouter(config, { now, random, routingState })
     const mask = createMask(secrets.values())
+    const price = createPricer(pricingOf(config))
     meters.configure(config)
     const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = config.server
     const shared = config.keys.length > 1
@@ -167,6 +179,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         readFailure: () => store.readFailure,
         configuration: () => configuration,
         replay,
+        budgetUse,
         metrics: meters.render,
         openApi: DOCUMENT,
       },
@@ -175,9 +188,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         replay,
         router,
         store: { write, saveArtifact: store.saveArtifact },
-        price: createPricer(pricingOf(config)),
+        price,
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
-        limits: limitsOf(config.keys),
+        limits: limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
         providers: connect(config, secrets, connections.within(config.resilience.connect)),
         mask,
         now,
@@ -186,6 +199,18 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       guard: createHostGuard(bind.host, config.server.allowed_hosts, config.server.allowed_origins),
       idle: config.resilience.idle,
     }
+  }
+
+  function budgetUse(keyName: string | null): BudgetUse {
+    const resetsAt = resetOf(now())
+    if (keyName === null) return { usd: null, estimatedUsd: null, reservedUsd: null, resetsAt }
+    return { ...store.spending.spent(keyName, now()), reservedUsd: reservations.reserved(keyName), resetsAt }
+  }
+
+  function budgetOf({ name, budget }: KeyConfig): KeyBudget[] {
+    if (!budget || store.failure !== null) return []
+    const { usd, reservedUsd } = budgetUse(name)
+    return [{ key: name, budget: budget.usd, spent: usd!, reserved: reservedUsd! }]
   }
 
   function onInternalError(error: unknown, requestId: string): void {
@@ -250,6 +275,9 @@ function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void
       `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
     )
 }
+
+/** What is replayed costs nothing. */
+const withoutBudget = ({ budget: _, ...key }: KeyConfig): KeyConfig => key
 
 /** The targets of all routes, and which are being passed over. */
 function targetStates({ config, router }: ReadContext) {

@@ -55,6 +55,21 @@ export function textOf(request: unknown): string {
   return texts.join('\n')
 }
 
+/** How many pictures, sounds and files a request holds. */
+export function binaryParts(request: unknown): number {
+  let found = 0
+  const waiting = [request]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (Array.isArray(value)) for (const each of value) waiting.push(each)
+    else if (typeof value === 'object' && value !== null)
+      for (const [name, each] of Object.entries(value))
+        if (BINARY.has(name)) found++
+        else if (typeof each === 'object') waiting.push(each)
+  }
+  return found
+}
+
 /** What a call that was left half-way is taken to have used. */
 export const estimated = (input: number, output: number): Tokens => ({
   source: 'estimated',

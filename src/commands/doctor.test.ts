@@ -244,3 +244,29 @@ test('a gateway that replays is told from one that spends', async (t) => {
     /^ok {3}the gateway at \S+ is ready and .*; it REPLAYS: no call reaches a provider, and what it records is in \S+\/data\/replay$/m,
   )
 })
+
+test('what keys have spent of their budgets is told, and from four fifths on that it ends', async (t) => {
+  const data = temporaryDirectory(t)
+  const file = join(data, 'waybill.yaml')
+  const key = (name: string, digit: string) =>
+    `{ name: ${name}, digest: "sha256:${digit.repeat(64)}", budget: { usd: 10 } }`
+  const text = `server: { port: 0 }\ndata: ${data}/data\nkeys: [ ${key('ann', 'a')}, ${key('bob', 'b')}, ${key('cas', 'c')}, { name: dan, digest: "sha256:${'d'.repeat(64)}" } ]\n`
+  writeFileSync(file, text)
+  await (await createGateway(parseConfig(text, file, { env: {} }))).close()
+  const db = new Database(join(data, 'data', 'waybill.db'))
+  const spend = db.prepare(`INSERT INTO key_spending VALUES (?, strftime('%Y-%m', 'now'), ?, ?)`)
+  spend.run('bob', 8.5, 0.25)
+  spend.run('cas', 11, 0)
+  db.close()
+  const { said } = await doctor(file)
+  assert.match(said, /^ok {3}the key "ann" has spent \$0\.00 of its \$10\.00 in \d{4}-\d\d \(UTC\)$/m)
+  assert.match(
+    said,
+    /^note the key "bob" has spent \$8\.50 of .*, \$0\.25 of it estimated; its calls are refused when/m,
+  )
+  assert.match(
+    said,
+    /^note the key "cas" has spent \$11\.00 of .*; its calls are refused until the month ends/m,
+  )
+  assert.doesNotMatch(said, /"dan"/)
+})

@@ -28,7 +28,10 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const { config, findings: about } = configFindings(options)
   tell(about)
   if (config) {
-    const data = diagnoseData(config.data, config.retention, Date.now())
+    const budgets = config.keys.flatMap(({ name, budget }) =>
+      budget ? [{ keyName: name, usd: budget.usd }] : [],
+    )
+    const data = diagnoseData(config.data, config.retention, budgets, Date.now())
     tell(data.findings)
     tell([await gatewayFinding(config, data.running, options)])
   }

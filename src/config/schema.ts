@@ -229,10 +229,14 @@ const key = z.strictObject({
     .strictObject({
       usd: z.number().positive().describe('US dollars.'),
       per: z.literal('month').default('month').describe('A calendar month, UTC.'),
+      unpriced: z
+        .enum(['refuse', 'allow'])
+        .default('refuse')
+        .describe('Whether it may call targets whose price is not known; what they cost does not count.'),
     })
     .optional()
     .describe(
-      'US dollars that its calls may cost in a calendar month (UTC); then they are refused with 429.',
+      'US dollars that its calls may cost in a calendar month (UTC), open ones included; then they are refused with 429.',
     ),
 })
 

@@ -3,7 +3,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { z } from 'zod'
 import { CallTrace } from '../artifact.ts'
-import { type Call, type CallOutcome, type Target, timeOfId } from '../call.ts'
+import { type Call, type CallOutcome, type Route, type Target, timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { CallEndpoint } from '../http/endpoint.ts'
@@ -36,14 +36,15 @@ export const chatCompletions = {
       if (!response.writableFinished) gone.abort()
     })
 
-    await context.limits(caller.name)
+    await context.limits.admit(caller.name)
     const body = await readJson(request, config.server.body_limit, slot)
     const { model, stream, stream_options: streamOptions = null } = validate(body)
     const sessionId = sessionOf(request.headers, body.json)
     const traits = new ChatTraits(body.json)
     const routed = router.route(model, { sessionId, keyName: caller.name, traits })
     if (!routed) throw unknownModel(model)
-    const { route, tracker } = routed
+    const { tracker } = routed
+    const route = reserve()
 
     const clientRequest = { text: body.text, stream: stream === true, streamOptions }
     const { cache: isCached = config.cache.enabled, answer_model: answerModel = 'provider' } =
@@ -95,6 +96,21 @@ export const chatCompletions = {
       gone.abort()
       close(result, result ? FAULT_AFTER : FAULT_BEFORE)
       throw thrown
+    }
+
+    function reserve(): Route {
+      try {
+        return context.limits.reserve({
+          callId: requestId,
+          keyName: caller.name,
+          route: routed!.route,
+          traits,
+          body: body.json,
+        })
+      } catch (error) {
+        tracker.over()
+        throw error
+      }
     }
 
     function onSend(target: Target): void {

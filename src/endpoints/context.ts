@@ -18,6 +18,17 @@ export interface ConfigurationState {
   readonly since: number
 }
 
+/** US dollars; null without a key. */
+export interface BudgetUse {
+  /** What counts of the budget in this month, and the part of it that nobody reported. */
+  readonly usd: number | null
+  readonly estimatedUsd: number | null
+  /** What is set aside for open calls. */
+  readonly reservedUsd: number | null
+  /** When the month ends, ms since the epoch. */
+  readonly resetsAt: number
+}
+
 export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
@@ -29,6 +40,8 @@ export interface ReadContext {
   readonly configuration: () => ConfigurationState
   /** Providers answer from recordings. */
   readonly replay: boolean
+  /** Throws `log_unavailable` when it cannot be read. */
+  readonly budgetUse: (keyName: string | null) => BudgetUse
   /** All figures in Prometheus' text format. */
   readonly metrics: () => Promise<string>
   /** The interface, see `http/openapi.ts`. */
@@ -44,7 +57,7 @@ export interface CallContext {
   /** By the price table that was in force when the call arrived: a reload meanwhile changes nothing about its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache
-  /** Throws when a key has made its calls for now, or spent its money for the month. */
+  /** Of the keys: throws when one has made its calls for now, or spent its money for the month. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
   /** Takes the providers' keys out of a text. */

@@ -1,26 +1,49 @@
-// What a key may still do: so many calls in a window of time, so many dollars in a month. Asked before a call is
-// read, so that a refused one costs nothing. Knows neither digests nor the store; what was spent is handed in.
+// What a key may still do: so many calls in a window of time, so many dollars in a month. Asked before a call is read,
+// so that a refused one costs nothing, and again when it is known what it may cost. Knows neither digests nor the store;
+// what was spent and what is set aside is handed in.
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
+import { type Claim, type ClaimOptions, claimOf, isPriced } from '../budget.ts'
+import { type Route, type Target, targetId } from '../call.ts'
 import type { KeyConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
+import type { Pricer } from '../pricing.ts'
 
 export interface LimitsDeps {
-  /** US dollars that a key has spent in the month of `at`. */
+  /** US dollars that count for a key in the month of `at`. */
   readonly spent: (keyName: string, at: number) => number
+  /** US dollars that are set aside for its open calls. */
+  readonly reserved: (keyName: string) => number
+  /** Sets something aside. */
+  readonly reserve: (claim: Claim) => void
   /** Milliseconds since the epoch. */
   readonly now: () => number
 }
 
-/** Lets one more call of a key pass, or throws `rate_limited` or `budget_exceeded`. */
-export type KeyLimits = (keyName: string | null) => Promise<void>
+/** A call that is routed and about to be opened. */
+export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body'> {
+  readonly keyName: string | null
+  readonly route: Route
+  /** Estimates its texts; only asked for a key with a budget, because it reads them all. */
+  readonly traits: { readonly inputTokens: number }
+}
+
+export interface KeyLimits {
+  /** Lets one more call of a key pass, or throws `rate_limited` or `budget_exceeded`. */
+  admit(keyName: string | null): Promise<void>
+  /**
+   * Sets aside what the call may cost, where its key has a budget. Returns its route without the targets that the key
+   * may not call because nobody knows what they cost. Throws `budget_exceeded` or `price_unknown`.
+   */
+  reserve(call: RoutedCall): Route
+}
 
 /**
  * Returns what makes the limits of a configuration's keys. A window begins with its first call; those that are refused
- * do not make it longer, and a rate that stays the same in the next configuration keeps its window. A budget counts
- * what is known to have been spent when a call arrives: calls that are still open, and those whose price is unknown, do
- * not count.
+ * do not make it longer, and a rate that stays the same in the next configuration keeps its window. A call passes while
+ * anything of the budget is left after what was spent and what is set aside for open calls.
  */
-export function createLimits({ spent, now }: LimitsDeps): (keys: readonly KeyConfig[]) => KeyLimits {
+export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], price: Pricer) => KeyLimits {
+  const { spent, reserved, reserve, now } = deps
   const limiters = new Map<string, RateLimiterMemory>()
   const limiterOf = (keyName: string, { requests, per }: NonNullable<KeyConfig['rate']>) => {
     const id = `${keyName} ${requests} ${per}`
@@ -29,40 +52,86 @@ export function createLimits({ spent, now }: LimitsDeps): (keys: readonly KeyCon
     return limiter
   }
 
-  return (keys) => {
+  return (keys, price) => {
     const limited = new Map(
       keys.map(({ name, rate, budget }) => [name, { rate, limiter: rate && limiterOf(name, rate), budget }]),
     )
-    return async (keyName) => {
-      const limit = keyName === null ? undefined : limited.get(keyName)
-      if (!limit) return
-      const { rate, limiter, budget } = limit
-      if (budget) withinBudget(keyName!, budget.usd)
-      await limiter?.consume(keyName!).catch((refused: RateLimiterRes) => {
-        const seconds = Math.ceil(refused.msBeforeNext / 1000)
-        throw new GatewayError(
-          'rate_limited',
-          `The key "${keyName}" may make ${rate!.requests} calls in ${rate!.per / 1000} s; try again in ${seconds} s.`,
-          { retryAfter: seconds },
+    return {
+      async admit(keyName) {
+        const limit = keyName === null ? undefined : limited.get(keyName)
+        if (!limit) return
+        const { rate, limiter, budget } = limit
+        if (budget) withinBudget(keyName!, budget.usd)
+        await limiter?.consume(keyName!).catch((refused: RateLimiterRes) => {
+          const seconds = Math.ceil(refused.msBeforeNext / 1000)
+          throw new GatewayError(
+            'rate_limited',
+            `The key "${keyName}" may make ${rate!.requests} calls in ${rate!.per / 1000} s; try again in ${seconds} s.`,
+            { retryAfter: seconds },
+          )
+        })
+      },
+      reserve({ callId, keyName, route, traits, body }) {
+        const budget = keyName === null ? undefined : limited.get(keyName)?.budget
+        if (!budget) return route
+        withinBudget(keyName!, budget.usd) // others may have passed while this one's body came
+        const at = now()
+        const allowed = budget.unpriced === 'allow' ? route : pricedOnly(keyName!, route, price, at)
+        const targets = allowed.candidates
+        reserve(
+          claimOf({ callId, keyName: keyName!, targets, textTokens: traits.inputTokens, body, price, at }),
         )
-      })
+        return allowed
+      },
     }
   }
 
   function withinBudget(keyName: string, usd: number): void {
     const at = now()
     const sum = spent(keyName, at)
-    if (sum < usd) return
-    const month = new Date(at)
-    const reset = Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1)
+    const open = reserved(keyName)
+    if (sum + open < usd) return
+    const reset = resetOf(at)
+    const gone = `The key "${keyName}" has spent ${dollars(sum)} of its $${usd} for this month`
+    if (sum < usd)
+      throw new GatewayError(
+        'budget_exceeded',
+        `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them is over.`,
+        { retryAfter: 1 },
+      )
     throw new GatewayError(
       'budget_exceeded',
-      `The key "${keyName}" has spent $${dollars(sum)} of its $${usd} for this month; the budget begins anew at ${new Date(reset).toISOString()}.`,
+      `${gone}; the budget begins anew at ${new Date(reset).toISOString()}.`,
       { retryAfter: Math.ceil((reset - at) / 1000) },
     )
   }
 }
 
+/** When the month of a moment is over, both in ms since the epoch. */
+export function resetOf(at: number): number {
+  const month = new Date(at)
+  return Date.UTC(month.getUTCFullYear(), month.getUTCMonth() + 1)
+}
+
+function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): Route {
+  const unpriced = route.candidates.filter((target) => !isPriced(price, target, at))
+  if (unpriced.length === 0) return route
+  const [first, ...more] = route.candidates.filter((target) => !unpriced.includes(target))
+  if (!first) {
+    const id = targetId(unpriced[0] as Target)
+    throw new GatewayError(
+      'price_unknown',
+      `The key "${keyName}" has a budget, and the price of ${id} is not known; the operator can set models.${id}.price, or budget.unpriced: allow for this key.`,
+    )
+  }
+  const reason = 'its price is not known, and the key has a budget'
+  const skipped = [
+    ...route.decision.skipped,
+    ...unpriced.map((target) => ({ target: targetId(target), reason })),
+  ]
+  return { ...route, candidates: [first, ...more], decision: { ...route.decision, skipped } }
+}
+
 /** Cents, and as many digits more as there are: the sums of a small budget are far below a cent. */
 const dollars = (usd: number): string =>
-  usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9, useGrouping: false })
+  `$${usd.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: 9, useGrouping: false })}`

@@ -33,6 +33,8 @@ export interface ServerOptions<Read, Live> {
   readonly slots: CallSlots
   /** A call was turned away before it was on record. */
   readonly onRefused: (error: GatewayError) => void
+  /** A call is over, whatever became of it. */
+  readonly onCallOver: (requestId: string) => void
   /** A failure that is not the client's: for the gateway's own log. */
   readonly onInternalError: (error: unknown, requestId: string) => void
 }
@@ -67,7 +69,7 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, context, now, slots, onRefused, onInternalError } = options
+  const { reads, calls, context, now, slots, onRefused, onCallOver, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
   const giveUpUntaken = createUntaken()
 
@@ -139,6 +141,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
           await handle({ ...admitted, slot }, response, callContext)
         } finally {
           slot.leave()
+          onCallOver(admitted.requestId)
         }
       }),
     )

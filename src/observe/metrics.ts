@@ -1,5 +1,6 @@
 // The gateway in figures, for Prometheus. Labels are bounded: providers, routes and strategies come from the
-// configuration, and a model that it does not name is `other`; a session or a key is never one. Registry per gateway.
+// configuration, and a model that it does not name is `other`; a session is never one, and a key only where it has a
+// budget. Registry per gateway.
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { targetId } from '../call.ts'
 import type { Config } from '../config.ts'
@@ -19,6 +20,15 @@ export interface Gauges {
   /** Whether the record can be written, without which no call is made, and read. */
   readonly writable: () => boolean
   readonly readable: () => boolean
+  /** Keys that have a budget, US dollars; of this month. */
+  readonly budgets: () => readonly KeyBudget[]
+}
+
+export interface KeyBudget {
+  readonly key: string
+  readonly budget: number
+  readonly spent: number
+  readonly reserved: number
 }
 
 export interface Metrics extends Observer {
@@ -101,6 +111,21 @@ export function createMetrics(gauges: Gauges): Metrics {
       registers,
       collect() {
         this.set(gauges[can]() ? 1 : 0)
+      },
+    })
+  for (const [name, help] of [
+    ['budget', 'What a key may spend in a month, US dollars.'],
+    ['spent', 'What counts of the budget of a key in this month, US dollars.'],
+    ['reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'],
+  ] as const)
+    new Gauge({
+      name: `waybill_key_${name}_usd`,
+      help,
+      labelNames: ['key'],
+      registers,
+      collect() {
+        this.reset()
+        for (const each of gauges.budgets()) this.set({ key: each.key }, each[name])
       },
     })
   new Gauge({

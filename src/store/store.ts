@@ -25,8 +25,16 @@ export interface Store {
 
 /** What the keys have spent, a sum of its own: retention may drop a call in the month in which it was made. */
 export interface Spending {
-  /** US dollars that a key's calls of the month of `at` (ms since the epoch) are known to have cost. */
-  spent(keyName: string, at: number): number
+  /** What a key's calls of the month of `at` (ms since the epoch) count. */
+  spent(keyName: string, at: number): Spent
+}
+
+/** US dollars. */
+export interface Spent {
+  /** All that counts. */
+  readonly usd: number
+  /** The part of it that nobody reported: calls that were left, broke off, or answered without usage. */
+  readonly estimatedUsd: number
 }
 
 export type Durability = 'process' | 'full'

@@ -15,7 +15,13 @@ export interface EndedAttempt extends AttemptEnd {
  * - `close`: the call is over; `ended` is its last attempt, null where none was made.
  */
 export type Write =
-  | { readonly kind: 'open'; readonly call: Call; readonly route: Route }
+  | {
+      readonly kind: 'open'
+      readonly call: Call
+      readonly route: Route
+      /** US dollars that are set aside of its key's budget; absent where there is none. */
+      readonly reserved?: number
+    }
   | {
       readonly kind: 'next'
       readonly id: string
@@ -23,6 +29,8 @@ export type Write =
       readonly ended: EndedAttempt
       /** What the attempt that ended cost. */
       readonly cost: Cost
+      /** What it counts in its key's budget where that is not known, US dollars; absent without a budget. */
+      readonly charge?: number
       readonly target: Target
       readonly fallbacks: number
       /** Requests that have left so far. */
@@ -36,6 +44,8 @@ export type Write =
       readonly ended: EndedAttempt | null
       /** What that attempt cost; where the cache had the answer, what it would have cost. */
       readonly cost: Cost
+      /** As in `next`. */
+      readonly charge?: number
       /** Who served, or was tried last. */
       readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
       readonly fallbacks: number

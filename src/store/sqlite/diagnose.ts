@@ -3,6 +3,7 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { type Budget, budgetFindings } from './diagnose-budgets.ts'
 import { type Caps, capFindings } from './diagnose-caps.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, lockFile } from './open.ts'
@@ -18,12 +19,13 @@ export interface Finding {
 const LEAST_FREE = 64 * 2 ** 20
 
 /**
- * All that was looked at, in order, and whether a running gateway holds the directory. `caps` are those of the
- * configuration, `now` is in milliseconds since the epoch.
+ * All that was looked at, in order, and whether a running gateway holds the directory. `caps` and `budgets` are those of
+ * the configuration, `now` is in milliseconds since the epoch.
  */
 export function diagnoseData(
   directory: string,
   caps: Caps,
+  budgets: readonly Budget[],
   now: number,
 ): { findings: Finding[]; running: boolean } {
   let stats: Stats
@@ -48,7 +50,10 @@ export function diagnoseData(
     findings: [
       ...accessFindings(directory, stats),
       ok(running ? `a running gateway holds ${directory}` : `no gateway runs on ${directory}`),
-      ...databaseFindings(databaseFile(directory), (db) => capFindings(db, caps, running, now)),
+      ...databaseFindings(databaseFile(directory), (db) => [
+        ...capFindings(db, caps, running, now),
+        ...budgetFindings(db, budgets, now),
+      ]),
       freeFinding(directory),
     ],
   }

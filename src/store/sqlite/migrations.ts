@@ -155,6 +155,16 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_logs ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
   `,
+
+  // 5: the part of what a key has spent that nobody reported, and what is set aside for its open calls.
+  `
+  ALTER TABLE key_spending ADD COLUMN estimated_usd REAL NOT NULL DEFAULT 0;
+
+  CREATE TABLE key_reservations (
+    call_id TEXT PRIMARY KEY,
+    usd REAL NOT NULL
+  ) WITHOUT ROWID, STRICT;
+  `,
 ]
 
 /** The newest schema. */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { migrate } from './migrations.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
+import { chargeReservations } from './spending.ts'
 
 /** The data directory cannot be used; the message says why and what to do. */
 export class StoreError extends Error {
@@ -121,9 +122,10 @@ function takeLock(directory: string): Database.Database {
   }
 }
 
-/** What was open when the process died: the call is `interrupted`, its attempt `unknown`. */
+/** What was open when the process died: the call is `interrupted`, its attempt `unknown`, what was set aside is spent. */
 function interrupt(db: Database.Database, now: number): void {
   db.transaction(() => {
+    chargeReservations(db)
     db.prepare(
       `UPDATE call_attempts SET outcome = 'unknown', ended_at = ? WHERE outcome = 'open'
          AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL)`,

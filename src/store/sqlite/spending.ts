@@ -1,27 +1,63 @@
 // What each key has spent in each calendar month, UTC. A sum of its own and not one over `call_logs`: retention may
-// drop a row in the month in which it was written, and the money is spent all the same.
+// drop a row in the month in which it was written, and the money is spent all the same. And what is set aside for calls
+// that are open, so that they count when the gateway is killed.
 
 import type { Database } from 'better-sqlite3'
-import type { Spending } from '../store.ts'
+import type { Spending, Spent } from '../store.ts'
 
 const MONTH = `strftime('%Y-%m', created_at / 1000, 'unixepoch')`
+const ADD = `ON CONFLICT DO UPDATE SET usd = usd + excluded.usd, estimated_usd = estimated_usd + excluded.estimated_usd`
+const NOTHING: Spent = { usd: 0, estimatedUsd: 0 }
+
+export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
+
+/** One key in one month. */
+export const SPENT =
+  'SELECT usd, estimated_usd AS estimatedUsd FROM key_spending WHERE key_name = ? AND month = ?'
 
 /** For the main thread: one row by its key, so that a call may ask. */
 export function openSpending(db: Database): Spending {
-  const find = db
-    .prepare<[string, string], number>('SELECT usd FROM key_spending WHERE key_name = ? AND month = ?')
-    .pluck()
-  return { spent: (keyName, at) => find.get(keyName, new Date(at).toISOString().slice(0, 7)) ?? 0 }
+  const find = db.prepare<[string, string], Spent>(SPENT)
+  return { spent: (keyName, at) => find.get(keyName, monthOf(at)) ?? NOTHING }
 }
 
-/** For the writer: adds the cost of an attempt to the month in which its call arrived. Calls without a key have no sum,
- * and replayed ones cost nothing. */
-export function prepareSpending(db: Database): (callId: string, usd: number) => void {
-  const add = db.prepare<[number, string]>(`
-    INSERT INTO key_spending SELECT key_name, ${MONTH}, ? FROM call_logs
-    WHERE id = ? AND key_name IS NOT NULL AND NOT replayed
-    ON CONFLICT DO UPDATE SET usd = usd + excluded.usd`)
-  return (callId, usd) => {
-    if (usd > 0) add.run(usd, callId)
+export interface SpendingWrites {
+  /**
+   * Adds the cost of an attempt to the month in which its call arrived. Calls without a key have no sum, and replayed ones
+   * cost nothing.
+   */
+  spend(callId: string, usd: number): void
+  /** The same for a cost that is estimated. */
+  charge(callId: string, usd: number): void
+  reserve(callId: string, usd: number): void
+  release(callId: string): void
+}
+
+/** For the writer. */
+export function prepareSpending(db: Database): SpendingWrites {
+  const add = db.prepare<[number, number, string]>(`
+    INSERT INTO key_spending (key_name, month, usd, estimated_usd)
+    SELECT key_name, ${MONTH}, ?, ? FROM call_logs
+    WHERE id = ? AND key_name IS NOT NULL AND NOT replayed ${ADD}`)
+  const reserve = db.prepare<[string, number]>('INSERT INTO key_reservations (call_id, usd) VALUES (?, ?)')
+  const release = db.prepare<[string]>('DELETE FROM key_reservations WHERE call_id = ?')
+  return {
+    spend(callId, usd) {
+      if (usd > 0) add.run(usd, 0, callId)
+    },
+    charge(callId, usd) {
+      if (usd > 0) add.run(usd, usd, callId)
+    },
+    reserve: (callId, usd) => void reserve.run(callId, usd),
+    release: (callId) => void release.run(callId),
   }
+}
+
+/** At a start: what was set aside for calls that were open when the process died counts as spent. */
+export function chargeReservations(db: Database): void {
+  db.exec(`
+    INSERT INTO key_spending (key_name, month, usd, estimated_usd)
+    SELECT key_name, ${MONTH} AS month, sum(usd), sum(usd) FROM key_reservations JOIN call_logs ON id = call_id
+    WHERE key_name IS NOT NULL AND NOT replayed GROUP BY key_name, month ${ADD};
+    DELETE FROM key_reservations`)
 }

@@ -45,14 +45,16 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
   const closeCall = db.prepare<unknown[], ClosedCall>(
     `UPDATE call_logs SET ${setting(callClosing.columns)} WHERE id = ? AND completed_at IS NULL RETURNING ${CLOSED_CALL}`,
   )
-  const spend = prepareSpending(db)
+  const { spend, charge, reserve, release } = prepareSpending(db)
 
   const begin = (id: string, n: number, target: AttemptOpening['target'], at: number) =>
     openAttempt.run(id, ...attemptOpening.values({ n, target, at }))
-  const end = (id: string, at: number, ended: EndedAttempt, usd: number | null) => {
+  const end = (id: string, at: number, ended: EndedAttempt, usd: number | null, estimated = 0) => {
     const { changes } = closeAttempt.run(...attemptClosing.values({ at, ended, usd }), id, ended.n)
     // It may have been written before: of a writer that dies it is not known whether it committed its last batch.
-    if (usd !== null && changes > 0) spend(id, usd)
+    if (changes === 0) return
+    if (usd !== null) spend(id, usd)
+    else charge(id, estimated)
   }
 
   return (write) => {
@@ -60,12 +62,13 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
       case 'open': {
         const { call, route } = write
         openCall.run(...callOpening.values(write))
+        if (write.reserved !== undefined) reserve(call.id, write.reserved)
         if (call.cache !== 'HIT') begin(call.id, 1, route.candidates[0], call.createdAt)
         return
       }
       case 'next': {
         const { id, at, ended, cost, target, fallbacks, requestsSent } = write
-        end(id, at, ended, cost.usd)
+        end(id, at, ended, cost.usd, write.charge)
         begin(id, ended.n + 1, target, at)
         resolveAgain.run(target.provider, target.model, target.tier, requestsSent + 1, fallbacks, id)
         return
@@ -75,7 +78,9 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         return
       case 'close': {
         const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write
-        if (ended) end(id, at, ended, cost.usd)
+        if (ended) end(id, at, ended, cost.usd, write.charge)
+        // Whoever was refused because opening failed may have been set something aside all the same.
+        if (write.charge !== undefined || outcome.state === 'failed') release(id)
         // The writer may have died over a `next` that it had committed: that attempt was refused, so it was not made.
         if (outcome.state !== 'completed' && withdrawAttempt.run(at, id).changes > 0)
           resolveAgain.run(target.provider, target.model, target.tier, requestsSent, fallbacks, id)

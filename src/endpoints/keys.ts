@@ -1,0 +1,41 @@
+// GET /api/keys/me: who the caller is, what it may do, and what of its budget is gone. Of one's own key only.
+import { z } from 'zod'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
+import { time, usd } from './schemas.ts'
+
+const response = z.strictObject({
+  name: z.string().nullable().describe('null: no keys are configured'),
+  role: z.enum(['client', 'admin']),
+  rate: z
+    .strictObject({ requests: z.int(), per_ms: z.int() })
+    .nullable()
+    .describe('so many calls in each window'),
+  budget: z.strictObject({ usd, per: z.literal('month'), unpriced: z.enum(['refuse', 'allow']) }).nullable(),
+  spent_usd: usd.nullable().describe('what counts in this month (UTC), with a budget or without'),
+  estimated_usd: usd.nullable().describe('the part of it that no provider reported'),
+  reserved_usd: usd.nullable().describe('set aside for calls that are open now; only with a budget'),
+  resets_at: time.describe('when the month ends'),
+})
+
+export const ownKey = {
+  path: '/api/keys/me',
+  summary: 'the key that asks: name, role, rate, budget, what of it is spent and set aside, and until when',
+  query: noQuery,
+  response,
+  answer(_query, { caller: { name, role } }, { config, budgetUse }) {
+    const key = config.keys.find((each) => each.name === name)
+    const { usd, estimatedUsd, reservedUsd, resetsAt } = budgetUse(name)
+    return {
+      name,
+      role,
+      rate: key?.rate ? { requests: key.rate.requests, per_ms: key.rate.per } : null,
+      budget: key?.budget ?? null,
+      spent_usd: usd,
+      estimated_usd: estimatedUsd,
+      reserved_usd: reservedUsd,
+      resets_at: new Date(resetsAt).toISOString(),
+    }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>
