@@ -1,0 +1,95 @@
+// The times that `waybill logs` takes: relative ones, dates, moments; and what it says of those that it cannot read.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { ask, testGateway } from '../test-gateway.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+async function logs(...args: string[]) {
+  const child = spawn(process.execPath, [CLI, 'logs', ...args], {
+    env: { PATH: process.env.PATH!, TZ: 'UTC' },
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (part) => (said.stdout += part))
+  child.stderr.on('data', (part) => (said.stderr += part))
+  const [code] = await once(child, 'close')
+  return { code, ...said }
+}
+
+test('--since and --until take a time ago, a date and a moment', async (t) => {
+  const { url, chat, record } = await testGateway(t)
+  await record((await chat(ask('alpha/first'))).headers.get('x-gateway-request-id'))
+  await sleep(1_200)
+  const between = new Date(Date.now() - 600)
+  await record((await chat(ask('alpha/second'))).headers.get('x-gateway-request-id'))
+  const models = async (...args: string[]) => {
+    const { code, stdout, stderr } = await logs('--url', url, '--json', ...args)
+    assert.equal(code, 0, stderr)
+    return stdout
+      .split('\n')
+      .filter(Boolean)
+      .map((line) => JSON.parse(line).resolved_model)
+  }
+  const day = between.toISOString().slice(0, 10)
+  for (const [args, expected] of [
+    [
+      ['--since', '1h'],
+      ['first', 'second'],
+    ],
+    [
+      ['--since', '2d'],
+      ['first', 'second'],
+    ],
+    [['--since', '1w', '--until', '1m'], []],
+    [['--until', '1h'], []],
+    [['--since', between.toISOString()], ['second']],
+    [['--until', between.toISOString()], ['first']],
+    [
+      ['--since', day],
+      ['first', 'second'],
+    ],
+    [
+      ['--since', `${day}T00:00`],
+      ['first', 'second'],
+    ],
+    [
+      ['--since', `${day} 00:00:00`],
+      ['first', 'second'],
+    ],
+    [['--until', '2026-01-01'], []],
+  ] as const)
+    assert.deepEqual(await models(...args), expected, args.join(' '))
+})
+
+test('a time that cannot be read is one line, exit code 2, and the gateway is not asked', async () => {
+  for (const [args, message] of [
+    [
+      ['--since', 'yesterday'],
+      '--since takes a time ago such as 90s, 15m, 1h, 7d or 2w, a date, or a moment such as 2026-11-21T07:00:00Z, not "yesterday"',
+    ],
+    [
+      ['--until', '1 month'],
+      '--until takes a time ago such as 90s, 15m, 1h, 7d or 2w, a date, or a moment such as 2026-11-21T07:00:00Z, not "1 month"',
+    ],
+    [
+      ['--since', '2026-13-45'],
+      '--since takes a time ago such as 90s, 15m, 1h, 7d or 2w, a date, or a moment such as 2026-11-21T07:00:00Z, not "2026-13-45"',
+    ],
+    [['--since', '1h', '--until', '2h'], '--since must be before --until'],
+    [['--follow', '--until', '1h'], '--follow shows what comes, so it takes no --until'],
+    [['--limit', '0'], '--limit takes a number from 1 to 200, not "0"'],
+    [['--limit', 'all'], '--limit takes a number from 1 to 200, not "all"'],
+    [['--status', 'bad'], '--status takes ok, error or an HTTP status, not "bad"'],
+    [
+      ['--url', 'localhost:4949'],
+      '--url takes an address such as http://127.0.0.1:4949, not "localhost:4949"',
+    ],
+  ] as const) {
+    const { code, stdout, stderr } = await logs(...args)
+    assert.deepEqual([code, stdout, stderr], [2, '', `waybill: ${message}\n`])
+  }
+})

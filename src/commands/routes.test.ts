@@ -1,0 +1,110 @@
+// `waybill routes` beside a gateway that runs, and without one: a child process over a real socket.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { answer, fail } from '../../mocks/stand-in.ts'
+import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+/** A file with the two providers and these routes; the gateway it names listens on `port`. */
+function fileFor(t: TestContext, port: string | number, routes: string): string {
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  const provider = '{ api: openai, base_url: "http://127.0.0.1:9/v1" }'
+  writeFileSync(
+    file,
+    `server: { port: ${port} }\nproviders: { alpha: ${provider}, beta: ${provider} }\n${routes}\n`,
+  )
+  return file
+}
+
+async function routes(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [CLI, 'routes', ...args], {
+    env: { PATH: process.env.PATH!, ...env },
+  })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.on('data', (part) => (said.stdout += part))
+  child.stderr.on('data', (part) => (said.stderr += part))
+  const [code] = await once(child, 'close')
+  return { code, ...said }
+}
+
+test('the running gateway is asked, so that a target that cools down is shown as it is', async (t) => {
+  const { url, chat } = await testGateway(t, {
+    providers: { alpha: fail(500), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  await chat(ask('auto'))
+  const file = fileFor(t, new URL(url).port, TWO_TARGETS)
+  const { code, stdout, stderr } = await routes(['-c', file])
+  assert.equal(code, 0, stderr)
+  assert.equal(stderr, `waybill: as the gateway at ${url} would route a call now\n`)
+  assert.match(stdout, /alpha\/model-a +balanced +0 % +failed; passed over until /)
+  assert.match(stdout, /beta\/model-b +cheap +100 %\n/)
+  const json = await routes(['auto', '-c', file, '--json'])
+  assert.equal(JSON.parse(json.stdout)[0].candidates[0].state, 'cooling')
+  const elsewhere = await routes(['auto', '-c', fileFor(t, 9, TWO_TARGETS), '--url', url])
+  assert.match(elsewhere.stdout, /beta\/model-b +cheap +100 %\n/)
+})
+
+test('without a gateway it is told from the file, and that is said', async (t) => {
+  const { code, stdout, stderr } = await routes(['-c', fileFor(t, 9, TWO_TARGETS)])
+  assert.equal(code, 0, stderr)
+  assert.match(
+    stderr,
+    /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9\. So this is .*waybill\.yaml with every target ready\n$/,
+  )
+  assert.match(stdout, /alpha\/model-a +balanced +100 %\n/)
+  const named = await routes(['-c', fileFor(t, 9, TWO_TARGETS), '--url', 'http://127.0.0.1:9'])
+  assert.equal(named.code, 1)
+  assert.match(named.stderr, /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; [^\n]+\n$/)
+})
+
+test('a gateway that wants a key is asked with one; without it, that is said', async (t) => {
+  const key = 'wb_the-key-of-the-test'
+  const digest = createHash('sha256').update(key).digest('hex')
+  const { url } = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: `keys: [ { name: me, digest: "sha256:${digest}" } ]\n${TWO_TARGETS}`,
+  })
+  const file = fileFor(t, new URL(url).port, TWO_TARGETS)
+  const with_ = await routes(['-c', file], { WAYBILL_KEY: key })
+  assert.equal(with_.stderr, `waybill: as the gateway at ${url} would route a call now\n`)
+  const without = await routes(['-c', file])
+  assert.equal(without.code, 0)
+  assert.match(
+    without.stderr,
+    /^waybill: the gateway at http:\S+ wants a key; put one into WAYBILL_KEY [^\n]+\. So this is .*waybill\.yaml with every target ready\n$/,
+  )
+})
+
+test('routes of the file that the running gateway does not have are said to be new', async (t) => {
+  const { url } = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: TWO_TARGETS,
+  })
+  const more = `${TWO_TARGETS.slice(0, -1)}, more: { targets: [ { model: beta/model-b } ] } }`
+  const { code, stdout, stderr } = await routes(['-c', fileFor(t, new URL(url).port, more)])
+  assert.equal(code, 0)
+  assert.match(stderr, /: the running gateway has no route "more" yet; it is shown from the file\n$/)
+  assert.match(stdout, /more {2}\(priority\)\n {2}beta\/model-b/)
+})
+
+test('targets that take turns have equal shares, and the next one is named by the gateway', async (t) => {
+  const turns =
+    'routes: { auto: { strategy: round-robin, targets: [ { model: alpha/model-a }, { model: beta/model-b } ] } }'
+  const { url, chat } = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: turns,
+  })
+  const alone = await routes(['-c', fileFor(t, 9, turns)])
+  assert.match(alone.stdout, /alpha\/model-a +- +50 %\n {2}beta\/model-b +- +50 %\n$/)
+  await chat(ask('auto'))
+  const beside = await routes(['-c', fileFor(t, new URL(url).port, turns)])
+  assert.match(beside.stdout, /alpha\/model-a +- +50 %\n {2}beta\/model-b +- +50 % +next\n$/)
+})

@@ -1,0 +1,60 @@
+// A command that npm started ends with the shell that npm put between: npm passes a signal on to that shell only.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../test-gateway.ts'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+
+const COMMANDS: Record<string, string> = {
+  serve: `serve --replay -c ${root}examples/waybill.yaml --port 0`,
+  witness: 'witness --port 0 --control-port 0',
+}
+
+/** What npm's shell does with the command; `$run` is the command. */
+type Line = '$run; true' | '$run & wait'
+
+/** Starts a command behind a shell, ends the shell, and says whether the command has ended too. */
+async function endShell(command: string, line: Line, env: Record<string, string>): Promise<boolean> {
+  const run = `sh -c 'echo pid=$$; exec "${process.execPath}" "${CLI}" ${command}'`
+  const shell = spawn('/bin/sh', ['-c', line.replace('$run', () => run)], {
+    env: { PATH: process.env.PATH!, ...env },
+    cwd: root,
+  })
+  let stdout = ''
+  shell.stdout.setEncoding('utf8').on('data', (part) => (stdout += part))
+  while (!/listens on/.test(stdout)) await sleep(20)
+  const pid = Number(/pid=(\d+)/.exec(stdout)![1])
+  const url = /listens on (http:[^\s",:]+:\d+)/.exec(stdout)![1]!
+  const isThere = () =>
+    fetch(url).then(
+      () => true,
+      () => false,
+    )
+  assert.equal(await isThere(), true)
+  shell.kill('SIGTERM')
+  for (let tries = 0; tries < 30 && (await isThere()); tries++) await sleep(50)
+  const ended = !(await isThere())
+  if (!ended) process.kill(pid, 'SIGKILL')
+  return ended
+}
+
+for (const [name, command] of Object.entries(COMMANDS)) {
+  const npm = { npm_lifecycle_event: 'npx' }
+  test(`${name} that npm started ends when its shell is ended`, async (t) => {
+    const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
+    assert.equal(await endShell(command, '$run; true', env), true)
+  })
+  test(`${name} that nobody started through npm stays`, async (t) => {
+    assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)
+  })
+  test(`${name} that a script of npm put into the background stays`, {
+    skip: process.platform !== 'linux' && 'only Linux tells a process that it is in the background',
+  }, async (t) => {
+    const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
+    assert.equal(await endShell(command, '$run & wait', env), false)
+  })
+}

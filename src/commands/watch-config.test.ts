@@ -1,0 +1,35 @@
+// The watch over the configuration file: editors that replace it, links, and a file that was mounted by itself.
+import assert from 'node:assert/strict'
+import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { temporaryDirectory } from '../test-gateway.ts'
+import { watchConfig } from './watch-config.ts'
+
+test('a file that was replaced where this process cannot see it is told once', {
+  skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',
+}, async (t) => {
+  // What a container sees of a file that was mounted by itself: the path stays with the old file, which has no name.
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  writeFileSync(file, 'a: 1\n')
+  const descriptor = openSync(file, 'r')
+  t.after(() => closeSync(descriptor))
+  let changed = 0
+  const told: string[] = []
+  const stop = watchConfig(`/proc/self/fd/${descriptor}`, () => changed++, {
+    look: 20,
+    settle: 10,
+    lost: (message: string) => told.push(message),
+  })
+  t.after(stop)
+  await sleep(60)
+  writeFileSync(`${file}.new`, 'a: 2\n')
+  renameSync(`${file}.new`, file)
+  for (let tries = 0; tries < 100 && told.length === 0; tries++) await sleep(20)
+  await sleep(100)
+  assert.deepEqual(told, [
+    `/proc/self/fd/${descriptor} was replaced, but this process still sees the old file: mount its directory instead of the file, and start again`,
+  ])
+  assert.equal(changed, 0)
+})
