@@ -9,5 +9,10 @@ if (major < 22 || (major === 22 && minor < 22)) {
   process.exit(1)
 }
 
-const { run } = await import('./commands/run.ts')
-process.exitCode = await run(process.argv.slice(2), process.env)
+const [{ run }, { endWithNpm }] = await Promise.all([
+  import('./commands/run.ts'),
+  import('./commands/end-with-npm.ts'),
+])
+endWithNpm(process.env)
+const code = await run(process.argv.slice(2), process.env)
+process.exitCode ||= code // 1 already, where the output could not be written

@@ -2,6 +2,7 @@
 // it but may surprise.
 import { type Config, loadConfig } from '../config.ts'
 import { createPricer, pricingOf } from '../pricing.ts'
+import { complain, print } from './output.ts'
 
 export interface ConfigCheckOptions {
   readonly config: string
@@ -13,9 +14,9 @@ export function configCheck({ config: file, env }: ConfigCheckOptions): void {
   const { config } = loadConfig(file, { env })
   const count = (things: object, one: string) =>
     `${Object.keys(things).length} ${one}${Object.keys(things).length === 1 ? '' : 's'}`
-  for (const warning of warnings(config)) process.stderr.write(`${file}: warning: ${warning}\n`)
-  process.stdout.write(
-    `${file}: ok, ${count(config.providers, 'provider')}, ${count(config.routes, 'route')}, ${count(config.keys, 'key')}\n`,
+  for (const warning of warnings(config)) complain(`${file}: warning: ${warning}`)
+  print(
+    `${file}: ok, ${count(config.providers, 'provider')}, ${count(config.routes, 'route')}, ${count(config.keys, 'key')}`,
   )
 }
 

@@ -17,6 +17,8 @@ import { conform as run } from '../../conformance/run.ts'
 import { StartError } from '../../conformance/running.ts'
 import { bareTarget, ownTargets, readTarget, type Target, TargetError } from '../../conformance/target.ts'
 import type { Witness } from '../../mocks/witness.ts'
+import { complain as complainLine } from './output.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Exit codes, contract "Exit codes of conform". */
 const CONFORMANT = 0
@@ -111,8 +113,7 @@ function complain(thrown: unknown): number {
     thrown instanceof UsageError
   const known = usage || thrown instanceof StartError
   clearLine()
-  for (const line of (known ? message : `the suite failed: ${stack}`).split('\n'))
-    process.stderr.write(`waybill: ${line}\n`)
+  for (const line of (known ? message : `the suite failed: ${stack}`).split('\n')) complainLine(line)
   return usage ? USAGE : TROUBLE
 }
 
@@ -125,8 +126,6 @@ function endOnSignal(): void {
       process.exit(TROUBLE)
     })
 }
-
-class UsageError extends Error {}
 
 const isUrl = (text: string): boolean => /^https?:\/\//.test(text)
 

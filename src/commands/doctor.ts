@@ -7,6 +7,8 @@ import { isLoopback } from '../gateway.ts'
 import { createPricer, pricingOf } from '../pricing.ts'
 import { diagnoseData, type Finding } from '../store/sqlite/diagnose.ts'
 import { findKey } from '../terminal/key.ts'
+import { addressOf } from './gateway-client.ts'
+import { print } from './output.ts'
 
 export interface DoctorOptions {
   readonly config: string
@@ -22,7 +24,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
   const findings: Finding[] = []
   const tell = (more: readonly Finding[]) => {
     findings.push(...more)
-    for (const { verdict, text } of more) process.stdout.write(`${verdict.padEnd(4)} ${text}\n`)
+    for (const { verdict, text } of more) print(`${verdict.padEnd(4)} ${text}`)
   }
   tell([{ verdict: 'ok', text: `Node ${process.versions.node}` }])
   const { config, findings: about } = configFindings(options)
@@ -88,12 +90,11 @@ function priceFindings(config: Config): Finding[] {
 }
 
 async function gatewayFinding(
-  { server, data }: Config,
+  config: Config,
   running: boolean,
   { keyFile, env }: DoctorOptions,
 ): Promise<Finding> {
-  const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host
-  const base = `http://${host.includes(':') ? `[${host}]` : host}:${server.port}`
+  const base = addressOf(config).origin
   const get = (path: string, headers = {}) =>
     fetch(base + path, { headers, signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null)
   const alive = await get('/readyz')
@@ -137,7 +138,7 @@ async function gatewayFinding(
     ? `is Waybill ${about.info.version}`
     : 'tells its version only to a key; set WAYBILL_KEY or --key-file'
   const replay = told.data.replay
-    ? `; it REPLAYS: no call reaches a provider, and what it records is in ${join(data, 'replay')}`
+    ? `; it REPLAYS: no call reaches a provider, and what it records is in ${join(config.data, 'replay')}`
     : ''
   return { verdict: 'ok', text: `the gateway at ${base} is ready and ${version}${replay}` }
 }

@@ -1,6 +1,7 @@
 // The gateway's own log: lines for a person in a terminal, JSON lines everywhere else, both on stdout. Knows pino.
 
 import { type DestinationStream, type Logger, pino, stdTimeFunctions } from 'pino'
+import { clean, escaped } from '../terminal/clean.ts'
 import { count, dollars, duration } from '../terminal/numbers.ts'
 
 export const LOG_LEVELS = ['silent', 'error', 'warn', 'info', 'debug'] as const
@@ -8,6 +9,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /** Lines that are not read are dropped beyond this, so that a stuck reader does not fill the memory, bytes. */
 const MOST_WAITING = 16 * 2 ** 20
+
+const ORDINARY = /^[\x20-\x7e]*\n?$/
 
 export interface LogLook {
   /** Lines for a person; JSON otherwise. */
@@ -29,6 +32,8 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
     base: null,
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
+    // JSON leaves C1 controls and what turns text around as they are, and a log is read in a terminal too.
+    hooks: { streamWrite: (line: string) => (ORDINARY.test(line) ? line : `${escaped(line.trimEnd())}\n`) },
   }
   if (pretty) {
     const { prettyFactory } = await import('pino-pretty')
@@ -36,7 +41,7 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
       colorize: colour,
       translateTime: 'SYS:HH:MM:ss',
       hideObject: true,
-      messageFormat: inWords,
+      messageFormat: (fields) => clean(inWords(fields)),
     })
     const terminal = stream ?? process.stdout
     const lines = { write: (line: string) => void terminal.write(forPerson(line)) }

@@ -7,8 +7,11 @@ import { timeOfId } from '../call.ts'
 import type { FieldFilter } from '../record.ts'
 import { DEFAULT_URL } from '../statusline/program.ts'
 import { columnsOf } from '../terminal/environment.ts'
-import { findKey } from '../terminal/key.ts'
+import { GatewayTrouble, gatewayAt, readAddress } from './gateway-client.ts'
 import { createTable, type ShownCall, shownCall } from './logs-table.ts'
+import { complain, json as toJson } from './output.ts'
+import { readTime } from './read-time.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface LogsOptions {
   readonly url?: string
@@ -17,8 +20,11 @@ export interface LogsOptions {
   readonly json?: boolean
   /** How many calls to begin with. */
   readonly limit: string
-  /** Filters of the request log, as they are called there; those that were not given are undefined. */
-  readonly filters: { readonly [Name in keyof FieldFilter | 'since']?: string | undefined }
+  /** Times as `readTime` takes them. */
+  readonly since?: string | undefined
+  readonly until?: string | undefined
+  /** Further filters of the request log, as they are called there; those that were not given are undefined. */
+  readonly filters: { readonly [Name in keyof FieldFilter]?: string | undefined }
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
@@ -32,9 +38,6 @@ const FAR_MS = 310_000
 const FAR_EVERY = 15
 const PAGE = '200'
 
-const errorBody = z.looseObject({
-  error: z.looseObject({ message: z.string(), code: z.unknown() }),
-})
 const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
 
 /** Resolves when everything is shown, when the reader has gone, or on Ctrl-C. Rejects when the gateway does not answer. */
@@ -44,6 +47,8 @@ export async function logs({
   follow = false,
   json = false,
   limit,
+  since,
+  until,
   filters,
   env,
 }: LogsOptions): Promise<void> {
@@ -52,24 +57,19 @@ export async function logs({
   stdout.on('error', () => stop.abort()) // whoever read has what he wanted
   process.once('SIGINT', () => stop.abort())
 
-  const { key, problem } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
-  if (problem !== null) throw new Error(problem)
-  const base = new URL(url ?? env.WAYBILL_URL ?? DEFAULT_URL)
-  const narrowed = Object.entries(filters).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, value]],
-  )
+  const base =
+    url === undefined && !env.WAYBILL_URL
+      ? new URL(DEFAULT_URL)
+      : readAddress(url === undefined ? 'WAYBILL_URL' : '--url', url ?? env.WAYBILL_URL!)
+  const narrowed = filtersOf({ follow, limit, since, until, filters })
+  const get = gatewayAt(base, env, keyFile)
   const list = (query: Record<string, string>) =>
-    ask(
-      base,
-      `/api/usage/request-logs?${new URLSearchParams({ ...Object.fromEntries(narrowed), ...query })}`,
-      key,
-      stop.signal,
-    )
+    get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, stop.signal)
 
   const width = stdout.isTTY ? (columnsOf(env) ?? stdout.columns) : null
   const table = createTable(width, (format, text) => styleText(format, text, { stream: stdout }))
   const print = (calls: readonly ShownCall[]) => {
-    for (const call of calls) stdout.write(`${json ? JSON.stringify(call) : table.row(call)}\n`)
+    for (const call of calls) stdout.write(`${json ? toJson(call) : table.row(call)}\n`)
   }
   try {
     const newest = pageOf.parse(await list({ limit })).data.reverse()
@@ -80,6 +80,28 @@ export async function logs({
   } catch (error) {
     if (!stop.signal.aborted) throw error
   }
+}
+
+/** The filters of the request log. Throws UsageError. */
+function filtersOf({
+  follow,
+  limit,
+  since,
+  until,
+  filters,
+}: Pick<LogsOptions, 'follow' | 'limit' | 'since' | 'until' | 'filters'>): Record<string, string> {
+  if (!/^\d+$/.test(limit) || Number(limit) < 1 || Number(limit) > 200)
+    throw new UsageError(`--limit takes a number from 1 to 200, not ${JSON.stringify(limit)}`)
+  if (follow && until !== undefined) throw new UsageError('--follow shows what comes, so it takes no --until')
+  const { status } = filters
+  if (status !== undefined && !/^(ok|error|[1-5]\d\d)$/.test(status))
+    throw new UsageError(`--status takes ok, error or an HTTP status, not ${JSON.stringify(status)}`)
+  const now = Date.now()
+  const [from, to] = [readTime('--since', since, now), readTime('--until', until, now)]
+  if (from !== undefined && to !== undefined && from >= to)
+    throw new UsageError('--since must be before --until')
+  const given = Object.entries({ ...filters, since: from?.toISOString(), until: to?.toISOString() })
+  return Object.fromEntries(given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])))
 }
 
 interface Following {
@@ -126,8 +148,8 @@ async function listWhenReadable(
     try {
       return await listAll(list, since)
     } catch (error) {
-      if (!(error instanceof Unreadable)) throw error
-      if (tries === 1) process.stderr.write(`waybill: ${error.message} Asking again.\n`)
+      if (!(error instanceof GatewayTrouble && error.kind === 'unreadable')) throw error
+      if (tries === 1) complain(`${error.message} Asking again.`)
     }
     await sleep(POLL_MS, undefined, { signal })
   }
@@ -146,27 +168,3 @@ async function listAll(list: Following['list'], since: string): Promise<ShownCal
 }
 
 const isOver = ({ completed_at }: ShownCall): boolean => completed_at !== null
-
-/** The gateway cannot read its record just now. */
-class Unreadable extends Error {}
-
-/** One GET. Rejects with a line that says what to do. */
-async function ask(base: URL, target: string, key: string | null, signal: AbortSignal): Promise<unknown> {
-  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
-  const response = await fetch(base.href.replace(/\/+$/, '') + target, { headers, signal }).catch((error) => {
-    if (signal.aborted) throw error
-    throw new Error(
-      `no gateway answers at ${base.origin}; start it with \`waybill serve\`, or name another with --url`,
-    )
-  })
-  if (response.ok) return response.json()
-  if (response.status === 401)
-    throw new Error(
-      `the gateway at ${base.origin} wants a key; put one into WAYBILL_KEY or a private file that --key-file names`,
-    )
-  const told = errorBody.safeParse(await response.json().catch(() => null))
-  const { message, code } = told.data?.error ?? {}
-  throw new (code === 'log_unavailable' ? Unreadable : Error)(
-    `the gateway at ${base.origin} answered ${response.status}${message === undefined ? '' : `: ${message}`}`,
-  )
-}

@@ -1,9 +1,10 @@
 // `waybill record`: the gateway against a live provider, with a redacted recording of each exchange.
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { createRecorder } from '../../mocks/recorder.ts'
-import { ConfigError, loadConfig } from '../config.ts'
+import { loadConfig } from '../config.ts'
 import { createGateway } from '../gateway.ts'
 import { openLog } from './log.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface RecordOptions {
   readonly provider: string
@@ -22,16 +23,13 @@ export async function record(options: RecordOptions): Promise<void> {
   const { providers } = loaded.config
   const target = providers[provider]
   if (!target)
-    throw new ConfigError([
+    throw new UsageError(
       `${file}: there is no provider "${provider}"; there are: ${Object.keys(providers).join(', ') || 'none'}`,
-    ])
+    )
   if (scenario !== undefined && !/^[\w-]+$/.test(scenario))
-    throw new ConfigError([
-      `--scenario takes letters, digits, "_" and "-", as in a model id, not "${scenario}"`,
-    ])
+    throw new UsageError(`--scenario takes letters, digits, "_" and "-", as in a model id, not "${scenario}"`)
   makeFolder(out) // now, before anything is spent
   const say = (line: string) => process.stdout.write(`${line}\n`)
-  process.stdout.on('error', () => {}) // a closed stdout is no reason to stop
   let recorded = 0
   let refused = 0
   const { log } = await openLog('error', { pretty: true, colour: false, stream: process.stderr })
@@ -71,9 +69,9 @@ function makeFolder(out: string): void {
     mkdirSync(out, { recursive: true, mode: 0o700 })
     accessSync(out, constants.W_OK)
   } catch (cause) {
-    throw new ConfigError([
+    throw new UsageError(
       `--out ${out} cannot be written to: ${(cause as Error).message}; name another folder`,
-    ])
+    )
   }
 }
 

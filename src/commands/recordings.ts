@@ -2,8 +2,8 @@
 import { type Imported, importRecordings } from '../../mocks/import/import.ts'
 import { ownRecordings, type Recording, readRecordings, scanRecordings } from '../../mocks/recording.ts'
 import { agedRecordings, verifyRecordings } from '../../mocks/verify.ts'
-import { GatewayError } from '../errors.ts'
 import { table } from '../terminal/table.ts'
+import { UsageError } from './usage-error.ts'
 
 /** Throws when one of them cannot be read. */
 export function list({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {
@@ -47,10 +47,7 @@ const rowOf = ({ name, provider, endpoint, request, response, bytes, origin, dat
 export function verify({ dir = ownRecordings, olderThan }: { dir?: string; olderThan?: string }): void {
   const months = olderThan === undefined ? null : Number(olderThan)
   if (months !== null && !(Number.isInteger(months) && months > 0))
-    throw new GatewayError(
-      'invalid_request',
-      `--older-than takes a number of months, such as 12, not "${olderThan}"`,
-    )
+    throw new UsageError(`--older-than takes a number of months, such as 12, not "${olderThan}"`)
   const problems = verifyRecordings(dir)
   const { recordings } = scanRecordings(dir)
   if (recordings.length + problems.length === 0)

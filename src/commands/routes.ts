@@ -1,50 +1,132 @@
-// `waybill routes [MODEL]`: the routing table as it would be used now; reads the configuration and nothing else.
+// `waybill routes [MODEL]`: where a call would go now. The gateway that runs beside it is asked, because it alone knows
+// who cools down and whose turn it is; without one it is told from the configuration, as for targets that are all ready.
+import { z } from 'zod'
 import { type Config, loadConfig } from '../config.ts'
-import { GatewayError } from '../errors.ts'
 import { createQuote, pricingOf, type Quote } from '../pricing.ts'
-import { createRouter, type Resolution } from '../routing/router.ts'
+import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
+import { clean } from '../terminal/clean.ts'
+import { table } from '../terminal/table.ts'
+import { addressOf, GatewayTrouble, gatewayAt, readAddress } from './gateway-client.ts'
+import { complain, json as toJson } from './output.ts'
+import { UsageError } from './usage-error.ts'
 
 export interface RoutesOptions {
   readonly model?: string
   readonly config: string
   readonly json?: boolean
+  readonly url?: string
+  readonly keyFile?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Throws ConfigError, or GatewayError `model_not_found`. */
-export function routes({ model, config: file, json, env }: RoutesOptions): void {
+/** What is shown of an answer; a later gateway may say more. */
+const resolution = z.looseObject({
+  model: z.string(),
+  route: z.string().nullable(),
+  strategy: z.string(),
+  depends_on: z.readonly(z.array(z.string())),
+  candidates: z.readonly(
+    z.array(
+      z.looseObject({
+        provider: z.string(),
+        model: z.string(),
+        tier: z.string().nullable(),
+        probability: z.number(),
+        state: z.string(),
+        reason: z.string().nullable(),
+      }),
+    ),
+  ),
+})
+type Resolution = z.output<typeof resolution>
+
+/** How long the gateway may take to answer, ms. */
+const ANSWER_MS = 2_000
+
+/** Rejects with ConfigError or UsageError, and where a gateway that was named does not answer. */
+export async function routes({ model, config: file, json, url, keyFile, env }: RoutesOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true })
-  const router = createRouter(config, { now: Date.now, random: Math.random })
-  const quote = createQuote(pricingOf(config), Date.now)
   const names = model === undefined ? Object.keys(config.routes) : [model]
+  const base =
+    url === undefined
+      ? env.WAYBILL_URL
+        ? readAddress('WAYBILL_URL', env.WAYBILL_URL)
+        : addressOf(config)
+      : readAddress('--url', url)
+
+  const router = createRouter(config, { now: Date.now, random: Math.random })
+  const running = await resolutionsOf(base, names, env, keyFile)
+  if (running instanceof GatewayTrouble) {
+    if (url !== undefined) throw running
+    const [reason] = running.message.split('; start it')
+    complain(`${reason}. So this is ${file} with every target ready`)
+  } else complain(`as the gateway at ${base.origin} would route a call now`)
+
   const found = names.map((name) => {
-    const resolution = router.resolve(name)
-    if (!resolution)
-      throw new GatewayError('model_not_found', `${file} has no route and no provider for "${name}"`)
-    return resolution
+    const asked = running instanceof GatewayTrouble ? undefined : running.get(name)
+    if (asked) return { ...asked, isRunning: true }
+    const alone = router.resolve(name)
+    if (!alone) throw new UsageError(`${file} has no route and no provider for ${JSON.stringify(name)}`)
+    if (asked === null)
+      complain(`the running gateway has no route ${JSON.stringify(name)} yet; it is shown from the file`)
+    return { ...alone, isRunning: false }
   })
+  const quote = createQuote(pricingOf(config), Date.now)
   const text = json
-    ? JSON.stringify(found, null, 2)
-    : found.map((each) => table(each, config, quote)).join('\n\n')
-  process.stdout.write(`${text}\n`)
+    ? toJson(
+        found.map(({ isRunning: _, ...rest }) => rest),
+        2,
+      )
+    : found.map((each) => described(each, config, quote)).join('\n')
+  process.stdout.write(json ? `${text}\n` : text)
 }
 
-function table(
-  { model, route, strategy, candidates, depends_on }: Resolution,
-  config: Config,
-  quote: Quote,
-): string {
-  const rows = candidates.map((candidate) => [
-    `  ${candidate.provider}/${candidate.model}`,
+/** What the gateway says of each name, null where it does not know it; or why it cannot be asked. */
+async function resolutionsOf(
+  base: URL,
+  names: readonly string[],
+  env: RoutesOptions['env'],
+  keyFile: string | undefined,
+): Promise<Map<string, Resolution | null> | GatewayTrouble> {
+  const get = gatewayAt(base, env, keyFile)
+  const signal = AbortSignal.timeout(ANSWER_MS)
+  const found = new Map<string, Resolution | null>()
+  try {
+    if (names.length === 0) await get('/healthz', signal)
+    for (const name of names) {
+      const answer = await get(
+        `/api/cloud/model/resolve?${new URLSearchParams({ model: name })}`,
+        signal,
+      ).catch((error) => {
+        if (error instanceof GatewayTrouble && error.kind === 'refused' && error.status === 404) return null
+        throw error
+      })
+      const read = z.nullable(resolution).safeParse(answer)
+      if (!read.success)
+        return new GatewayTrouble('stranger', `what answers at ${base.origin} is no gateway of this version`)
+      found.set(name, read.data)
+    }
+    return found
+  } catch (error) {
+    if (error instanceof GatewayTrouble) return error
+    throw error
+  }
+}
+
+/** `isRunning`: a running gateway said so, so that whose turn it is is known. */
+type Shown = Resolution & { readonly isRunning: boolean }
+
+function described(shown: Shown, config: Config, quote: Quote): string {
+  const { model, route, strategy, candidates, depends_on, isRunning } = shown
+  const shares = sharesOf(shown)
+  const rows = candidates.map((candidate, index) => [
+    `${candidate.provider}/${candidate.model}`,
     candidate.tier ?? '-',
-    `${Math.round(candidate.probability * 100)} %`,
-    ...(strategy === 'cheapest' ? [priceOf(quote(candidate))] : []),
+    `${Math.round(shares[index]! * 100)} %`,
+    strategy === 'cheapest' ? priceOf(quote(candidate)) : '',
+    candidate.reason ?? (strategy === 'round-robin' && isRunning && isNext(candidate) ? 'next' : ''),
   ])
-  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]!.length)))
-  const lines = rows.map(([target, tier, chance, ...price]) =>
-    [target!.padEnd(widths[0]!), tier!.padEnd(widths[1]!), chance!.padStart(5), ...price].join('  '),
-  )
   const { sticky, rules = [] } = (route !== null && config.routes[route]) || {}
   const said = compileRules(rules).map(({ label }, index) => {
     const { tier, target } = rules[index]!.use
@@ -53,7 +135,18 @@ function table(
   if (depends_on.length > 0)
     said.push(`  as for a first call in plain text; it depends on ${depends_on.join(', ')}`)
   const title = `${model}  (${strategy}${sticky ? `, sticky: ${sticky}` : ''})`
-  return [title, ...lines, ...said].join('\n')
+  const lines = table(rows, { columns: null, header: false, right: [2], indent: '  ' })
+  return [`${clean(title)}\n`, lines, ...said.map((line) => `${clean(line)}\n`)].join('')
+}
+
+const isNext = ({ probability }: Resolution['candidates'][number]): boolean => probability === 1
+
+/** Of many calls, how many would go to each. Where targets take turns, the next one says nothing about the others. */
+function sharesOf({ strategy, candidates }: Resolution): number[] {
+  const taking = candidates.filter(({ state, reason }) => state === 'ready' && reason === null)
+  if (strategy !== 'round-robin' || taking.length === 0)
+    return candidates.map(({ probability }) => probability)
+  return candidates.map((each) => (taking.includes(each) ? 1 / taking.length : 0))
 }
 
 /** The ordinary call of a quote has 4,000 tokens. */

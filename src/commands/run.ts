@@ -3,8 +3,9 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import manifest from '../../package.json' with { type: 'json' }
 import { name as nameSchema } from '../config/schema.ts'
 import { ConfigError } from '../config.ts'
-import { GatewayError } from '../errors.ts'
 import { configOrExample } from './example-config.ts'
+import { complain, forgiveLeavingReaders, reasonOf } from './output.ts'
+import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -16,6 +17,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .exitOverride()
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
+    .configureOutput({ outputError: (text) => complain(text.trim().replace(/^error: /, '')) })
   const config = ['-c, --config <file>', 'configuration file', env.WAYBILL_CONFIG ?? 'waybill.yaml'] as const
 
   program
@@ -36,9 +38,16 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
   program
     .command('routes [model]')
-    .description('show where a call for each route, or for one model, would go; reaches no provider')
+    .description(
+      'show where a call for each route, or for one model, would go; asks the running gateway, reaches no provider',
+    )
     .option(...config)
     .option('--json', 'print JSON instead of a table')
+    .option(
+      '--url <url>',
+      'address of the running gateway, instead of the one in the configuration (WAYBILL_URL)',
+    )
+    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
     .addHelpText('after', example('waybill routes auto/cheap'))
     .action(async (model, options) => (await import('./routes.ts')).routes({ model, ...options, env }))
 
@@ -96,11 +105,15 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--model <id>', 'only calls that went to this model of a provider')
     .option('--route <name>', 'only calls of this route')
     .option('--status <status>', 'ok, error or an HTTP status')
-    .option('--since <time>', 'only calls from then on, such as 2026-11-21T07:00:00Z')
-    .addHelpText('after', example('waybill logs --follow --status error'))
-    .action(async ({ url, keyFile, follow, json, limit, session, provider, model, route, status, since }) => {
-      const filters = { session_id: session, provider, model, route, status, since }
-      await (await import('./logs.ts')).logs({ url, keyFile, follow, json, limit, filters, env })
+    .option(
+      '--since <time>',
+      'only calls from then on: a time ago such as 15m, 1h or 7d, a date, or a moment',
+    )
+    .option('--until <time>', 'only calls before then, said in the same ways')
+    .addHelpText('after', example('waybill logs --since 1h --status error'))
+    .action(async ({ session, provider, model, route, status, ...options }) => {
+      const filters = { session_id: session, provider, model, route, status }
+      await (await import('./logs.ts')).logs({ ...options, filters, env })
     })
 
   program
@@ -231,6 +244,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
 /** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
 export async function run(args: readonly string[], env: Env): Promise<number> {
+  forgiveLeavingReaders()
   try {
     let exitCode = 0
     const finish = (code: number) => {
@@ -240,9 +254,9 @@ export async function run(args: readonly string[], env: Env): Promise<number> {
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const lines = error instanceof ConfigError ? error.problems : [(error as Error).message]
-    for (const line of lines) process.stderr.write(`waybill: ${line}\n`)
-    return error instanceof ConfigError || error instanceof GatewayError ? 2 : 1
+    for (const line of error instanceof ConfigError ? error.problems : [reasonOf(error as Error)])
+      complain(line)
+    return error instanceof ConfigError || error instanceof UsageError ? 2 : 1
   }
 }
 

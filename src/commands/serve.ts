@@ -1,8 +1,9 @@
 // `waybill serve`: runs the gateway until it is told to stop. Exit codes: 0 stopped when told, 1 it could not start.
-import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
 import { createGateway, isLoopback } from '../gateway.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './log.ts'
+import { UsageError } from './usage-error.ts'
 import { watchConfig } from './watch-config.ts'
 
 export interface ServeOptions {
@@ -42,11 +43,10 @@ export async function serve({
   const loaded = load()
   let { config } = loaded
   if (invent && !replaying)
-    throw new ConfigError(['--invent belongs to --replay; live providers answer for themselves'])
+    throw new UsageError('--invent belongs to --replay; live providers answer for themselves')
   const replayed =
     replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
-  process.stdout.on('error', () => {}) // a closed stdout is no reason to stop
   const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
   const gateway = await createGateway({ ...loaded, replay: replaying, log })
   if (terminal) process.stdout.write(greeting(gateway.url, config, replayed?.notes ?? null))
@@ -54,7 +54,7 @@ export async function serve({
     log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)
     for (const note of replayed?.notes ?? []) log.info({ replay: true }, note)
   }
-  const unwatch = watchConfig(file, () => {
+  const reload = () => {
     let fresh = config
     const taken = gateway.reload(() => {
       const again = load()
@@ -62,7 +62,8 @@ export async function serve({
       return again
     })
     if (taken) config = fresh
-  })
+  }
+  const unwatch = watchConfig(file, reload, { lost: (message) => log.warn({}, message) })
 
   const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
@@ -75,8 +76,7 @@ export async function serve({
 
 function levelOf(level: string): LogLevel {
   const known = LOG_LEVELS.find((each) => each === level)
-  if (!known)
-    throw new ConfigError([`log level ${JSON.stringify(level)} is none of ${LOG_LEVELS.join(', ')}`])
+  if (!known) throw new UsageError(`log level ${JSON.stringify(level)} is none of ${LOG_LEVELS.join(', ')}`)
   return known
 }
 

@@ -1,9 +1,17 @@
 // `waybill statusline [install|uninstall|doctor]`: the status line's other side, run by a person.
+import { resolve } from 'node:path'
+import { nearest } from '../config/nearest.ts'
 import type { Key } from '../statusline/client-settings.ts'
 import { diagnose } from '../statusline/doctor.ts'
 import { install, uninstall } from '../statusline/install.ts'
 import { dataDirectory, program, SCOPES, type Scope, script, settingsFile } from '../statusline/places.ts'
-import { DEFAULT_URL, statusLine } from '../statusline/program.ts'
+import { statusLine } from '../statusline/program.ts'
+import { SEGMENT_NAMES } from '../statusline/segments.ts'
+import { THEME_NAMES } from '../statusline/themes.ts'
+import { findKey } from '../terminal/key.ts'
+import { readAddress } from './gateway-client.ts'
+import { print } from './output.ts'
+import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
@@ -29,24 +37,44 @@ export interface InstallCommand extends StatuslineOptions {
   readonly theme?: string
 }
 
-/** Throws where the settings are foreign, broken or cannot be written. */
-export function installLine({ env, sh = false, wrap = false, ...rest }: InstallCommand): void {
-  const given: Record<string, string | undefined> = {
-    '--url': rest.url,
-    '--key-file': rest.keyFile,
-    '--segments': rest.segments,
-    '--theme': rest.theme,
-  }
-  const options = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name, value]))
-  const key = keyOf(rest)
-  if (key === 'subagentStatusLine') options.push('--subagents')
-  const file = settingsFile(scopeOf(rest.scope), env, process.cwd())
+/** Throws where an option is wrong, or where the settings are foreign, broken or cannot be written. */
+export function installLine(command: InstallCommand): void {
+  const { env, sh = false, wrap = false, scope } = command
+  const key = keyOf(command)
+  if (wrap && sh) throw new UsageError('--wrap needs the program; leave out --sh')
+  if (sh && key === 'subagentStatusLine')
+    throw new UsageError('the script draws no rows of subagents; leave out --sh')
+  const file = settingsFile(scopeOf(scope), env, process.cwd())
   const directory = dataDirectory(env)
-  if (wrap && sh) throw new Error('`--wrap` needs the program; leave out `--sh`')
+  const options = optionsOf(command)
+  if (key === 'subagentStatusLine') options.push('--subagents')
   const words = [...(sh ? script(directory) : program()), ...options]
-  const command = install({ file, key, directory, wrap, words })
-  process.stdout.write(
-    `${file} runs now\n  ${command}\nTake it back with \`waybill statusline uninstall\`.\n`,
+  const written = install({ file, key, directory, wrap, words })
+  print(`${file} runs now`)
+  print(`  ${written}`)
+  print('Take it back with `waybill statusline uninstall`.')
+}
+
+/** The options that stand behind the command, checked now: later nobody sees what the line complains about. */
+function optionsOf({ env, url, keyFile, segments, theme }: InstallCommand): string[] {
+  if (url !== undefined) readAddress('--url', url)
+  const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs it somewhere else
+  if (file !== undefined) {
+    const { problem } = findKey({ ...env, WAYBILL_KEY: undefined }, file)
+    if (problem !== null) throw new UsageError(problem)
+  }
+  for (const name of segments?.split(',') ?? []) oneOf('--segments', name, SEGMENT_NAMES)
+  if (theme !== undefined) oneOf('--theme', theme, THEME_NAMES)
+  const given = { '--url': url, '--key-file': file, '--segments': segments, '--theme': theme }
+  return Object.entries(given).flatMap(([name, value]) => (value === undefined ? [] : [name, value]))
+}
+
+function oneOf<Name extends string>(option: string, text: string, known: readonly Name[]): Name {
+  const found = known.find((each) => each === text)
+  if (found !== undefined) return found
+  const near = nearest(text, known)
+  throw new UsageError(
+    `${option}: there is no ${JSON.stringify(text)}; ${near === null ? `there are: ${known.join(', ')}` : `did you mean ${near}?`}`,
   )
 }
 
@@ -59,7 +87,7 @@ const OUTCOMES = {
 export function uninstallLine({ env, ...rest }: StatuslineOptions): void {
   const file = settingsFile(scopeOf(rest.scope), env, process.cwd())
   const outcome = uninstall({ file, key: keyOf(rest), directory: dataDirectory(env) })
-  process.stdout.write(`${file} ${OUTCOMES[outcome]}\n`)
+  print(`${file} ${OUTCOMES[outcome]}`)
 }
 
 /** Throws when something is not well, after it has said what. */
@@ -73,19 +101,17 @@ export async function doctor(options: {
   const findings = await diagnose({
     env,
     cwd: process.cwd(),
-    url: new URL(options.url ?? env.WAYBILL_URL ?? DEFAULT_URL),
-    keyFile: options.keyFile ?? env.WAYBILL_KEY_FILE ?? null,
+    url: options.url === undefined ? null : readAddress('--url', options.url),
+    keyFile: options.keyFile ?? null,
     sessionId: options.session ?? null,
   })
-  for (const { ok, text } of findings) process.stdout.write(`${ok ? 'ok  ' : 'BAD '} ${text}\n`)
+  for (const { ok, text } of findings)
+    for (const [n, line] of text.split('\n').entries())
+      print(n > 0 ? line : `${ok ? 'ok  ' : 'BAD '} ${line}`)
   if (findings.some(({ ok }) => !ok)) throw new Error('problems were found; see BAD above')
 }
 
 const keyOf = ({ subagents }: Pick<StatuslineOptions, 'subagents'>): Key =>
   subagents ? 'subagentStatusLine' : 'statusLine'
 
-function scopeOf(scope: string): Scope {
-  const known = SCOPES.find((each) => each === scope)
-  if (!known) throw new Error(`--scope is one of ${SCOPES.join(', ')}`)
-  return known
-}
+const scopeOf = (scope: string): Scope => oneOf('--scope', scope, SCOPES)

@@ -1,6 +1,7 @@
 // `waybill witness`: stand-ins for the providers on one port, until it is told to stop.
 import { scenarios } from '../../mocks/scenarios.ts'
 import { createWitness, type Witness } from '../../mocks/witness.ts'
+import { table } from '../terminal/table.ts'
 
 export interface WitnessCommand {
   readonly port: number
@@ -16,11 +17,10 @@ export interface WitnessCommand {
 /** Resolves when the witness has stopped. Rejects when it cannot start. */
 export async function witness({ json = false, list = false, ...options }: WitnessCommand): Promise<void> {
   if (list) {
-    process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : table(listed()))
+    process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : listTable())
     return
   }
   const running = await createWitness(options)
-  process.stdout.on('error', () => {}) // a closed stdout is no reason to stop
   process.stdout.write(json ? `${JSON.stringify(told(running))}\n` : greeting(running))
   await new Promise<void>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())
@@ -58,9 +58,8 @@ const listed = () =>
     .map(([name, { description, shape }]) => ({ name, origin: 'synthetic', description, shape }))
     .sort((a, b) => a.name.localeCompare(b.name))
 
-function table(rows: ReturnType<typeof listed>): string {
-  const width = Math.max(...rows.map(({ name }) => name.length))
-  return rows
-    .map(({ name, description, shape }) => `${name.padEnd(width)}  ${description} (shape: ${shape})\n`)
-    .join('')
-}
+const listTable = (): string =>
+  table(
+    listed().map(({ name, description, shape }) => [name, `${description} (shape: ${shape})`]),
+    { columns: null, header: false },
+  )

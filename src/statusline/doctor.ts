@@ -4,8 +4,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../redact.ts'
 import { findKey } from '../terminal/key.ts'
 import { commandOf, readSettings } from './client-settings.ts'
+import { type Flags, readFlags } from './flags.ts'
 import { gatewaySource } from './gateway-source.ts'
 import { dataDirectory, SCOPES, settingsFile } from './places.ts'
+import { DEFAULT_URL } from './program.ts'
 import { readReceipt } from './receipt.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -19,7 +21,9 @@ export interface Finding {
 export interface DiagnoseOptions {
   readonly env: Env
   readonly cwd: string
-  readonly url: URL
+  /** Null: what the installed command names, else the environment, else the usual address. */
+  readonly url: URL | null
+  /** Null: what the installed command names, else the environment. */
   readonly keyFile: string | null
   /** A session whose line is missing; null looks for any. */
   readonly sessionId: string | null
@@ -29,8 +33,31 @@ export interface DiagnoseOptions {
 export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
   const settings = settingsFindings(examined)
   const ran = settings.command === null ? [] : [await runFinding(settings.command, examined)]
-  return [...settings.findings, ...ran, ...(await gatewayFindings(examined))]
+  const { env } = examined
+  const installed = settings.command === null ? null : flagsOf(settings.command)
+  const url = examined.url ?? URL.parse(installed?.url ?? env.WAYBILL_URL ?? DEFAULT_URL)
+  const keyFile = examined.keyFile ?? installed?.keyFile ?? env.WAYBILL_KEY_FILE ?? null
+  const gateway = url
+    ? await gatewayFindings(env, url, keyFile, examined.sessionId)
+    : [{ ok: false, text: 'the address of the gateway is no URL; install again with --url' }]
+  return [...settings.findings, ...ran, ...gateway]
 }
+
+/** What the client's command is told, where it is one of ours; null for any other. */
+function flagsOf(command: string): Flags | null {
+  const words = wordsOf(command)
+  const at = words.findIndex((word) => /(^|\/)statusline\.(cjs|sh)$/.test(word))
+  return at < 0 ? null : readFlags(words.slice(at + 1)).flags
+}
+
+/** The words of a command, quotes taken off as a POSIX shell does it; nothing is expanded. */
+const wordsOf = (command: string): string[] =>
+  (command.match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/gs) ?? []).map((word) =>
+    word.replaceAll(
+      /'([^']*)'|"((?:\\.|[^"\\])*)"|\\(.)/gs,
+      (_, single, double, escaped) => single ?? double?.replaceAll(/\\(["\\$`])/g, '$1') ?? escaped,
+    ),
+  )
 
 function settingsFindings({ env, cwd }: DiagnoseOptions): { findings: Finding[]; command: string | null } {
   const findings: Finding[] = []
@@ -63,7 +90,11 @@ function settingsFindings({ env, cwd }: DiagnoseOptions): { findings: Finding[];
 function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promise<Finding> {
   return new Promise((resolve) => {
     const began = performance.now()
-    const child = spawn(command, { shell: true, env: { ...env, COLUMNS: '80' }, timeout: 5_000 })
+    const child = spawn(command, {
+      shell: true,
+      env: { ...env, COLUMNS: '80', NO_COLOR: '1' },
+      timeout: 5_000,
+    })
     let stdout = ''
     let stderr = ''
     child.stdout.setEncoding('utf8').on('data', (part) => (stdout += part))
@@ -85,7 +116,12 @@ function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promi
   })
 }
 
-async function gatewayFindings({ env, url, keyFile, sessionId }: DiagnoseOptions): Promise<Finding[]> {
+async function gatewayFindings(
+  env: Env,
+  url: URL,
+  keyFile: string | null,
+  sessionId: string | null,
+): Promise<Finding[]> {
   const { key, problem } = findKey(env, keyFile)
   const findings: Finding[] = problem === null ? [] : [{ ok: false, text: problem }]
   const source = gatewaySource(url, key, 2_000)

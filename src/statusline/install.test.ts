@@ -119,7 +119,7 @@ test('settings that are no JSON are refused, links are followed, both keys go si
   writeFileSync(real, '{}\n')
   symlinkSync(real, file)
   assert.equal((await waybill('install', '--sh')).code, 0)
-  assert.equal((await waybill('install', '--sh', '--subagents')).code, 0)
+  assert.equal((await waybill('install', '--subagents')).code, 0)
   assert.deepEqual(Object.keys(JSON.parse(readFileSync(real, 'utf8'))), ['statusLine', 'subagentStatusLine'])
   assert.equal((await waybill('uninstall', '--subagents')).code, 0)
   assert.equal((await waybill('uninstall')).code, 0)

@@ -25,13 +25,18 @@ export function settingsFile(scope: Scope, env: Env, cwd: string): string {
 export const dataDirectory = (env: Env): string =>
   join(env.XDG_DATA_HOME || join(homeOf(env), '.local', 'share'), 'waybill')
 
-/** This Node and the bundle, both with their whole path: the client's PATH may have another or none. */
-export function program(): string[] {
-  const bundle = fileURLToPath(new URL('statusline.cjs', import.meta.url))
-  const built = existsSync(bundle)
-    ? bundle
-    : fileURLToPath(new URL('../../dist/statusline.cjs', import.meta.url))
+/**
+ * This Node and the bundle beside `from`, both with their whole path: the client's PATH may have another or none. Throws
+ * where the bundle would not stay.
+ */
+export function program(from: string = import.meta.url): string[] {
+  const bundle = fileURLToPath(new URL('statusline.cjs', from))
+  const built = existsSync(bundle) ? bundle : fileURLToPath(new URL('../../dist/statusline.cjs', from))
   if (!existsSync(built)) throw new Error('the status line is not built; run `npm run build` first')
+  if (/[\\/]_npx[\\/]/.test(built))
+    throw new Error(
+      `${built} lies in npm's cache, which npm may clear; install waybill first, or take --sh, which keeps a copy of its own`,
+    )
   return [process.execPath, built]
 }
 

@@ -11,10 +11,11 @@ const STEERING = '[\\p{C}\\p{Zl}\\p{Zp}]'
 const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 
 /** A label without any character that steers the terminal or turns text around (LINE-07). */
-export function plain(label: string): string {
-  const text = label.slice(0, LONGEST)
-  return isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
-}
+export const plain = (label: string): string => clean(label.slice(0, LONGEST))
+
+/** The same for a text of any length: one line, whatever it held. */
+export const clean = (text: string): string =>
+  isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
 
 /** The same with each such character written as an escape, as JSON does it: nothing is lost, and nothing steers. */
 export const escaped = (text: string): string =>

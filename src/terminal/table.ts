@@ -1,29 +1,35 @@
 // A table for a terminal: columns as wide as they need to be, the widest of those that may be cut where there is no
 // room for all. Pure; knows no stream.
 import truncated from 'fast-string-truncated-width'
+import { clean } from './clean.ts'
 
 export interface TableOptions {
   /** Cells of the terminal; null where stdout is none: then nothing is cut. */
   readonly columns: number | null
-  /** Columns of figures, by name. */
-  readonly right?: readonly string[]
-  /** Columns that may be cut, by name. */
-  readonly shrink?: readonly string[]
+  /** The first row holds the names of the columns; true unless it is said. */
+  readonly header?: boolean
+  /** Columns of figures, by name, or by number where there is no header. */
+  readonly right?: readonly (string | number)[]
+  /** Columns that may be cut, named likewise. */
+  readonly shrink?: readonly (string | number)[]
+  /** Stands before each line. */
+  readonly indent?: string
 }
 
 const GAP = 2
 /** No column is cut below this. */
 const LEAST = 6
 
-/** Lines, each with its end. The first row holds the names of the columns; control characters are taken out. */
+/** Lines, each with its end. What would steer the terminal is taken out. A column that is empty in each row is left out. */
 export function table(rows: readonly (readonly string[])[], options: TableOptions): string {
-  const { columns, right = [], shrink = [] } = options
-  const [names = []] = rows
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
-  const cells = rows.map((row) => row.map((cell) => cell.replace(/[\u0000-\u001f\u007f-\u009f]/g, '')))
-  const widths = names.map((_, i) => Math.max(...cells.map((row) => widthOf(row[i] ?? ''))))
-  const total = () => widths.reduce((sum, width) => sum + width, GAP * (widths.length - 1))
-  const cuttable = names.flatMap((name, i) => (shrink.includes(name) ? [i] : []))
+  const { columns, header = true, right = [], shrink = [], indent = '' } = options
+  const [first = []] = rows
+  const cells = rows.map((row) => row.map(clean))
+  const widths = first.map((_, i) => Math.max(...cells.map((row) => widthOf(row[i] ?? ''))))
+  const shown = [...widths.keys()].filter((i) => widths[i]! > 0)
+  const isOf = (list: readonly (string | number)[], i: number) => list.includes(header ? first[i]! : i)
+  const total = () => shown.reduce((sum, i) => sum + widths[i]!, GAP * (shown.length - 1) + indent.length)
+  const cuttable = shown.filter((i) => isOf(shrink, i))
   while (columns !== null && total() > columns) {
     const widest = cuttable.reduce((a, b) => (widths[b]! > widths[a]! ? b : a), cuttable[0] ?? -1)
     if (widest < 0 || widths[widest]! <= LEAST) break
@@ -31,12 +37,12 @@ export function table(rows: readonly (readonly string[])[], options: TableOption
   }
   return cells
     .map((row) =>
-      row
-        .map((cell, i) => fit(cell, widths[i]!, right.includes(names[i]!)))
+      shown
+        .map((i) => fit(row[i] ?? '', widths[i]!, isOf(right, i)))
         .join(' '.repeat(GAP))
         .trimEnd(),
     )
-    .map((line) => `${line}\n`)
+    .map((line) => `${indent}${line}\n`)
     .join('')
 }
 

@@ -1,0 +1,85 @@
+// One GET at a running gateway, for the commands that look at one. Every failure is a line that says what to do.
+import { z } from 'zod'
+import type { Config } from '../config.ts'
+import { findKey } from '../terminal/key.ts'
+import { UsageError } from './usage-error.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** absent: nobody answers. stranger: something that is no gateway does. key: it wants one. unreadable: it cannot read its record now. */
+export type Trouble = 'absent' | 'stranger' | 'key' | 'unreadable' | 'refused'
+
+export class GatewayTrouble extends Error {
+  override readonly name = 'GatewayTrouble'
+  readonly kind: Trouble
+  readonly status: number | null
+  constructor(kind: Trouble, message: string, status: number | null = null) {
+    super(message)
+    this.kind = kind
+    this.status = status
+  }
+}
+
+/** Asks for a path with its query. Rejects with GatewayTrouble, or when `signal` aborts. */
+export type Get = (target: string, signal: AbortSignal) => Promise<unknown>
+
+const errorBody = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.unknown() }) })
+
+/** Throws where the key that was named cannot be had. */
+export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get {
+  const { key, problem } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
+  if (problem !== null) throw new Error(problem)
+  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+  return async (target, signal) => {
+    const response = await fetch(base.href.replace(/\/+$/, '') + target, { headers, signal }).catch(
+      (error) => {
+        if (signal.aborted && signal.reason?.name !== 'TimeoutError') throw error
+        throw new GatewayTrouble(
+          'absent',
+          `no gateway answers at ${base.origin}; start it with \`waybill serve\`, or name another with --url`,
+        )
+      },
+    )
+    const body: unknown = await response.json().catch(() => undefined)
+    if (response.ok && body !== undefined) return body
+    if (response.status === 401)
+      throw new GatewayTrouble(
+        'key',
+        `the gateway at ${base.origin} wants a key; put one into WAYBILL_KEY or a private file that --key-file names`,
+        401,
+      )
+    const told = errorBody.safeParse(body)
+    if (!told.success)
+      throw new GatewayTrouble(
+        'stranger',
+        `what answers at ${base.origin} is no gateway of this kind (status ${response.status})`,
+        response.status,
+      )
+    const { message, code } = told.data.error
+    throw new GatewayTrouble(
+      code === 'log_unavailable' ? 'unreadable' : 'refused',
+      `the gateway at ${base.origin} answered ${response.status}: ${message}`,
+      response.status,
+    )
+  }
+}
+
+/** Where a gateway with this configuration can be reached from here. */
+export function addressOf({ server }: Config): URL {
+  const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host
+  return new URL(`http://${host.includes(':') ? `[${host}]` : host}:${server.port}`)
+}
+
+/** The address that an option names. Throws UsageError. */
+export function readAddress(option: string, text: string): URL {
+  const url = URL.parse(text)
+  if (!url || !/^https?:$/.test(url.protocol))
+    throw new UsageError(
+      `${option} takes an address such as http://127.0.0.1:4949, not ${JSON.stringify(text)}`,
+    )
+  if (url.username || url.password)
+    throw new UsageError(
+      `${option} holds no key; put the key into a private file and name it with --key-file`,
+    )
+  return url
+}
