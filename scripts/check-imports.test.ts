@@ -12,7 +12,7 @@ for (const [file, target, allowed] of [
   ['src/providers/send.ts', 'src/store/store.ts', false],
   ['src/call.ts', 'src/http/reply.ts', false],
   ['src/redact.ts', 'src/call.ts', false],
-  ['src/endpoints/chat-completions.ts', 'src/providers/send.ts', true],
+  ['src/pipeline.ts', 'src/providers/send.ts', true],
   ['mocks/replay.ts', 'src/redact.ts', true],
   ['mocks/replay.ts', 'src/call.ts', false],
   ['src/gateway.ts', 'mocks/intercept.ts', false],

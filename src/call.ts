@@ -1,5 +1,5 @@
 // The nouns that travel through the gateway: a Call becomes a Route, a Route becomes attempts,
-// attempts become a CallOutcome. Knows no other file; holds no behaviour beyond making these values.
+// attempts become an Outcome. Knows nobody; holds no behaviour beyond making these values.
 
 import { randomUUID } from 'node:crypto'
 
@@ -117,7 +117,7 @@ export interface CallOutcome {
   readonly responseModel: string | null
   /** Milliseconds from the arrival of the call to its last byte. */
   readonly latencyMs: number
-  /** Milliseconds to the response start, null when there was none. */
+  /** Milliseconds to the commit, null when there was none. */
   readonly ttftMs: number | null
   /** Sum over the attempts; null when a part of it is unknown. */
   readonly tokens: Tokens | null
@@ -125,7 +125,9 @@ export interface CallOutcome {
 
 /** What one event of a provider's stream, or one whole answer, says; the same for every dialect. */
 export interface ParsedEvent {
-  /** The dialect's end mark, for example `[DONE]`. */
+  /** Worth beginning the response with; false for what keeps a stream alive, and for an end mark alone. */
+  readonly opens: boolean
+  /** The dialect's end mark: nothing follows it. */
   readonly done: boolean
   /** A reason for finishing was given: a stream that ends after this is complete. */
   readonly finished: boolean
@@ -134,6 +136,7 @@ export interface ParsedEvent {
   /** What the model wrote here, thoughts and arguments of tool calls included: for an estimate. */
   readonly text: string
   readonly model: string | null
+  /** All that the answer has reported so far; null where this says nothing about it. */
   readonly tokens: Tokens | null
   /** The event carries usage and nothing else, so it may be withheld. */
   readonly usageOnly: boolean
@@ -142,6 +145,7 @@ export interface ParsedEvent {
 
 /** An event that says nothing. */
 export const EMPTY_EVENT: ParsedEvent = {
+  opens: true,
   done: false,
   finished: false,
   unusual: false,
@@ -164,13 +168,19 @@ export interface ProviderError {
 /** How a stream that had begun came to its end. */
 export type StreamEnd = 'ended' | 'cut' | 'timed_out' | 'aborted'
 
-/** Receives a stream event by event; `event` returns false to ask for a pause, which `resume` ends. */
+/** A part of a stream: an event with whatever stood before it, or comments alone, which say nothing. */
+export interface StreamPart {
+  readonly bytes: Buffer
+  readonly parsed: ParsedEvent | null
+}
+
+/** Receives what a chunk of a stream completes; `parts` returns false to ask for a pause, which `resume` ends. */
 export interface StreamSink {
-  event(bytes: Buffer, parsed: ParsedEvent): boolean
+  parts(parts: readonly StreamPart[]): boolean
   end(how: StreamEnd): void
 }
 
-/** A provider's stream after the response start. */
+/** A provider's stream after the response has started. */
 export interface EventStream {
   flow(sink: StreamSink): void
   resume(): void

@@ -7,9 +7,9 @@ import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { needRestart } from './config/restart.ts'
 import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.ts'
+import { DIALECTS, type Dialects } from './dialects/registry.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
-import { chatCompletions } from './endpoints/chat-completions.ts'
-import type { BudgetUse, CallContext, ConfigurationState, ReadContext } from './endpoints/context.ts'
+import type { BudgetUse, ConfigurationState, ReadContext } from './endpoints/context.ts'
 import { healthz } from './endpoints/healthz.ts'
 import { ownKey } from './endpoints/keys.ts'
 import { metrics } from './endpoints/metrics.ts'
@@ -32,9 +32,10 @@ import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
 import { createMetrics, type KeyBudget } from './observe/metrics.ts'
 import { watchWrites } from './observe/watch.ts'
+import type { CallContext } from './pipeline/context.ts'
+import { callEndpoint } from './pipeline.ts'
 import { createPricer, pricingOf } from './pricing.ts'
 import { createConnections } from './providers/connections.ts'
-import { openai } from './providers/openai.ts'
 import type { Provider } from './providers/send.ts'
 import { createMask } from './redact.ts'
 import { createRouter } from './routing/router.ts'
@@ -55,6 +56,8 @@ export interface GatewayOptions extends Loaded {
   readonly random?: () => number
   /** Sees each exchange with a provider as its bytes go over the wire. */
   readonly wire?: Dispatcher.DispatcherComposeInterceptor
+  /** The wire formats that are spoken, by name; all of them by default. */
+  readonly dialects?: Dialects
   /** Where it says what it does; nowhere by default. A pino logger fits. */
   readonly log?: Log
 }
@@ -93,13 +96,13 @@ export const READS = [
   metrics,
   openapi,
 ]
-export const CALLS = [chatCompletions]
-const DIALECTS = { openai }
+const callsOf = (dialects: Dialects) => Object.values(dialects).map(({ client }) => callEndpoint(client))
+export const CALLS = callsOf(DIALECTS)
 const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS })
 
 /** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
-  const { now = Date.now, random = Math.random, log = SILENT, replay = false } = options
+  const { now = Date.now, random = Math.random, log = SILENT, replay = false, dialects = DIALECTS } = options
   refuseOpenAccess(options.config, options.config.server.host, replay)
   const { server: bind, data, durability, retention, artifacts } = options.config
 
@@ -113,7 +116,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const slots = createCallSlots()
   const server = createHttpServer({
     reads: READS,
-    calls: CALLS,
+    calls: callsOf(dialects),
     context: () => context,
     headersTimeout: bind.headers_timeout,
     requestTimeout: bind.request_timeout,
@@ -191,9 +194,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         price,
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
-        providers: connect(config, secrets, connections.within(config.resilience.connect)),
+        providers: connect(config, secrets, dialects, connections.within(config.resilience.connect)),
         mask,
         now,
+        onFault: onInternalError,
       },
       authenticate: createAuth(config.keys),
       guard: createHostGuard(bind.host, config.server.allowed_hosts, config.server.allowed_origins),
@@ -285,11 +289,26 @@ function targetStates({ config, router }: ReadContext) {
   return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
 }
 
-function connect(config: Config, secrets: Loaded['secrets'], dispatcher: Dispatcher): Map<string, Provider> {
+function connect(
+  config: Config,
+  secrets: Loaded['secrets'],
+  dialects: Dialects,
+  dispatcher: Dispatcher,
+): Map<string, Provider> {
   const entries = Object.entries(config.providers).map(([name, { api, base_url }]): [string, Provider] => {
     const { origin, pathname } = new URL(base_url)
     const key = secrets.get(name) ?? null
-    return [name, { dialect: DIALECTS[api], dispatcher, origin, basePath: pathname.replace(/\/+$/, ''), key }]
+    return [
+      name,
+      {
+        dialects: new Map(api.map((each) => [each, dialects[each]!.upstream])),
+        dispatcher,
+        origin,
+        basePath: pathname.replace(/\/+$/, ''),
+        key,
+        keyBytes: key === null ? null : Buffer.from(key),
+      },
+    ]
   })
   return new Map(entries)
 }

@@ -1,5 +1,5 @@
 // Collects a stream as it passes, so that it can be given again. Gives up when it is too large or not in order.
-import type { ParsedEvent } from '../call.ts'
+import { EMPTY_EVENT, type ParsedEvent } from '../call.ts'
 import type { CachedAnswer } from './response-cache.ts'
 
 export class Recorder {
@@ -14,8 +14,9 @@ export class Recorder {
     this.#max = max
   }
 
-  /** One event, comments included. */
-  add(bytes: Buffer, { finished, unusual, error, usageOnly }: ParsedEvent): void {
+  /** One event, or comments, which say nothing. */
+  add(bytes: Buffer, parsed: ParsedEvent | null): void {
+    const { finished, unusual, error, usageOnly } = parsed ?? EMPTY_EVENT
     this.#size += bytes.length
     this.#finished ||= finished
     this.#spoilt ||= unusual || error !== null || this.#size > this.#max

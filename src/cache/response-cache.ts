@@ -4,7 +4,6 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Target, type Tokens, targetId } from '../call.ts'
 import type { Config, RouteConfig } from '../config.ts'
-import { canonical } from './canonical.ts'
 
 /** A complete answer, byte for byte. */
 export interface CachedAnswer {
@@ -22,10 +21,9 @@ export interface CacheableRequest {
   readonly keyName: string | null
   /** What the answer is to name as its model; a route may change its mind while the cache stays. */
   readonly answerModel: RouteConfig['answer_model']
-  /** The request's body, valid JSON. */
-  readonly text: string
+  /** Equal for bodies that mean the same, whether or not they are streamed; null for one that has no such text. */
+  readonly identity: string | null
   readonly stream: boolean
-  readonly streamOptions: Readonly<Record<string, unknown>> | null
 }
 
 export interface ResponseCache {
@@ -56,15 +54,9 @@ export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: ()
 
   return {
     maxAnswer,
-    name({ endpoint, keyName, answerModel, text, stream, streamOptions }) {
-      const body = canonical(text, ['stream', 'stream_options'])
-      if (body === null) return null
-      // Usage is always there and is withheld where it is not wanted; other options change the stream.
-      const { include_usage: _, ...options } = streamOptions ?? {}
-      return hash(
-        'sha256',
-        JSON.stringify([endpoint, keyName, answerModel, stream, stream ? options : {}, body]),
-      )
+    name({ endpoint, keyName, answerModel, identity, stream }) {
+      if (identity === null) return null
+      return hash('sha256', JSON.stringify([endpoint, keyName, answerModel, stream, identity]))
     },
     get: (name, target) => entries.get(keyOf(name, target)),
     set: (name, target, answer) => void entries.set(keyOf(name, target), answer),

@@ -51,8 +51,22 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
   else if (url.search || url.hash) complain('must not hold a query or fragment')
 })
 
+/** The dialects that there are; `dialects/registry.ts` holds each of them. */
+export const DIALECT_NAMES = ['chat'] as const
+
+/** `openai` is what `chat` was called while it was the only one. */
+const dialect = z.enum(['openai', ...DIALECT_NAMES])
+
 const provider = z.strictObject({
-  api: z.enum(['openai']).describe('The dialect that it speaks.'),
+  api: z
+    .union([dialect, z.array(dialect).min(1)], {
+      error: ({ input }) =>
+        input === undefined ? 'is missing' : `must be ${dialect.options.join(' or ')}, or a list of dialects`,
+    })
+    .transform((api): readonly string[] => [
+      ...new Set([api].flat().map((name) => (name === 'openai' ? 'chat' : name))),
+    ])
+    .describe('The dialect that it speaks, or a list of them: chat (openai is its older name).'),
   base_url: baseUrl.describe('Up to and without /chat/completions.'),
   key: z
     .string()

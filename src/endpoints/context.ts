@@ -1,15 +1,8 @@
-// What endpoints work with. The two contexts differ in one thing: only a call endpoint can reach a provider.
-
-import type { ResponseCache } from '../cache/response-cache.ts'
+// What read endpoints work with: no way to reach a provider is in it. What a call works with: pipeline/context.ts.
 import type { Config } from '../config.ts'
-import type { KeyLimits } from '../http/limits.ts'
 import type { OpenApi } from '../http/openapi.ts'
-import type { Pricer } from '../pricing.ts'
-import type { Provider } from '../providers/send.ts'
-import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
-import type { Store } from '../store/store.ts'
 
 /** Whether the configuration in the file is the one in force, and since when that is known. */
 export interface ConfigurationState {
@@ -46,22 +39,4 @@ export interface ReadContext {
   readonly metrics: () => Promise<string>
   /** The interface, see `http/openapi.ts`. */
   readonly openApi: OpenApi
-}
-
-export interface CallContext {
-  readonly config: Config
-  /** Providers answer from recordings. */
-  readonly replay: boolean
-  readonly router: Router
-  readonly store: Pick<Store, 'write' | 'saveArtifact'>
-  /** By the price table that was in force when the call arrived: a reload meanwhile changes nothing about its cost. */
-  readonly price: Pricer
-  readonly cache: ResponseCache
-  /** Of the keys: throws when one has made its calls for now, or spent its money for the month. */
-  readonly limits: KeyLimits
-  readonly providers: ReadonlyMap<string, Provider>
-  /** Takes the providers' keys out of a text. */
-  readonly mask: Mask
-  /** Milliseconds since the epoch. */
-  readonly now: () => number
 }

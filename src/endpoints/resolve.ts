@@ -14,7 +14,7 @@ const response = z.strictObject({
   provider: z.string(),
   resolved_model: z.string(),
   deterministic: z.boolean(),
-  depends_on: z.array(z.enum(['session', 'shape', 'load'])),
+  depends_on: z.array(z.enum(['session', 'shape', 'dialect', 'load'])),
   candidates: z.array(
     z.strictObject({
       provider: z.string(),

@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
+import { holdsMoreValues } from '../json/bound.ts'
 import type { CallSlot } from './call-slots.ts'
 
 export interface JsonBody {
@@ -45,7 +46,7 @@ export async function readJson(request: IncomingMessage, limit: number, slot: Ca
 
   const bytes = await collect(request, limit, slot)
   if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not UTF-8.')
-  if (holdsMoreThan(MOST_VALUES, bytes))
+  if (holdsMoreValues(bytes, MOST_VALUES))
     throw new GatewayError(
       'body_too_large',
       `The body holds more than ${MOST_VALUES} JSON values (an empty list or object counts twice); every other call would wait while they are read.`,
@@ -71,22 +72,6 @@ const tooLarge = (limit: number) =>
     'body_too_large',
     `The body is larger than ${limit} bytes; the operator can raise server.body_limit.`,
   )
-
-const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
-
-/** Whether a JSON text holds more values than that: commas and openings. Goes once over its bytes. */
-function holdsMoreThan(most: number, json: Buffer): boolean {
-  if (json.length <= most) return false // a value takes a byte at least
-  let values = 1
-  let inString = false
-  for (let at = 0; at < json.length; at++) {
-    const byte = json[at]
-    if (byte === QUOTE) inString = !inString
-    else if (inString) at += byte === BACKSLASH ? 1 : 0
-    else if ((byte === COMMA || byte === BRACKET || byte === BRACE) && ++values > most) return true
-  }
-  return false
-}
 
 /** Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. */
 function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promise<Buffer> {

@@ -2,6 +2,7 @@
 // provider: that reading never spends holds by construction.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
+import type { GatewayError } from '../errors.ts'
 import type { Caller } from './auth.ts'
 import type { CallSlot } from './call-slots.ts'
 
@@ -13,6 +14,8 @@ export interface AdmittedRead {
   readonly requestId: string
   /** What stands in the path where the endpoint's has a `*`, decoded. */
   readonly rest: string
+  /** What stands behind the `?` of the URL, as it came. */
+  readonly query: string
 }
 
 /** A call that was let in. */
@@ -49,10 +52,18 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
 /** Any of them. */
 export type AnyReadEndpoint<Context> = ReadEndpoint<Context, z.ZodType, z.ZodType>
 
-export interface CallEndpoint<Context> {
+/** How the clients of an endpoint want an error of the gateway itself to be worded. */
+export interface ErrorWording {
+  errorBody(error: GatewayError, requestId: string): string
+  /** Response header that names the request. */
+  readonly requestIdHeader: string
+}
+
+export interface CallEndpoint<Context> extends ErrorWording {
   readonly path: string
   readonly summary: string
   /** What is read of a request's body, for the OpenAPI document. */
   readonly request: z.ZodType
+  /** Rejects only while nothing is on record; what comes after that it answers for itself. */
   handle(admitted: Admitted, response: ServerResponse, context: Context): Promise<void>
 }

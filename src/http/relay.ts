@@ -1,23 +1,21 @@
-// Passes a provider's stream on to the client, event by event and byte for byte, and notes on the way what it
-// says. Withholds the usage event that only the gateway asked for; makes a cut stream visible as an error.
+// Passes a provider's stream on to the client byte for byte, and notes on the way what it says. Withholds the usage
+// that only the gateway asked for; makes a cut stream visible as an error.
 import type { ServerResponse } from 'node:http'
-import type { EventStream, ParsedEvent, ProviderError, StreamEnd, Tokens } from '../call.ts'
+import type { EventStream, ParsedEvent, ProviderError, StreamEnd, StreamPart, Tokens } from '../call.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
-import { type Mask, maskBody } from '../redact.ts'
 import { delivered } from './reply.ts'
 
 export interface RelayOptions {
   /** The client did not ask for usage, so an event that holds nothing else is not passed on. */
   readonly withholdUsage: boolean
-  /** Takes out what must not reach the client, should the provider repeat it in an error. */
-  readonly mask: Mask
-  /** How an event is to be sent that is no error; as it came by default. */
-  readonly rewrite?: ((bytes: Buffer, parsed: ParsedEvent) => Buffer) | undefined
+  /** How a part is to be sent. */
+  readonly show: (part: StreamPart) => Buffer
+  /** Makes the event that says what went wrong. */
+  readonly errorEvent: (error: GatewayError) => string
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
-  readonly requestId: string
-  /** Hears of every event of the stream, also of one that is withheld. */
-  readonly onEvent: (bytes: Buffer, parsed: ParsedEvent) => void
+  /** Hears of every event of the stream as it is sent, also of one that is withheld. */
+  readonly onPart: (bytes: Buffer, parsed: ParsedEvent | null) => void
 }
 
 /** What the stream said, and how it ended. */
@@ -35,7 +33,7 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
 }
 
 /**
- * The response headers must have been written. Resolves when the client has the whole stream or has gone, and as soon as a
+ * The response headers must have been set. Resolves when the client has the whole stream or has gone, and as soon as a
  * stream has failed. Never rejects.
  */
 export async function relayStream(
@@ -43,77 +41,106 @@ export async function relayStream(
   stream: EventStream,
   options: RelayOptions,
 ): Promise<RelayResult> {
-  const result = await pump(response, stream, options)
+  const result = await new Pump(response, stream, options).result
   if (result.state !== 'completed' || (await delivered(response, options.idle))) return result
   return { ...result, state: 'aborted', errorCode: 'client_closed' }
 }
 
-function pump(
-  response: ServerResponse,
-  stream: EventStream,
-  { withholdUsage, mask, rewrite = asItCame, idle, requestId, onEvent }: RelayOptions,
-): Promise<RelayResult> {
-  const { promise, resolve } = Promise.withResolvers<RelayResult>()
-  let model: string | null = null
-  let tokens: Tokens | null = null
-  let error: ProviderError | null = null
-  let finished = false
-  let over = false
+class Pump {
+  readonly result: Promise<RelayResult>
+  readonly #resolve: (result: RelayResult) => void
+  readonly #response: ServerResponse
+  readonly #stream: EventStream
+  readonly #options: RelayOptions
+  #model: string | null = null
+  #tokens: Tokens | null = null
+  #error: ProviderError | null = null
+  #finished = false
+  #over = false
 
-  const finish = (state: RelayResult['state'], errorCode: string | null) => {
-    over = true
-    response.off('drain', goOn)
-    resolve({ state, errorCode, model, tokens })
+  constructor(response: ServerResponse, stream: EventStream, options: RelayOptions) {
+    const { promise, resolve } = Promise.withResolvers<RelayResult>()
+    this.result = promise
+    this.#resolve = resolve
+    this.#response = response
+    this.#stream = stream
+    this.#options = options
+    stream.flow(this)
   }
-  const note = (parsed: ParsedEvent) => {
-    model ??= parsed.model
-    tokens = parsed.tokens ?? tokens
-    error ??= parsed.error
-    finished ||= parsed.finished
-  }
-  const goOn = () => {
-    response.setTimeout(0)
-    stream.resume()
-  }
-  response.on('drain', goOn)
-  response.on('timeout', () => response.destroy()) // armed while the client takes nothing
 
-  stream.flow({
-    event(bytes, parsed) {
-      if (over) return true // nothing follows the end mark
-      note(parsed)
-      const shown = parsed.error
-        ? Buffer.from(maskBody(bytes.toString('utf8'), mask))
-        : rewrite(bytes, parsed)
-      onEvent(shown, parsed)
-      if (parsed.usageOnly && withholdUsage) return true
-      const room = response.write(shown)
-      if (parsed.done) {
-        response.end()
-        finish(error ? 'failed' : 'completed', error && codeOf(error))
-        stream.resume() // what may still come is read and dropped, so that the connection can be used again
+  /** One write for all that a chunk completes. */
+  parts(parts: readonly StreamPart[]): boolean {
+    if (this.#over) return true // nothing follows the end mark
+    const { withholdUsage, show, onPart } = this.#options
+    const shown: Buffer[] = []
+    for (const part of parts) {
+      const { parsed } = part
+      if (parsed) this.#note(parsed)
+      const bytes = show(part)
+      onPart(bytes, parsed)
+      if (!parsed?.usageOnly || !withholdUsage) append(shown, bytes)
+      if (parsed?.done) {
+        this.#response.end(join(shown))
+        this.#settle()
+        this.#stream.resume() // what may still come is read and dropped, so that the connection can be used again
         return true
       }
-      if (!room) response.setTimeout(idle)
-      return room
-    },
-    end(how) {
-      if (over) return
-      if (how === 'aborted') return finish('aborted', 'client_closed')
-      if (error || (how === 'ended' && finished)) {
-        response.end()
-        return finish(error ? 'failed' : 'completed', error && codeOf(error))
-      }
-      const [code, message] = BROKEN[how]
-      // The event tells clients that read errors, the missing end of the body tells all others.
-      response.setTimeout(idle)
-      response.write(`data: ${new GatewayError(code, message).body(requestId)}\n\n`, () => response.destroy())
-      finish('failed', code)
-    },
-  })
-  return promise
+    }
+    if (shown.length === 0 || this.#response.write(join(shown))) return true
+    this.#response.once('drain', this.#goOn)
+    this.#response.once('timeout', this.#giveUp)
+    this.#response.setTimeout(this.#options.idle)
+    return false
+  }
+
+  end(how: StreamEnd): void {
+    if (this.#over) return
+    if (how === 'aborted') this.#settle('aborted', 'client_closed')
+    else if (this.#error || (how === 'ended' && this.#finished)) {
+      this.#response.end()
+      this.#settle()
+    } else this.#breakOff(...BROKEN[how])
+  }
+
+  #breakOff(code: ErrorCode, message: string): void {
+    // The event tells clients that read errors, the missing end of the body tells all others.
+    this.#response.once('timeout', this.#giveUp)
+    this.#response.setTimeout(this.#options.idle)
+    this.#response.write(this.#options.errorEvent(new GatewayError(code, message)), this.#giveUp)
+    this.#settle('failed', code)
+  }
+
+  #goOn = () => {
+    this.#response.off('timeout', this.#giveUp)
+    this.#response.setTimeout(0)
+    this.#stream.resume()
+  }
+
+  #giveUp = () => void this.#response.destroy()
+
+  #note({ model, tokens, error, finished }: ParsedEvent): void {
+    this.#model ??= model
+    this.#tokens = tokens ?? this.#tokens
+    this.#error ??= error
+    this.#finished ||= finished
+  }
+
+  #settle(
+    state: RelayResult['state'] = this.#error ? 'failed' : 'completed',
+    errorCode = this.#error && (this.#error.code ?? 'upstream_error'),
+  ): void {
+    this.#over = true
+    this.#response.off('drain', this.#goOn)
+    this.#resolve({ state, errorCode, model: this.#model, tokens: this.#tokens })
+  }
 }
 
-const asItCame = (bytes: Buffer): Buffer => bytes
+/** Adds bytes, to the last piece where they lie behind it in memory: those of one chunk do. */
+function append(pieces: Buffer[], bytes: Buffer): void {
+  const last = pieces.at(-1)
+  if (last && last.buffer === bytes.buffer && last.byteOffset + last.length === bytes.byteOffset)
+    pieces[pieces.length - 1] = Buffer.from(last.buffer, last.byteOffset, last.length + bytes.length)
+  else pieces.push(bytes)
+}
 
-const codeOf = (error: ProviderError): string => error.code ?? 'upstream_error'
+const join = (pieces: Buffer[]): Buffer => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))

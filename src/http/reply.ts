@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'n
 import type { Call, Route, Target } from '../call.ts'
 import type { GatewayError } from '../errors.ts'
 import type { Mask } from '../redact.ts'
+import type { ErrorWording } from './endpoint.ts'
 
 /** Sends JSON; without a body where the method is HEAD. */
 export function replyJson(
@@ -38,40 +39,46 @@ export function replyRelayed(
  * `idle` ms is given up; Node's socket timer knows progress inside one large write.
  */
 export async function delivered(response: ServerResponse, idle: number): Promise<boolean> {
-  if (response.destroyed) return response.writableFinished
-  if (response.writableLength === 0) return true // all of it is with the operating system
   const { socket } = response
+  // What could not be written counts as written with Node: only the socket's error says that it was not.
+  if (response.destroyed || socket?.errored || socket?.destroyed)
+    return response.writableFinished && !socket?.errored
+  if (response.writableLength === 0) return true // all of it is with the operating system
   let whole = false
   // Ahead of Node's own listener, which may end the connection. Node 22 also says `finish` when it broke.
   response.prependOnceListener('finish', () => {
-    whole = socket?.destroyed === false
+    whole = socket?.destroyed === false && !socket.errored
   })
   response.setTimeout(idle, () => response.destroy())
   await new Promise((resolve) => response.once('close', resolve))
   return whole
 }
 
-/** Sends an error in the one shape of the contract, or ends the connection when an answer has already begun. */
+/** For paths that belong to no dialect. */
+export const PLAIN_WORDING: ErrorWording = {
+  errorBody: (error, requestId) => error.body(requestId),
+  requestIdHeader: 'x-request-id',
+}
+
+/** Sends an error in the words of the endpoint, or ends the connection when an answer has already begun. */
 export function replyError(
   response: ServerResponse,
   error: GatewayError,
   requestId: string,
+  { errorBody, requestIdHeader }: ErrorWording = PLAIN_WORDING,
   headers: OutgoingHttpHeaders = {},
 ): void {
   if (response.headersSent) {
     response.destroy()
     return
   }
-  const retry = error.retryAfter === null ? {} : { 'retry-after': String(error.retryAfter) }
-  replyJson(response, error.status, error.body(requestId), {
-    'x-request-id': requestId,
-    ...retry,
-    ...headers,
-  })
+  const own: OutgoingHttpHeaders = { [requestIdHeader]: requestId }
+  if (error.retryAfter !== null) own['retry-after'] = String(error.retryAfter)
+  replyJson(response, error.status, errorBody(error, requestId), { ...own, ...headers })
 }
 
-/** Headers of a provider's answer that mean something to its client. */
-const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry|x-request-id|x-ratelimit-.+)$/
+/** Headers of a provider's answer that mean something to every client; its dialect names further ones. */
+const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry)$/
 
 /** The headers of a live answer, contract "Headers": what the provider said, and where the call went. */
 export function routeHeaders(
@@ -80,11 +87,13 @@ export function routeHeaders(
   target: Target,
   requestsSent: number,
   provider: IncomingHttpHeaders,
+  relayed: RegExp,
   mask: Mask,
 ): OutgoingHttpHeaders {
   const headers: OutgoingHttpHeaders = {}
   for (const name in provider)
-    if (provider[name] !== undefined && RELAYED.test(name)) headers[name] = mask(String(provider[name]))
+    if (provider[name] !== undefined && (RELAYED.test(name) || relayed.test(name)))
+      headers[name] = mask(String(provider[name]))
   headers['x-gateway-request-id'] = call.id
   headers['x-gateway-provider'] = encodeHeader(target.provider)
   headers['x-gateway-model'] = encodeHeader(target.model)

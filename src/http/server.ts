@@ -15,8 +15,8 @@ import { asGatewayError, GatewayError } from '../errors.ts'
 import type { Caller } from './auth.ts'
 import type { CallSlots } from './call-slots.ts'
 import { serveInTurn } from './connection.ts'
-import type { AdmittedRead, AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
-import { replyError, replyJson } from './reply.ts'
+import type { AdmittedRead, AnyReadEndpoint, CallEndpoint, ErrorWording } from './endpoint.ts'
+import { PLAIN_WORDING, replyError, replyJson } from './reply.ts'
 import { createUntaken } from './untaken.ts'
 
 export interface ServerOptions<Read, Live> {
@@ -63,6 +63,7 @@ interface Admission {
   readonly open?: boolean
   /** A call: being refused here is all that is ever heard of it. */
   readonly call?: boolean
+  readonly wording?: ErrorWording
 }
 
 const ANYBODY: Caller = { name: null, role: 'client' }
@@ -74,7 +75,10 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   const giveUpUntaken = createUntaken()
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = ({ open = false, call = false }: Admission, handler: Handler<Read, Live>) => {
+  const admit = (
+    { open = false, call = false, wording = PLAIN_WORDING }: Admission,
+    handler: Handler<Read, Live>,
+  ) => {
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
@@ -87,13 +91,13 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         }
         const caller = open ? ANYBODY : current.authenticate(request)
         const rest = request.params['*'] ?? ''
-        await handler({ request, caller, requestId, rest }, response, current)
+        const query = request.search?.slice(1) ?? ''
+        await handler({ request, caller, requestId, rest, query }, response, current)
       } catch (thrown) {
         const error = asGatewayError(thrown)
         if (error.cause !== undefined) onInternalError(error.cause, requestId)
-        // A call that failed inside the gateway is on record; every other way to end here comes before the record.
-        if (call && error.code !== 'internal') onRefused(error)
-        replyError(response, error, requestId)
+        if (call) onRefused(error) // a call that is on record answers for itself
+        replyError(response, error, requestId, wording)
       }
       giveUpUntaken(response, current.idle)
     }
@@ -108,7 +112,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         'method_not_allowed',
         `${request.method} is not served here, only ${allow}.`,
       )
-      replyError(response, error, requestId, { allow })
+      replyError(response, error, requestId, admission.wording, { allow })
     })
 
   const app = polka({
@@ -132,20 +136,21 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     )
     app.all(path, notAllowed({ open }, 'GET, HEAD, OPTIONS'))
   }
-  for (const { path, handle } of calls) {
+  for (const endpoint of calls) {
+    const { path } = endpoint
     app.post(
       path,
-      admit({ call: true }, async (admitted, response, { callContext }) => {
+      admit({ call: true, wording: endpoint }, async (admitted, response, { callContext }) => {
         const slot = slots.take(admitted.caller.name)
         try {
-          await handle({ ...admitted, slot }, response, callContext)
+          await endpoint.handle({ ...admitted, slot }, response, callContext)
         } finally {
           slot.leave()
           onCallOver(admitted.requestId)
         }
       }),
     )
-    app.all(path, notAllowed({}, 'POST, OPTIONS'))
+    app.all(path, notAllowed({ wording: endpoint }, 'POST, OPTIONS'))
   }
 
   const server = createServer({

@@ -1,8 +1,9 @@
 // What an attempt came to, as values: a stream that has begun, a whole answer, or a failure. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { AttemptOutcome, ParsedEvent, ProviderError } from '../call.ts'
+import type { UpstreamDialect } from '../dialects/dialect.ts'
 import type { ErrorCode } from '../errors.ts'
-import type { Dialect } from './dialect.ts'
+import { holdsMoreValues } from '../json/bound.ts'
 
 /** How a provider's answer begins. */
 export interface StatusAndHeaders {
@@ -63,23 +64,34 @@ export function reported(error: ProviderError, body: Buffer, response: StatusAnd
   return { ...failure('failed', 'upstream_error', error.message, response), body, error }
 }
 
+/** JSON values that an answer may hold: with the log probabilities of a long one some hundred thousand. */
+const MOST_VALUES = 1_000_000
+
 /** Judges an answer that is not a stream. */
-export function judgeWhole(response: StatusAndHeaders, body: Buffer, dialect: Dialect): Whole | Failure {
+export function judgeWhole(
+  response: StatusAndHeaders,
+  body: Buffer,
+  dialect: UpstreamDialect,
+): Whole | Failure {
   const { status, headers } = response
   if (status >= 400) return { kind: 'whole', status, headers, body, parsed: null }
+  const invalid = (why: string) => failure('failed', 'upstream_invalid', `a ${status} that ${why}`, response)
+  if (holdsMoreValues(body, MOST_VALUES)) return invalid(`holds more than ${MOST_VALUES} JSON values`)
   let parsed: ParsedEvent
   try {
     parsed = dialect.readAnswer(body.toString('utf8'))
   } catch {
     const type = headers['content-type'] ?? 'no content type'
-    return failure(
-      'failed',
-      'upstream_invalid',
-      `a ${status} that is not a JSON answer (${type}, ${body.length} bytes)`,
-      response,
-    )
+    return invalid(`is not a JSON answer (${type}, ${body.length} bytes)`)
   }
   return parsed.error
     ? reported(parsed.error, body, response)
     : { kind: 'whole', status, headers, body, parsed }
 }
+
+/** An error longer than this is not one to be taken apart, bytes. */
+export const MOST_ERROR = 2 ** 20
+
+/** Reads the body of an error status; null when it is not of the dialect. */
+export const readError = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
+  body.length > MOST_ERROR ? null : dialect.readError(body.toString('utf8'))

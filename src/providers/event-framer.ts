@@ -1,29 +1,41 @@
-// Cuts a stream of bytes into Server-Sent Events without changing one of them. Knows line ends and blank
-// lines, not what an event says.
+// Cuts a stream of bytes into Server-Sent Events without changing one of them. Knows line ends and blank lines, and
+// that only lines of data make an event; not what an event says. Comments and blank lines in a row, of which a provider
+// may send any number, are one part, so that their number costs nothing.
 
 const LF = 0x0a
 const CR = 0x0d
+/** `data`, or a byte order mark before it. */
+const DATA = 0x64
+const BOM = 0xef
 
 /** An event longer than this is not one, bytes. */
 const MAX_EVENT = 32 * 2 ** 20
 
-/** `push` returns the events that a chunk completes, each with the blank line that ends it. */
+export interface FramedPart {
+  readonly bytes: Buffer
+  /** False: comments and blank lines only. */
+  readonly hasData: boolean
+}
+
 export class EventFramer {
-  /** What has come of the event that is not complete yet. */
+  /** What has come of the part that is not complete yet. */
   #begun: Buffer[] = []
   #size = 0
+  /** Of the line that is not complete yet. */
   #lineLength = 0
   #afterCr = false
+  /** A line of the block that is not complete yet may be data. */
+  #hasData = false
 
-  push(chunk: Buffer): Buffer[] {
-    const events: Buffer[] = []
+  /** The parts that a chunk completes, an event with the blank line that ends it. Throws when an event is too large. */
+  push(chunk: Buffer): FramedPart[] {
+    const parts: FramedPart[] = []
     let start = 0
-    const cut = (end: number) => {
-      events.push(
-        this.#begun.length > 0
-          ? Buffer.concat([...this.#begun, chunk.subarray(start, end)])
-          : chunk.subarray(start, end),
-      )
+    /** Up to here there are comments and blank lines only, all of them complete. */
+    let fillerEnd = 0
+    const cut = (end: number, hasData: boolean) => {
+      const rest = chunk.subarray(start, end)
+      parts.push({ bytes: this.#begun.length > 0 ? Buffer.concat([...this.#begun, rest]) : rest, hasData })
       this.#begun = []
       this.#size = 0
       start = end
@@ -31,11 +43,11 @@ export class EventFramer {
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at]
       if (byte !== LF && byte !== CR) {
-        this.#lineLength++
+        if (this.#lineLength++ === 0 && (byte === DATA || byte === BOM)) this.#hasData = true
         this.#afterCr = false
       } else if (byte === LF && this.#afterCr) {
         this.#afterCr = false // the second half of a CRLF; it goes on by itself when its event has gone already
-        if (at === start && this.#size === 0) cut(at + 1)
+        if (at === start && this.#size === 0) fillerEnd = at + 1
       } else if (this.#lineLength > 0) {
         this.#lineLength = 0
         this.#afterCr = byte === CR
@@ -43,15 +55,22 @@ export class EventFramer {
         const crlf = byte === CR && chunk[at + 1] === LF
         if (crlf) at++
         this.#afterCr = byte === CR && !crlf
-        cut(at + 1)
+        if (!this.#hasData) fillerEnd = at + 1
+        else {
+          if (fillerEnd > start) cut(fillerEnd, false)
+          cut(at + 1, true)
+        }
+        this.#hasData = false
       }
     }
+    // Comments do not wait for the event behind them: they keep a connection alive.
+    if (fillerEnd > start) cut(fillerEnd, false)
     if (start < chunk.length) {
       this.#begun.push(chunk.subarray(start))
       this.#size += chunk.length - start
       if (this.#size > MAX_EVENT) throw new Error(`an event of more than ${MAX_EVENT} bytes`)
     }
-    return events
+    return parts
   }
 
   /** What is left when the stream ends: an event without its blank line, or null. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { chat } from '../dialects/chat/chat.ts'
 import { EventReader } from './event-reader.ts'
-import { openai } from './openai.ts'
 
 const chunk = (content: string) =>
   `data: ${JSON.stringify({ model: 'm', choices: [{ index: 0, delta: { content }, finish_reason: null }] })}`
@@ -12,7 +12,7 @@ for (const [name, end] of Object.entries({ LF: '\n', 'CR LF': '\r\n', CR: '\r' }
       [chunk('one'), chunk('two'), 'data: [DONE]'].map((line) => line + end + end).join(''),
     )
     for (let size = 1; size <= bytes.length; size++) {
-      const reader = new EventReader(openai)
+      const reader = new EventReader(chat.upstream.openStream())
       const events = []
       for (let at = 0; at < bytes.length; at += size)
         events.push(...reader.push(Buffer.from(bytes.subarray(at, at + size))))

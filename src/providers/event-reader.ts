@@ -1,56 +1,47 @@
-// Bytes of a stream -> its events, each as the bytes that came and as what they say. Knows how Server-Sent Events
-// are cut and read, and asks the dialect what their data means.
-import { createParser, type EventSourceMessage } from 'eventsource-parser'
-import { EMPTY_EVENT, type ParsedEvent } from '../call.ts'
-import type { Dialect } from './dialect.ts'
+// Bytes of a stream -> its parts, each as the bytes that came and as what they say. Knows how Server-Sent Events are
+// cut and read, and asks the dialect what their data means.
+import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../call.ts'
+import type { StreamEvent, StreamReader } from '../dialects/dialect.ts'
+import { holdsMoreValues } from '../json/bound.ts'
 import { EventFramer } from './event-framer.ts'
 
-/** One event; comments and blank lines have no reading. */
-export interface ReadEvent {
-  readonly bytes: Buffer
-  readonly data: string
-  readonly parsed: ParsedEvent | null
-}
-
-const CR = 0x0d
+/** JSON values that one event may hold; an answer in small pieces has some hundred at most. */
+const MOST_VALUES = 250_000
 
 export class EventReader {
-  readonly #dialect: Dialect
+  readonly #stream: StreamReader
   readonly #framer = new EventFramer()
-  #message: EventSourceMessage | null = null
-  readonly #parser = createParser({
-    onEvent: (message) => {
-      this.#message = message
-    },
-  })
+  #isFirst = true
 
-  constructor(dialect: Dialect) {
-    this.#dialect = dialect
+  constructor(stream: StreamReader) {
+    this.#stream = stream
   }
 
-  /** The events that a chunk completes. Throws when an event is too large. */
-  *push(chunk: Buffer): Generator<ReadEvent> {
-    for (const bytes of this.#framer.push(chunk)) yield this.#read(bytes, bytes.toString('utf8'))
+  /** What a chunk completes. Throws when an event is too large. */
+  push(chunk: Buffer): StreamPart[] {
+    return this.#framer
+      .push(chunk)
+      .map(({ bytes, hasData }) => (hasData ? this.#read(bytes) : { bytes, parsed: null }))
   }
 
   /** An event that the end of the stream left without its blank line: null unless it is whole. */
-  rest(): ReadEvent | null {
+  rest(): StreamPart | null {
     const bytes = this.#framer.rest()
-    const event = bytes && this.#read(bytes, `${bytes.toString('utf8')}\n\n`)
-    return event?.parsed && event.parsed !== UNREADABLE ? event : null
+    const part = bytes && this.#read(bytes)
+    return part?.parsed && part.parsed !== UNREADABLE ? part : null
   }
 
-  #read(bytes: Buffer, text: string): ReadEvent {
-    this.#message = null
-    // After a CR the parser waits for the LF that may still come; the event is whole without it.
-    this.#parser.feed(bytes.at(-1) === CR ? `${text}\n` : text)
-    const message = this.#message as EventSourceMessage | null
-    return { bytes, data: message?.data ?? '', parsed: message && this.#interpret(message) }
+  #read(bytes: Buffer): StreamPart {
+    let text = bytes.toString('utf8')
+    if (this.#isFirst && text.startsWith('\ufeff')) text = text.slice(1)
+    this.#isFirst = false
+    const event = parseEvent(text)
+    return { bytes, parsed: event && this.#parse(event, bytes) }
   }
 
-  #interpret(message: EventSourceMessage): ParsedEvent {
+  #parse(event: StreamEvent, bytes: Buffer): ParsedEvent {
     try {
-      return this.#dialect.readEvent(message)
+      return holdsMoreValues(bytes, MOST_VALUES) ? UNREADABLE : this.#stream.read(event)
     } catch {
       return UNREADABLE
     }
@@ -65,3 +56,28 @@ const UNREADABLE: ParsedEvent = {
     status: null,
   },
 }
+
+const LINE_END = /\r\n|\n|\r/
+
+/** What an event says, from its lines; null where none is data. */
+export function parseEvent(text: string): StreamEvent | null {
+  let name = ''
+  let data: string | null = null
+  for (const line of text.includes('\r') ? text.split(LINE_END) : text.split('\n')) {
+    if (line === '') {
+      if (data !== null) break
+      name = ''
+      continue
+    }
+    const colon = line.indexOf(':')
+    const field = colon < 0 ? line : line.slice(0, colon)
+    if (field !== 'data' && field !== 'event') continue
+    const value = colon < 0 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1)
+    if (field === 'event') name = value
+    else data = data === null ? value : `${data}\n${value}`
+  }
+  return data === null ? null : { name, data }
+}
+
+/** The data of an event as text. */
+export const dataOf = (bytes: Buffer): string => parseEvent(bytes.toString('utf8'))?.data ?? ''

@@ -1,9 +1,10 @@
 // One HTTP exchange with one provider, as undici drives it: holds everything back until the answer is worth
-// giving to a client (the response start), then hands over event by event. Knows no client, no store, no other attempt.
+// giving to a client (the response start), then hands over what each chunk completes. Knows no client, no store, no other attempt.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
-import { EMPTY_EVENT, type EventStream, type StreamEnd, type StreamSink } from '../call.ts'
+import type { EventStream, StreamEnd, StreamPart, StreamSink } from '../call.ts'
+import type { UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -12,19 +13,21 @@ import {
   reported,
   type StatusAndHeaders,
 } from './attempt-result.ts'
-import type { Dialect } from './dialect.ts'
-import { EventReader, type ReadEvent } from './event-reader.ts'
+import { dataOf, EventReader } from './event-reader.ts'
 
 /** Milliseconds. */
 export interface TimeLimits {
   /** To the response start: the first event of a stream, or the end of a whole answer. */
   readonly responseStart: number
-  /** Between two chunks after it. */
+  /** Between two chunks after that. */
   readonly idle: number
 }
 
 /** A whole answer larger than this is not one, bytes. */
 const MAX_ANSWER = 128 * 2 ** 20
+
+/** What is kept of comments and the like that come before the first event, bytes; a client misses nothing in the rest. */
+const MOST_HELD = 2 ** 16
 
 const TIMED_OUT = new Error('timed out')
 const ABORTED = new Error('aborted')
@@ -32,10 +35,10 @@ const ABORTED = new Error('aborted')
 type Controller = Dispatcher.DispatchController
 
 export class Exchange implements Dispatcher.DispatchHandler, EventStream {
-  /** Settles once: at the response start, at a complete answer, or at a failure. Never rejects. */
+  /** Settles once: when the response can start, at a complete answer, or at a failure. Never rejects. */
   readonly result: Promise<AttemptResult>
   readonly #resolve: (result: AttemptResult) => void
-  readonly #dialect: Dialect
+  readonly #dialect: UpstreamDialect
   readonly #limits: TimeLimits
   readonly #wantsStream: boolean
   readonly #trace: AnswerTrace
@@ -48,13 +51,14 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #chunks: Buffer[] = []
   #size = 0
   #reader: EventReader | null = null
-  #held: ReadEvent[] = []
+  #held: StreamPart[] = []
+  #heldBytes = 0
   #decided = false
   #started = false
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  constructor(dialect: Dialect, limits: TimeLimits, wantsStream: boolean, trace: AnswerTrace) {
+  constructor(dialect: UpstreamDialect, limits: TimeLimits, wantsStream: boolean, trace: AnswerTrace) {
     this.#trace = trace
     this.#dialect = dialect
     this.#limits = limits
@@ -73,14 +77,13 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   /** Hands a stream over that has begun; what was held back comes first. */
   flow(sink: StreamSink): void {
     this.#sink = sink
-    let room = true
-    for (const event of this.#held) room = sink.event(event.bytes, event.parsed ?? EMPTY_EVENT)
+    const room = sink.parts(this.#held)
     this.#held = []
     if (this.#ended) sink.end(this.#ended)
     else if (!room) this.#pause()
   }
 
-  /** Goes on after `event` returned false. */
+  /** Goes on after `parts` returned false. */
   resume(): void {
     if (this.#ended) return
     clearTimeout(this.#timer)
@@ -98,7 +101,8 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     this.#response = { status, headers }
     this.#trace.responseStarted(status, headers)
     const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
-    if (this.#wantsStream && isStream && status < 300) this.#reader = new EventReader(this.#dialect)
+    if (this.#wantsStream && isStream && status < 300)
+      this.#reader = new EventReader(this.#dialect.openStream())
   }
 
   onResponseData(_: Controller, chunk: Buffer): void {
@@ -109,16 +113,14 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
       this.#chunks.push(chunk)
       return
     }
-    let room = true
-    for (const event of this.#reader.push(chunk)) room = this.#deliver(event)
-    if (!room) this.#pause()
+    if (!this.#deliver(this.#reader.push(chunk))) this.#pause()
     else if (this.#started) this.#timer.refresh()
   }
 
   onResponseEnd(): void {
     this.#trace.end('complete')
     const rest = this.#reader?.rest()
-    if (rest) this.#deliver(rest)
+    if (rest) this.#deliver([rest])
     if (this.#started) this.#finish('ended')
     else if (this.#reader)
       this.#decide(
@@ -156,24 +158,34 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     return failure('unknown', 'upstream_unreachable', `the connection broke (${reason})`, response)
   }
 
-  #deliver(event: ReadEvent): boolean {
-    const { bytes, data, parsed } = event
-    if (this.#decided && !this.#started) return true // it has failed already; what else comes does not count
-    // Before the response start comments wait for an event, because a fallback must leave no trace.
-    if (!this.#started && parsed) {
-      if (parsed.error) {
-        this.#decide(reported(parsed.error, Buffer.from(data), this.#response!))
+  /** False to ask for a pause. */
+  #deliver(parts: readonly StreamPart[]): boolean {
+    if (this.#sink) return parts.length === 0 || this.#sink.parts(parts)
+    for (const part of parts) this.#hold(part)
+    return true
+  }
+
+  /** Nobody takes the stream yet: it has not begun, or it has in this very turn. */
+  #hold(part: StreamPart): void {
+    const { bytes, parsed } = part
+    if (!this.#started) {
+      if (this.#decided) return // it has failed already; what else comes does not count
+      if (parsed?.error) {
+        this.#decide(reported(parsed.error, Buffer.from(dataOf(bytes)), this.#response!))
         this.#controller?.abort(ABORTED)
-        return true
+        return
       }
-      if (parsed.done) return true // the end before anything else: `onResponseEnd` says so
+      if (!parsed?.opens) {
+        // Comments wait for an event, because a fallback must leave no trace; an end mark alone is no answer.
+        this.#heldBytes += bytes.length
+        if (!parsed?.done && this.#heldBytes <= MOST_HELD) this.#held.push(part)
+        return
+      }
       this.#started = true
       this.#decide({ kind: 'stream', ...this.#response! })
       this.#timer = this.#arm(this.#limits.idle)
     }
-    if (this.#sink) return this.#sink.event(bytes, parsed ?? EMPTY_EVENT)
-    this.#held.push(event)
-    return true
+    this.#held.push(part)
   }
 
   #arm(ms: number): NodeJS.Timeout {

@@ -1,24 +1,36 @@
 // Walks the candidates of a route until one answers: which failure moves on, which is final, what cools a
-// target down. Knows no client and no store; what has to be recorded is told through `onAttempt`.
+// target down. Knows no client and no store; what has to be recorded is told to its listener.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
-import { type AttemptResult, type Failure, failure, type Streaming, type Whole } from './attempt-result.ts'
-import type { ClientRequest, Dialect } from './dialect.ts'
+import type { ClientRequest, UpstreamDialect } from '../dialects/dialect.ts'
+import {
+  type AttemptResult,
+  type Failure,
+  failure,
+  readError,
+  type Streaming,
+  type Whole,
+} from './attempt-result.ts'
 import { Exchange, type TimeLimits } from './exchange.ts'
 import { isUnknownModel } from './unknown-model.ts'
 
 /** A provider, ready to be asked. */
 export interface Provider {
-  readonly dialect: Dialect
+  /** By their names, the preferred one first. */
+  readonly dialects: ReadonlyMap<string, UpstreamDialect>
   readonly dispatcher: Dispatcher
   readonly origin: string
   /** Path of the base URL, without a slash at the end. */
   readonly basePath: string
   readonly key: string | null
+  /** The key as it would stand in an answer. */
+  readonly keyBytes: Buffer | null
 }
 
 export interface SendOptions {
+  /** Name of the dialect that every candidate is asked in. */
+  readonly dialect: string
   readonly providers: ReadonlyMap<string, Provider>
   /** As they apply to this call. */
   readonly limits: TimeLimits
@@ -26,16 +38,19 @@ export interface SendOptions {
   readonly retries: number
   /** How long a target that failed is passed over, ms, where it does not say so itself. */
   readonly cooldown: number
-  /** Aborts when the client goes away. */
-  readonly gone: AbortSignal
-  /** Told of every request that is about to leave; what comes back is told to the trace that it returns. */
+  readonly listener: SendListener
+}
+
+/** Hears what happens to a call on its way. */
+export interface SendListener {
+  /** A request is made; what comes back is told to the trace that it returns. */
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace
+  /** It is about to leave for the target; aborting the exchange gives it up. False: the client has gone already. */
+  sending(target: Target, exchange: Exchange): boolean
+  /** The target failed and is to be passed over for `ms`. */
+  failed(target: Target, ms: number): void
   /** Called before each attempt but the first leaves. False forbids it: nothing more is tried. */
-  onAttempt(next: NextAttempt): Promise<boolean>
-  /** A request is about to leave for the target. */
-  onSend(target: Target): void
-  /** A target failed and is to be passed over for `ms`. */
-  onFailure(target: Target, ms: number): void
+  next(attempt: NextAttempt): Promise<boolean>
 }
 
 /** An attempt that is about to leave, after the one before it failed. */
@@ -87,14 +102,13 @@ export async function send(
       if (last) {
         const changes = target === tried ? fallbacks : fallbacks + 1
         const before = { target: tried, end: endOf(last) }
-        if (!(await options.onAttempt({ n: n + 1, target, fallbacks: changes, requestsSent, before })))
+        if (!(await options.listener.next({ n: n + 1, target, fallbacks: changes, requestsSent, before })))
           break walk
         fallbacks = changes
         unknownSpend ||= mayHaveSpent(last)
       }
       n++
       tried = target
-      options.onSend(target)
       const { exchange, result } = await attempt(clientRequest, target, options)
       const answer = judge(result, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') requestsSent++
@@ -106,7 +120,7 @@ export async function send(
       // What a provider said tells a client more than what we can say about a lost connection.
       if (answer.status !== null || best?.answer.status == null) best = { answer, from: target }
       if (answer.code === 'client_closed') break walk
-      options.onFailure(target, retryAfterMs(answer) ?? options.cooldown)
+      options.listener.failed(target, retryAfterMs(answer) ?? options.cooldown)
       if (answer.outcome !== 'not_sent') break
     }
   }
@@ -115,22 +129,18 @@ export async function send(
 }
 
 async function attempt(clientRequest: ClientRequest, target: Target, options: SendOptions) {
-  const { dialect, dispatcher, origin, basePath, key } = options.providers.get(target.provider)!
-  const { gone, limits } = options
-  const { path, headers, body } = dialect.request(clientRequest, target.model, { basePath, key })
-  const trace = options.trace(target, path, headers, body)
-  const exchange = new Exchange(dialect, limits, clientRequest.stream, trace)
-  const abort = () => exchange.abort()
-  gone.addEventListener('abort', abort)
-  if (gone.aborted) abort()
+  const provider = options.providers.get(target.provider)!
+  const dialect = provider.dialects.get(options.dialect)!
+  const { path, headers, body } = dialect.request(clientRequest, target.model, provider)
+  const trace = options.listener.trace(target, path, headers, body)
+  const exchange = new Exchange(dialect, options.limits, clientRequest.stream, trace)
+  if (!options.listener.sending(target, exchange)) exchange.abort()
   else
-    dispatcher.dispatch(
-      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+    provider.dispatcher.dispatch(
+      { origin: provider.origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       exchange,
     )
-  const result = await exchange.result
-  if (result.kind !== 'stream') gone.removeEventListener('abort', abort)
-  return { exchange, result }
+  return { exchange, result: await exchange.result }
 }
 
 /** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
@@ -138,11 +148,11 @@ const OPERATORS_FAULT = [401, 402, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
 /** Turns an error status that another target may not have into a failure; any other answer is final. */
-function judge(result: AttemptResult, target: Target, { providers }: SendOptions): AttemptResult {
+function judge(result: AttemptResult, target: Target, { providers, dialect }: SendOptions): AttemptResult {
   if (result.kind === 'stream') return result
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   const { status, body } = result
-  const error = () => providers.get(target.provider)!.dialect.readError(body.toString('utf8'))
+  const error = () => readError(body, providers.get(target.provider)!.dialects.get(dialect)!)
   if (OPERATORS_FAULT.includes(status)) {
     const message = `${targetId(target)}: refused the gateway's own access with status ${status}`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }

@@ -1,7 +1,7 @@
 // What a model lacks for a call, in words (ROUTE-12). Knows what the operator said of the model and the call's shape;
 // what was not said of a model is assumed to be there.
 import type { ModelConfig } from '../config.ts'
-import type { RequestTraits } from './request-traits.ts'
+import type { RequestTraits } from '../request-traits.ts'
 
 /** Whether anything is said of a model that can keep a call away. */
 export const isLimited = (model: ModelConfig | undefined): boolean =>

@@ -2,8 +2,8 @@
 // cools down and which of them is tried first is decided elsewhere.
 import { type Skipped, type Target, targetId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
+import type { RequestTraits } from '../request-traits.ts'
 import { lackOf } from './capabilities.ts'
-import type { RequestTraits } from './request-traits.ts'
 import type { Entry } from './table.ts'
 
 export interface Choice {
@@ -15,14 +15,20 @@ export interface Choice {
 }
 
 /**
- * A rule whose targets all lack what the call needs does not apply; the next that matches does. Throws
- * `no_target_available` when no target has what the call needs.
+ * `dialect` null leaves out of account who speaks what. A rule whose targets all lack what the call needs does not apply;
+ * the next that matches does. Throws `no_target_available` when no target has what the call needs.
  */
-export function choose({ name, targets, models, rules, readsTraits }: Entry, traits: RequestTraits): Choice {
-  if (!readsTraits) return { targets, rule: null, skipped: [] }
-  const lacks = models.map((model) => lackOf(model, traits))
+export function choose(entry: Entry, traits: RequestTraits, dialect: string | null): Choice {
+  const { targets, models, dialects, rules } = entry
+  const isSpoken = dialect === null || entry.spokenByAll.has(dialect)
+  if (isSpoken && !entry.readsTraits) return { targets, rule: null, skipped: [] }
+  const lacks = targets.map((_, index) =>
+    isSpoken || dialects[index]!.includes(dialect)
+      ? lackOf(models[index], traits)
+      : `does not speak ${dialect}`,
+  )
   const able = targets.filter((_, index) => lacks[index] === null)
-  if (able.length === 0) throw noTarget(name, targets, lacks)
+  if (able.length === 0) throw noTarget(entry, lacks)
   const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(traits))
   const skipped = targets.flatMap((target, index) => {
     const reason = lacks[index] ?? (rule && !rule.allows(target) ? rule.label : null)
@@ -35,14 +41,11 @@ export function choose({ name, targets, models, rules, readsTraits }: Entry, tra
 export const groupOf = ({ name, targets }: Entry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')
 
-function noTarget(
-  name: string | null,
-  targets: readonly Target[],
-  lacks: readonly (string | null)[],
-): GatewayError {
+function noTarget({ name, targets }: Entry, lacks: readonly (string | null)[]): GatewayError {
   const why = targets.map((target, index) => `${targetId(target)}: ${lacks[index]}`).join('; ')
+  const asked = JSON.stringify(name ?? targetId(targets[0]!))
   return new GatewayError(
     'no_target_available',
-    `No target of ${JSON.stringify(name)} has what this call needs (${why}). Ask for a model that has it.`,
+    `No target of ${asked} has what this call needs (${why}). Ask for a model that has it.`,
   )
 }

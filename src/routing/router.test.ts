@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { targetId } from '../call.ts'
 import { STRATEGIES } from '../config/schema.ts'
-import type { RequestTraits } from './request-traits.ts'
+import type { RequestTraits } from '../request-traits.ts'
 import type { Router, RoutingInput } from './router.ts'
 import { input, pick, routerOf, TARGETS, target } from './test-router.ts'
 

@@ -4,9 +4,9 @@
 import { type Route, type Target, targetId } from '../call.ts'
 import type { Config } from '../config.ts'
 import { createQuote, pricingOf } from '../pricing.ts'
+import { PLAIN, type RequestTraits } from '../request-traits.ts'
 import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
 import { choose, groupOf } from './choice.ts'
-import { PLAIN, type RequestTraits } from './request-traits.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
 import { createTable } from './table.ts'
@@ -20,7 +20,7 @@ export interface Resolution {
   readonly provider: string
   readonly resolved_model: string
   readonly deterministic: boolean
-  readonly depends_on: readonly ('session' | 'shape' | 'load')[]
+  readonly depends_on: readonly ('session' | 'shape' | 'dialect' | 'load')[]
   readonly candidates: readonly {
     readonly provider: string
     readonly model: string
@@ -33,6 +33,8 @@ export interface Resolution {
 
 /** What routing may ask about a call. The shape is read by routes with rules or limited models only. */
 export interface RoutingInput {
+  /** Name of the dialect that the client speaks. */
+  readonly dialect: string
   readonly sessionId: string | null
   /** Name of the gateway key; one key's sessions are not another's. */
   readonly keyName: string | null
@@ -88,11 +90,11 @@ export function createRouter(
   }
 
   return {
-    route(model, { sessionId, keyName, traits }) {
+    route(model, { dialect, sessionId, keyName, traits }) {
       const entry = find(model)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
-      const { targets, rule, skipped } = choose(entry, traits)
+      const { targets, rule, skipped } = choose(entry, traits, dialect)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
       const ordered = ready.length > 0 ? strategy.order(ready, pickOf(group)) : []
@@ -124,8 +126,8 @@ export function createRouter(
     resolve(model) {
       const entry = find(model)
       if (!entry) return null
-      const { name, strategyName, strategy, sticky, readsTraits } = entry
-      const { targets, skipped } = choose(entry, PLAIN)
+      const { name, strategyName, strategy, sticky, readsTraits, dialects, spokenByAll } = entry
+      const { targets, skipped } = choose(entry, PLAIN, null)
       const { ready, cold } = split(targets)
       const alive = ready.length > 0 ? ready : cold.slice(0, 1)
       const isOpen = alive.length > 1
@@ -135,6 +137,7 @@ export function createRouter(
       const depends_on: Resolution['depends_on'] = [
         ...(sticky && isOpen ? (['session'] as const) : []),
         ...(readsTraits ? (['shape'] as const) : []),
+        ...(dialects.some(({ length }) => length > spokenByAll.size) ? (['dialect'] as const) : []),
         ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
       ]
       return {

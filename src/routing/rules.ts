@@ -1,7 +1,7 @@
 // Rules of a route: which calls they are for, and which targets they leave. Pure; the configuration has been checked.
 import { type Target, targetId } from '../call.ts'
 import type { RuleConfig } from '../config.ts'
-import type { RequestTraits } from './request-traits.ts'
+import type { RequestTraits } from '../request-traits.ts'
 
 export interface Rule {
   /** As it stands in the record, for example `rule 2: tools`. Numbers begin with 1. */

@@ -32,6 +32,10 @@ export interface Entry {
   readonly targets: readonly Target[]
   /** What the operator said of each target's model. */
   readonly models: readonly (ModelConfig | undefined)[]
+  /** What each target's provider speaks. */
+  readonly dialects: readonly (readonly string[])[]
+  /** A call in one of these may go to every target. */
+  readonly spokenByAll: ReadonlySet<string>
   readonly rules: readonly Rule[]
   /** There are rules or limited models, so where a call may go depends on what it is like. */
   readonly readsTraits: boolean
@@ -45,12 +49,14 @@ export function createTable(config: Config): Table {
   const entries = new Map<string, Entry>()
   for (const [name, { strategy, targets, rules, sticky }] of Object.entries(config.routes)) {
     const models = targets.map(({ model }) => config.models[model])
+    const parsed = targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!)
     entries.set(name, {
       name,
       strategyName: strategy,
       strategy: strategies[strategy],
-      targets: targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!),
+      targets: parsed,
       models,
+      ...dialectsOf(config, parsed),
       rules: compileRules(rules),
       readsTraits: rules.length > 0 || models.some(isLimited),
       sticky: sticky === 'session',
@@ -60,12 +66,12 @@ export function createTable(config: Config): Table {
     const entry = entries.get(model)
     if (entry) return entry
     const target = parseTarget(config, model)
-    return target && { ...DIRECT, targets: [target] }
+    return target && { ...DIRECT, targets: [target], ...dialectsOf(config, [target]) }
   }
 }
 
-/** A direct id goes where it says, whatever the call needs (ROUTE-02). */
-const DIRECT: Omit<Entry, 'targets'> = {
+/** A direct id goes where it says, whatever the call needs (ROUTE-02), or nowhere. */
+const DIRECT: Omit<Entry, 'targets' | 'dialects' | 'spokenByAll'> = {
   name: null,
   strategyName: 'direct',
   strategy: priority,
@@ -83,4 +89,12 @@ function parseTarget(config: Config, id: string, tier?: string, weight = 1): Tar
   return slash > 0 && model && Object.hasOwn(config.providers, provider)
     ? { provider, model, tier: tier ?? config.models[id]?.tier ?? null, weight }
     : null
+}
+
+function dialectsOf(config: Config, targets: readonly Target[]): Pick<Entry, 'dialects' | 'spokenByAll'> {
+  const dialects = targets.map(({ provider }) => config.providers[provider]!.api)
+  return {
+    dialects,
+    spokenByAll: new Set(dialects[0]!.filter((name) => dialects.every((each) => each.includes(name)))),
+  }
 }

@@ -1,7 +1,7 @@
 // A router over four targets, for the tests beside this file.
 import { type Target, targetId } from '../call.ts'
 import { parseConfig } from '../config.ts'
-import { PLAIN, type RequestTraits } from './request-traits.ts'
+import { PLAIN, type RequestTraits } from '../request-traits.ts'
 import { createRouter, type Router, type RoutingInput } from './router.ts'
 
 /** Beside `never`, whose weight is 0, the weights add up to 10; `c` has no price. */
@@ -57,6 +57,7 @@ export const input = (
   sessionId: string | null = null,
   keyName = 'k',
 ): RoutingInput => ({
+  dialect: 'chat',
   sessionId,
   keyName,
   traits: { ...PLAIN, ...traits },

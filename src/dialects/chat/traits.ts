@@ -1,25 +1,11 @@
-// What a request is like, as far as rules and capabilities ask: tools, images, effort, length. Reads bodies in
-// OpenAI's chat shape, and only what is asked for; knows no target.
-import { estimateTokens, textOf } from '../token-estimate.ts'
+// What a chat request is like. Reads only what is asked for.
+import type { RequestTraits } from '../../request-traits.ts'
+import { estimateTokens, textOf } from '../../token-estimate.ts'
+import { isObject, type Json } from '../json.ts'
 
-export interface RequestTraits {
-  readonly tools: boolean
-  readonly images: boolean
-  /** `reasoning_effort` or `reasoning.effort` as sent. */
-  readonly effort: string | null
-  /** An estimate of the tokens of messages and tools; what images count is not in it. */
-  readonly inputTokens: number
-}
-
-/** The call that `resolve` speaks of: a few words of plain text. */
-export const PLAIN: RequestTraits = { tools: false, images: false, effort: null, inputTokens: 1 }
-
-type Json = Readonly<Record<string, unknown>>
-
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
 
-/** The shape of a chat request; each part is computed when it is first read. Never throws, whatever the body holds. */
+/** Each part is computed when it is first read. Never throws, whatever the body holds. */
 export class ChatTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined

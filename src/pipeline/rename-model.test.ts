@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { EMPTY_EVENT } from '../call.ts'
-import { renameAnswer, renameEvent } from './answer-model.ts'
+import { chat } from '../dialects/chat/chat.ts'
+import { renameAnswer, renameEvent } from './rename-model.ts'
 
 const reading = { ...EMPTY_EVENT, model: 'theirs' }
 
@@ -18,19 +19,19 @@ for (const [event, expected] of [
   ],
 ] as const)
   test(`${JSON.stringify(event)} names the model that was asked for, and nothing else changes`, () => {
-    const renamed = renameEvent('auto/ü')(Buffer.from(event), reading)
+    const renamed = renameEvent(chat.client, 'auto/ü')(Buffer.from(event), reading)
     assert.equal(renamed.toString(), expected)
   })
 
 test('what names no model keeps its bytes, and bytes that are no UTF-8 stay as they are', () => {
   const done = Buffer.from('data: [DONE]\n\n')
-  assert.equal(renameEvent('auto')(done, EMPTY_EVENT), done)
-  assert.equal(renameAnswer('auto')(done, EMPTY_EVENT), done)
+  assert.equal(renameEvent(chat.client, 'auto')(done, EMPTY_EVENT), done)
+  assert.equal(renameAnswer(chat.client, 'auto')(done, EMPTY_EVENT), done)
   const odd = Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xc3]), Buffer.from('","model":"m"}')])
   const expected = Buffer.concat([
     Buffer.from('{"x":"'),
     Buffer.from([0xff, 0xc3]),
     Buffer.from('","model":"a\\"b"}'),
   ])
-  assert.deepEqual(renameAnswer('a"b')(odd, reading), expected)
+  assert.deepEqual(renameAnswer(chat.client, 'a"b')(odd, reading), expected)
 })

@@ -1,12 +1,15 @@
 // Changes top-level members of a JSON object in its own text, so that everything else keeps its bytes:
 // number spellings, escapes, order, fields that we do not know.
 
+/** What a member becomes, as JSON text: the same wherever it stands, or made from what stands there (undefined where nothing does). */
+export type Replacement = string | ((before: string | undefined) => string)
+
 /**
- * Returns `text` with each member named in `values` set to that JSON text; a member that is not there is
- * added at the end, one that stands twice is changed in every place. `text` must be an object that
- * JSON.parse accepts; anything else gives an undefined result.
+ * Returns `text` with each member named in `values` replaced; a member that is not there is added at the end, one that
+ * stands twice is changed in every place. `text` must be an object that JSON.parse accepts; anything else gives an
+ * undefined result. Never recurses: how deep a text is, is its sender's to choose.
  */
-export function spliceMembers(text: string, values: Readonly<Record<string, string>>): string {
+export function spliceMembers(text: string, values: Readonly<Record<string, Replacement>>): string {
   const missing = new Set(Object.keys(values))
   let out = ''
   let copied = 0
@@ -20,7 +23,7 @@ export function spliceMembers(text: string, values: Readonly<Record<string, stri
     const end = endOfValue(text, start)
     const value = Object.hasOwn(values, key) ? values[key] : undefined
     if (value !== undefined) {
-      out += text.slice(copied, start) + value
+      out += text.slice(copied, start) + made(value, text.slice(start, end))
       copied = end
       missing.delete(key)
     }
@@ -29,11 +32,14 @@ export function spliceMembers(text: string, values: Readonly<Record<string, stri
   }
   out += text.slice(copied, at)
   for (const key of missing) {
-    out += `${empty ? '' : ','}${JSON.stringify(key)}:${values[key]}`
+    out += `${empty ? '' : ','}${JSON.stringify(key)}:${made(values[key]!, undefined)}`
     empty = false
   }
   return out + text.slice(at)
 }
+
+const made = (value: Replacement, before: string | undefined): string =>
+  typeof value === 'string' ? value : value(before)
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c

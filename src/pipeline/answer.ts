@@ -3,31 +3,32 @@
 import type { ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
-import type { AttemptEnd, Call, CallOutcome, ParsedEvent, Route } from '../call.ts'
+import type { AttemptEnd, Call, CallOutcome, ParsedEvent, Route, StreamPart } from '../call.ts'
 import type { RouteConfig } from '../config.ts'
+import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { relayStream } from '../http/relay.ts'
 import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
-import type { Failure, Streaming, Whole } from '../providers/attempt-result.ts'
-import type { SendResult } from '../providers/send.ts'
-import { maskJson } from '../redact.ts'
-import type { RequestTraits } from '../routing/request-traits.ts'
+import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
+import type { Provider, SendResult } from '../providers/send.ts'
+import { type Mask, maskBody, maskJson } from '../redact.ts'
 import { estimated, Transcript } from '../token-estimate.ts'
-import { renameAnswer, renameEvent } from './answer-model.ts'
 import type { CallContext } from './context.ts'
+import { renameAnswer, renameEvent } from './rename-model.ts'
 
+/** A call that is on record and waits for its answer. */
 export interface Answering {
+  readonly dialect: ClientDialect
+  readonly request: ClientRequest
   readonly call: Call
   readonly route: Route
   readonly response: ServerResponse
   readonly context: CallContext
-  readonly traits: RequestTraits
   readonly answerModel: RouteConfig['answer_model']
   /** What the cache knows the request by; null where its answer is not kept. */
   readonly cacheName: string | null
-  readonly streamOptions: { readonly include_usage?: boolean | null | undefined } | null
   /** Milliseconds since the call arrived. */
-  readonly elapsed: () => number
+  elapsed(): number
 }
 
 /** How the call ended for the client, and how its last attempt did. */
@@ -49,27 +50,26 @@ async function answerStream(
   result: SendResult,
   answering: Answering,
 ): Promise<AnswerResult> {
-  const { call, response, context, traits, cacheName, streamOptions, elapsed } = answering
+  const { call, dialect, request, response, context, cacheName } = answering
   const transcript = new Transcript()
   const recorder = cacheName === null || status !== 200 ? null : new Recorder(context.cache.maxAnswer)
   response.writeHead(status, { ...headersOf(headers, result, answering), 'cache-control': 'no-store' })
-  const ttftMs = elapsed()
+  const ttftMs = answering.elapsed()
   context.store.write({ kind: 'streaming', id: call.id, ttftMs })
   const relayed = await relayStream(response, exchange, {
-    withholdUsage: streamOptions?.include_usage !== true,
-    mask: context.mask,
-    rewrite: answering.answerModel === 'requested' ? renameEvent(call.requestedModel) : undefined,
+    withholdUsage: !request.wantsUsage,
+    show: partAsSent(answering, providerOf(result, answering)),
+    errorEvent: (error) => dialect.errorEvent(error, call.id),
     idle: context.config.resilience.idle,
-    requestId: call.id,
-    onEvent(bytes, parsed) {
-      transcript.add(parsed.text)
+    onPart(bytes, parsed) {
+      if (parsed) transcript.add(parsed.text)
       recorder?.add(bytes, parsed)
     },
   })
   const { state, errorCode, model } = relayed
   let { tokens } = relayed
   if (state === 'completed') saveToCache(recorder?.parts() ?? null, headers, relayed, result, answering)
-  else tokens ??= estimated(traits.inputTokens, transcript.tokens)
+  else tokens ??= estimated(dialect.estimateInput(request), transcript.tokens)
   const outcome =
     state === 'completed'
       ? 'answered'
@@ -84,13 +84,32 @@ async function answerStream(
   }
 }
 
+/** How a part of a stream goes to the client: as it came, but for a model to be renamed and a key to be hidden. */
+function partAsSent(
+  { dialect, answerModel, call, context: { mask } }: Answering,
+  { keyBytes }: Provider,
+): (part: StreamPart) => Buffer {
+  const rename = answerModel === 'requested' ? renameEvent(dialect, call.requestedModel) : null
+  return ({ bytes, parsed }) => {
+    if (parsed?.error || holdsKey(bytes, keyBytes)) return maskBytes(bytes, mask)
+    return rename && parsed ? rename(bytes, parsed) : bytes
+  }
+}
+
+/** A provider may repeat its key, though none does in an answer; looking for it takes no time. */
+const holdsKey = (bytes: Buffer, key: Buffer | null): boolean => key !== null && bytes.includes(key)
+
+const maskBytes = (bytes: Buffer, mask: Mask): Buffer => Buffer.from(maskBody(bytes.toString('utf8'), mask))
+
 async function answerWhole(answer: Whole, result: SendResult, answering: Answering): Promise<AnswerResult> {
-  const { status, headers, body, parsed } = answer
-  const { call, response, context, elapsed } = answering
-  const ttftMs = elapsed()
+  const { status, headers, parsed } = answer
+  const { call, dialect, response, context } = answering
+  const ttftMs = answering.elapsed()
   const { tokens, model, finished, unusual } = parsed!
-  const bytes =
-    answering.answerModel === 'requested' ? renameAnswer(call.requestedModel)(body, parsed!) : body
+  let bytes = answer.body
+  if (answering.answerModel === 'requested')
+    bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
+  if (holdsKey(bytes, providerOf(result, answering).keyBytes)) bytes = maskBytes(bytes, context.mask)
   replyRelayed(response, status, bytes, headersOf(headers, result, answering))
   if (!call.stream && status === 200 && finished && !unusual)
     saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
@@ -151,11 +170,11 @@ function answerFailure(failure: Failure, result: SendResult, answering: Answerin
     return ended(stands, relayError(stands, body, headers, result, answering))
   }
   const error = new GatewayError(failure.code, answering.context.mask(`${failure.message}.`))
-  replyError(response, error, call.id, headersOf({}, result, answering))
+  replyError(response, error, call.id, answering.dialect, headersOf({}, result, answering))
   return ended(error.status, error.code)
 }
 
-/** Relays an error body that has OpenAI's shape, wraps the text of any other; returns the code that the client sees. */
+/** Relays an error of the dialect, wraps the text of any other; returns the code that the client sees. */
 function relayError(
   status: number,
   body: Buffer,
@@ -163,23 +182,36 @@ function relayError(
   result: SendResult,
   answering: Answering,
 ): string {
-  const { call, response, context } = answering
+  const { call, dialect, response, context } = answering
   const headers = { ...headersOf(provider, result, answering), 'content-type': 'application/json' }
-  const text = maskJson(body.toString('utf8'), context.mask)
-  const error = context.providers.get(result.from.provider)!.dialect.readError(text)
+  const isShort = body.length <= MOST_ERROR
+  const text = isShort
+    ? maskJson(body.toString('utf8'), context.mask)
+    : context.mask(body.toString('utf8', 0, MOST_QUOTED))
+  const error = isShort ? upstreamOf(result, answering).readError(text) : null
   if (error) {
     replyRelayed(response, status, Buffer.from(text), headers)
     return error.code ?? 'upstream_error'
   }
   const message = `${result.from.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
   const wrapped = new GatewayError('upstream_error', message, { status })
-  replyError(response, wrapped, call.id, headers)
+  replyError(response, wrapped, call.id, dialect, headers)
   return wrapped.code
 }
 
-/** The headers of the answer: they name the last target tried, whichever provider's words the body holds. */
-const headersOf = (
-  provider: Failure['headers'],
-  { target, requestsSent }: SendResult,
-  { call, route, context }: Answering,
-) => routeHeaders(call, route, target, requestsSent, provider, context.mask)
+/** Bytes of an error that are looked at for what is quoted of it. */
+const MOST_QUOTED = 16_384
+
+/** Whose answer it is. */
+const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>
+  context.providers.get(from.provider)!
+
+const upstreamOf = (result: SendResult, answering: Answering) =>
+  providerOf(result, answering).dialects.get(answering.dialect.name)!
+
+/** The headers of the response: they name the last target tried, whoever's words the body has. */
+const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
+  const { call, route, context } = answering
+  const { relayedHeaders } = upstreamOf(result, answering)
+  return routeHeaders(call, route, result.target, result.requestsSent, provider, relayedHeaders, context.mask)
+}

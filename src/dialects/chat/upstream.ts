@@ -1,31 +1,22 @@
-// The OpenAI chat-completions dialect, which most providers speak: OpenAI, Groq, OpenRouter, DeepSeek,
-// Mistral, xAI, Together, Ollama, vLLM. Shapes: OpenAI API reference, "Chat" and "Streaming".
-import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../call.ts'
-import type { Dialect } from './dialect.ts'
-import { spliceMembers } from './splice.ts'
+// Chat completions as providers speak them: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama, vLLM.
+// Shapes: OpenAI API reference, "Chat" and "Streaming".
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
+import { type Replacement, spliceMembers } from '../../json/splice.ts'
+import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { count, errorCode, errorStatus, isObject, type Json, member } from '../json.ts'
+import { mergeTokens } from '../usage.ts'
+import { askForUsage } from './stream-options.ts'
 
-type Json = Record<string, unknown>
+export const upstream = {
+  relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-/** A count of tokens; anything that cannot be one was not reported. */
-const count = (value: unknown): number | null =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
-const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
-
-export const openai = {
-  request({ text, stream, streamOptions }, model, { basePath, key }) {
-    const values: Record<string, string> = { model: JSON.stringify(model) }
+  request({ text, stream, wantsUsage, forwarded }, model, { basePath, key }) {
+    const values: Record<string, Replacement> = { model: JSON.stringify(model) }
     // Usage is what the record is for, so it is always asked for; the relay withholds what the client did not want.
-    if (stream && streamOptions?.include_usage !== true)
-      values.stream_options = JSON.stringify({ ...streamOptions, include_usage: true })
-    const headers = [
-      'content-type',
-      'application/json',
-      'accept',
-      stream ? 'text/event-stream' : 'application/json',
-    ]
-    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill')
+    if (stream && !wantsUsage) values.stream_options = askForUsage
+    const accept = stream ? 'text/event-stream' : 'application/json'
+    const headers = ['content-type', 'application/json', 'accept', accept]
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
     if (key !== null) headers.push('authorization', `Bearer ${key}`)
     return { path: `${basePath}/chat/completions`, headers, body: spliceMembers(text, values) }
   },
@@ -37,13 +28,7 @@ export const openai = {
     return { ...read(json), done: true }
   },
 
-  readEvent({ event, data }) {
-    if (data.trim() === '[DONE]') return { ...EMPTY_EVENT, done: true }
-    const json: unknown = JSON.parse(data)
-    if (!isObject(json)) throw new Error('not a JSON object')
-    const parsed = read(json)
-    return event === 'error' && !parsed.error ? { ...parsed, error: errorOf(json) } : parsed
-  },
+  openStream: () => new ChatStream(),
 
   readError(text) {
     try {
@@ -53,13 +38,32 @@ export const openai = {
       return null
     }
   },
-} satisfies Dialect
+} satisfies UpstreamDialect
 
-function read(json: Json): ParsedEvent {
+class ChatStream implements StreamReader {
+  #tokens: Tokens | null = null
+
+  read({ name, data }: StreamEvent): ParsedEvent {
+    if (data.trim() === '[DONE]') return END_MARK
+    const json: unknown = JSON.parse(data)
+    if (!isObject(json)) throw new Error('not a JSON object')
+    const parsed = read(json)
+    this.#tokens = mergeTokens(this.#tokens, parsed.tokens)
+    if (parsed.tokens !== null) parsed.tokens = this.#tokens
+    if (name === 'error') parsed.error ??= errorOf(json)
+    return parsed
+  }
+}
+
+/** It ends an answer and is none: a stream that holds nothing else has not begun. */
+const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
+
+function read(json: Json): Mutable<ParsedEvent> {
   const { usage, model, error } = json
   const choices = Array.isArray(json.choices) ? json.choices : null
   const reported = usage ?? member(json.x_groq, 'usage') // Groq puts it there where it was not asked for
   return {
+    opens: true,
     done: false,
     finished: choices?.some((choice) => member(choice, 'finish_reason') != null) ?? false,
     unusual: choices?.some((choice) => !USUAL.includes(member(choice, 'finish_reason'))) ?? false,
@@ -101,16 +105,15 @@ function tokensOf(usage: Json): Tokens {
   }
 }
 
-/** What may stand in a record as the code of an error; anything else is text, and text may hold anything. */
-const CODE = /^[\w.-]{1,64}$/
-
 /** `error` as an object, or as the bare text that some providers send. */
 function errorOf(error: unknown): ProviderError {
   const code = [member(error, 'code'), member(error, 'type')].find((each) => each != null)
   const message = member(error, 'message') ?? error
   return {
     message: typeof message === 'string' ? message : JSON.stringify(message),
-    code: typeof code === 'number' || (typeof code === 'string' && CODE.test(code)) ? String(code) : null,
-    status: typeof code === 'number' && code >= 400 && code < 600 ? code : null,
+    code: errorCode(code),
+    status: errorStatus(code),
   }
 }
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }

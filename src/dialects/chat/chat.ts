@@ -1,0 +1,6 @@
+// OpenAI's chat completions, which most providers and most clients speak.
+import type { Dialect } from '../dialect.ts'
+import { client } from './client.ts'
+import { upstream } from './upstream.ts'
+
+export const chat = { client, upstream } satisfies Dialect

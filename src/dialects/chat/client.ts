@@ -1,0 +1,61 @@
+// Chat completions as clients speak them: what is read of a request, and how an error is worded. Shapes: OpenAI API
+// reference, "Chat" and "Errors".
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { canonical } from '../../json/canonical.ts'
+import { spliceMembers } from '../../json/splice.ts'
+import type { ClientDialect } from '../dialect.ts'
+import { sessionInMetadata } from '../session-hint.ts'
+import { askForUsage } from './stream-options.ts'
+import { ChatTraits } from './traits.ts'
+
+/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+const schema = z.object({
+  model: z.string().min(1).max(256),
+  messages: z.array(z.unknown()),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+})
+
+export const client = {
+  name: 'chat',
+  path: '/v1/chat/completions',
+  summary: 'live routing of chat completions, streamed or not; it spends',
+  schema: schema.loose(),
+  requestIdHeader: 'x-request-id',
+
+  parse({ text, json }) {
+    const parsed = schema.safeParse(json)
+    if (!parsed.success) throw invalid(parsed.error.issues[0]!)
+    const { model, stream, stream_options: options } = parsed.data
+    return {
+      request: {
+        model,
+        stream: stream === true,
+        text,
+        wantsUsage: options?.include_usage === true,
+        forwarded: [],
+        query: '',
+      },
+      traits: new ChatTraits(json),
+      sessionHints: [sessionInMetadata(json.metadata), json.prompt_cache_key],
+    }
+  },
+
+  estimateInput: ({ text }) => new ChatTraits(JSON.parse(text)).inputTokens,
+
+  // Usage is always asked for and is withheld where it is not wanted; other options change the stream.
+  cacheIdentity: ({ text, stream }) =>
+    stream
+      ? canonical(spliceMembers(text, { stream_options: askForUsage }), ['stream'])
+      : canonical(text, ['stream', 'stream_options']),
+
+  errorBody: (error, requestId) => error.body(requestId),
+  errorEvent: (error, requestId) => `data: ${error.body(requestId)}\n\n`,
+  renameModel: (json, model) => spliceMembers(json, { model }),
+} satisfies ClientDialect
+
+function invalid({ path, message }: z.core.$ZodIssue): GatewayError {
+  const param = path.join('.')
+  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
+}

@@ -1,0 +1,114 @@
+// What a dialect is: one wire format, as clients speak it to the gateway and as the gateway speaks it to providers. One
+// folder each beside this file and one line in registry.ts; nothing outside this folder knows a dialect by its name.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ZodType } from 'zod'
+import type { ParsedEvent, ProviderError } from '../call.ts'
+import type { GatewayError } from '../errors.ts'
+import type { RequestTraits } from '../request-traits.ts'
+
+export interface Dialect {
+  readonly client: ClientDialect
+  readonly upstream: UpstreamDialect
+}
+
+/** A request as it arrived: its JSON has been parsed, and nothing else. */
+export interface ArrivedRequest {
+  /** The body as it came, valid JSON. */
+  readonly text: string
+  readonly json: Readonly<Record<string, unknown>>
+  readonly headers: IncomingHttpHeaders
+  /** What stands in the path where the endpoint's has a `*`, decoded; some dialects name the model there. */
+  readonly rest: string
+  /** What stands behind the `?` of the URL, as it came; empty where nothing does. */
+  readonly query: string
+}
+
+/** What the gateway has to know of a request. It holds on to the text, never to what was parsed. */
+export interface ClientRequest {
+  /** The id that is routed, byte for byte as sent. */
+  readonly model: string
+  readonly stream: boolean
+  /** The body as it came, valid JSON. */
+  readonly text: string
+  /** False: events of the stream that hold nothing but usage are not passed on. */
+  readonly wantsUsage: boolean
+  /** Headers for a provider that speaks the same dialect, names and values in turn. */
+  readonly forwarded: readonly string[]
+  /** Query for such a provider, without its `?`. */
+  readonly query: string
+}
+
+/** A request, and what is asked about it once and then let go of. */
+export interface ReadRequest {
+  readonly request: ClientRequest
+  /** What rules and capabilities ask; each part is computed when it is first read. */
+  readonly traits: RequestTraits
+  /** Values of the body that may name the session, in the order in which they count; any JSON. */
+  readonly sessionHints: readonly unknown[]
+}
+
+/** How clients speak. */
+export interface ClientDialect {
+  /** As it stands behind `api` in the configuration and in `decision.skipped`. */
+  readonly name: string
+  /** As polka reads it; matched whatever the query. */
+  readonly path: string
+  /** A line for the table of endpoints in the documentation. */
+  readonly summary: string
+  /** What is read of a request's body, for the OpenAPI document. */
+  readonly schema: ZodType
+  /** Header of a response that names the request, in the words of this dialect's clients. */
+  readonly requestIdHeader: string
+  /** Throws GatewayError `invalid_request`. */
+  parse(arrived: ArrivedRequest): ReadRequest
+  /** Tokens of the input, roughly: for calls that ended half-way and that nobody counted. */
+  estimateInput(request: ClientRequest): number
+  /** What a cached answer is known by, beside the form (streamed or whole): equal for requests that mean the same. Null where there is no such text. */
+  cacheIdentity(request: ClientRequest): string | null
+  /** The body of an error that the gateway itself reports. */
+  errorBody(error: GatewayError, requestId: string): string
+  /** The same as an event, for a stream that has begun; with the blank line that ends it. */
+  errorEvent(error: GatewayError, requestId: string): string
+  /**
+   * Writes `model` where a whole answer, or the data of an event, names the model that answered; everything else keeps
+   * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
+   */
+  renameModel(json: string, model: string): string
+}
+
+/** What goes to a provider. */
+export interface ProviderRequest {
+  readonly path: string
+  /** Names and values in turn. */
+  readonly headers: string[]
+  readonly body: string
+}
+
+/** One event of a stream, by the rules of Server-Sent Events. */
+export interface StreamEvent {
+  /** Empty where the event has no name. */
+  readonly name: string
+  readonly data: string
+}
+
+/** Reads the events of one stream, in their order; what one says may depend on those before it. */
+export interface StreamReader {
+  /** `tokens` of what it returns is the usage so far, merged with that of earlier events. Throws when the event is not of this dialect. */
+  read(event: StreamEvent): ParsedEvent
+}
+
+/** How providers speak. */
+export interface UpstreamDialect {
+  /** Response headers that mean something to a client of this dialect, beside those that every response may have. */
+  readonly relayedHeaders: RegExp
+  request(
+    request: ClientRequest,
+    model: string,
+    provider: { readonly basePath: string; readonly key: string | null },
+  ): ProviderRequest
+  /** Reads a complete answer that is not streamed. Throws when it is not of this dialect. */
+  readAnswer(text: string): ParsedEvent
+  openStream(): StreamReader
+  /** Reads the body of an error status; null when it is not of this dialect. */
+  readError(text: string): ProviderError | null
+}

@@ -1,0 +1,22 @@
+// Small questions about parsed JSON, for all dialects.
+
+export type Json = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
+
+/** A count of tokens; anything that cannot be one was not reported. */
+export const count = (value: unknown): number | null =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
+
+/** A status of HTTP that stands for an error; null for any other value. */
+export const errorStatus = (value: unknown): number | null =>
+  Number.isInteger(value) && (value as number) >= 400 && (value as number) < 600 ? (value as number) : null
+
+/** What may stand in a record as the code of an error; anything else is text, and text may hold anything. */
+const CODE = /^[\w.-]{1,64}$/
+
+export const errorCode = (value: unknown): string | null =>
+  typeof value === 'number' || (typeof value === 'string' && CODE.test(value)) ? String(value) : null

@@ -1,0 +1,9 @@
+// Every dialect there is, by the name that stands behind `api` in the configuration. One line each.
+import type { DIALECT_NAMES } from '../config/schema.ts'
+import { chat } from './chat/chat.ts'
+import type { Dialect } from './dialect.ts'
+
+/** By name. */
+export type Dialects = Readonly<Record<string, Dialect>>
+
+export const DIALECTS = { chat } satisfies Record<(typeof DIALECT_NAMES)[number], Dialect>

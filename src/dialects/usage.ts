@@ -1,0 +1,15 @@
+// Usage that a provider reports in parts: one event counts the input, a later one the output.
+import type { Tokens } from '../call.ts'
+
+/** What is known after a further report: each count as it was said last. */
+export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
+  if (before === null || now === null) return now ?? before
+  return {
+    source: now.source,
+    input: now.input ?? before.input,
+    output: now.output ?? before.output,
+    cached_input: now.cached_input ?? before.cached_input,
+    cache_write: now.cache_write ?? before.cache_write,
+    reasoning: now.reasoning ?? before.reasoning,
+  }
+}

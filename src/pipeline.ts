@@ -1,0 +1,274 @@
+// One call from its request to its closed record, the same for every dialect: read, route, record, send, answer, close.
+// Knows no dialect by name. Once the record is open, whatever happens closes it.
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
+import { type AnswerTrace, CallTrace } from './artifact.ts'
+import type { CachedAnswer } from './cache/response-cache.ts'
+import { type Call, type CallOutcome, type Route, type Target, timeOfId } from './call.ts'
+import type { RouteConfig } from './config.ts'
+import type { ClientDialect, ClientRequest, ReadRequest } from './dialects/dialect.ts'
+import { asGatewayError, GatewayError } from './errors.ts'
+import { type JsonBody, readJson } from './http/body.ts'
+import type { Admitted, CallEndpoint } from './http/endpoint.ts'
+import { replyError } from './http/reply.ts'
+import { agentOf, sessionOf } from './http/session.ts'
+import { type Answering, type AnswerResult, answerClient } from './pipeline/answer.ts'
+import { answerCached } from './pipeline/answer-cached.ts'
+import type { CallContext } from './pipeline/context.ts'
+import type { Exchange } from './providers/exchange.ts'
+import { type NextAttempt, type SendListener, type SendResult, send } from './providers/send.ts'
+import type { Mask } from './redact.ts'
+import type { Routed } from './routing/router.ts'
+
+/** The endpoint at which calls of a dialect arrive. */
+export const callEndpoint = (dialect: ClientDialect): CallEndpoint<CallContext> => ({
+  path: dialect.path,
+  summary: dialect.summary,
+  request: dialect.schema,
+  errorBody: dialect.errorBody,
+  requestIdHeader: dialect.requestIdHeader,
+  async handle(admitted, response, context) {
+    const arrival = new Arrival(admitted, response)
+    await context.limits.admit(admitted.caller.name)
+    const body = await readJson(admitted.request, context.config.server.body_limit, admitted.slot)
+    const { request, routed, sessionId } = route(dialect, body, admitted, context)
+    try {
+      const call = new OpenCall(dialect, request, routed, sessionId, body, arrival, context)
+      await call.record()
+      await call.run()
+    } finally {
+      routed.tracker.over()
+    }
+  },
+})
+
+/** What is known of a request when it arrives, and that its client may leave at any moment. */
+class Arrival {
+  readonly admitted: Admitted
+  readonly response: ServerResponse
+  /** By the clock of `performance`. */
+  readonly start = performance.now()
+  gone = false
+  /** What is under way at a provider, to be given up when the client leaves. */
+  exchange: Exchange | null = null
+
+  constructor(admitted: Admitted, response: ServerResponse) {
+    this.admitted = admitted
+    this.response = response
+    response.on('close', () => {
+      if (!response.writableFinished) this.giveUp()
+    })
+  }
+
+  giveUp(): void {
+    this.gone = true
+    this.exchange?.abort()
+  }
+}
+
+/** Reads the request and picks its way, within what its key may spend. What was parsed is let go of here. */
+function route(
+  dialect: ClientDialect,
+  { text, json }: JsonBody,
+  { request: { headers }, requestId: callId, caller, rest, query }: Admitted,
+  { router, limits }: CallContext,
+): { request: ClientRequest; routed: Routed; sessionId: string | null } {
+  const { request, traits, sessionHints }: ReadRequest = dialect.parse({ text, json, headers, rest, query })
+  const sessionId = sessionOf(headers, sessionHints)
+  const keyName = caller.name
+  const routed = router.route(request.model, { dialect: dialect.name, sessionId, keyName, traits })
+  if (!routed) throw unknownModel(request.model)
+  try {
+    const route = limits.reserve({ callId, keyName, route: routed.route, traits, body: json })
+    return { request, routed: { ...routed, route }, sessionId }
+  } catch (error) {
+    routed.tracker.over()
+    throw error
+  }
+}
+
+class OpenCall implements Answering, SendListener {
+  readonly dialect: ClientDialect
+  readonly request: ClientRequest
+  readonly route: Route
+  readonly call: Call
+  readonly response: ServerResponse
+  readonly context: CallContext
+  readonly answerModel: RouteConfig['answer_model']
+  readonly cacheName: string | null
+  readonly #hit: CachedAnswer | undefined
+  readonly #arrival: Arrival
+  readonly #tracker: Routed['tracker']
+  readonly #trace: CallTrace
+  #result: SendResult | null = null
+
+  constructor(
+    dialect: ClientDialect,
+    request: ClientRequest,
+    { route, tracker }: Routed,
+    sessionId: string | null,
+    body: JsonBody,
+    arrival: Arrival,
+    context: CallContext,
+  ) {
+    const { config, cache } = context
+    const { caller, requestId, request: incoming } = arrival.admitted
+    this.dialect = dialect
+    this.request = request
+    this.route = route
+    this.response = arrival.response
+    this.context = context
+    this.#arrival = arrival
+    this.#tracker = tracker
+    const { cache: isCached = config.cache.enabled, answer_model = 'provider' } =
+      (route.name !== null && config.routes[route.name]) || {}
+    this.answerModel = answer_model
+    this.cacheName = isCached && !declinesCache(incoming.headers) ? this.#cacheName(caller.name) : null
+    this.#hit = this.cacheName === null ? undefined : cache.get(this.cacheName, route.candidates[0])
+    this.call = {
+      id: requestId,
+      createdAt: timeOfId(requestId),
+      endpoint: dialect.path,
+      requestedModel: request.model,
+      sessionId,
+      agentId: agentOf(incoming.headers),
+      keyName: caller.name,
+      stream: request.stream,
+      replayed: context.replay,
+      cache: this.#hit ? 'HIT' : this.cacheName === null ? 'BYPASS' : 'MISS',
+    }
+    this.#trace = new CallTrace(this.call, incoming.headers, body, config.artifacts.bodies, arrival.start)
+  }
+
+  /** Milliseconds since the call arrived. */
+  elapsed(): number {
+    return Math.round((performance.now() - this.#arrival.start) * 100) / 100
+  }
+
+  /** Puts the call on record, before a byte of it leaves. Rejects when that cannot be done. */
+  async record(): Promise<void> {
+    try {
+      await this.context.store.write({ kind: 'open', call: this.call, route: this.route })
+    } catch (cause) {
+      throw new GatewayError('log_unavailable', 'The call was refused: it could not be recorded.', {
+        cause,
+      })
+    }
+  }
+
+  /** Answers the call and closes its record. Never rejects. */
+  async run(): Promise<void> {
+    try {
+      if (this.#hit) return this.#close(await answerCached(this.#hit, this))
+      this.#result = await send(this.request, this.route, this.#sendOptions())
+      if (isAnswer(this.#result)) this.#tracker.answered(this.elapsed())
+      this.#close(await answerClient(this.#result, this))
+    } catch (thrown) {
+      // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
+      this.#arrival.giveUp()
+      this.#close(this.#result ? FAULT_AFTER : FAULT_BEFORE)
+      this.context.onFault(thrown, this.call.id)
+      replyError(this.response, asGatewayError(thrown), this.call.id, this.dialect)
+    }
+  }
+
+  trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
+    return this.#trace.exchange(target, path, headers, body)
+  }
+
+  sending(target: Target, exchange: Exchange): boolean {
+    this.#tracker.attempt(target, this.elapsed())
+    this.#arrival.exchange = exchange
+    return !this.#arrival.gone
+  }
+
+  failed(target: Target, ms: number): void {
+    this.context.router.cool(target, ms)
+  }
+
+  async next({ n, target, fallbacks, requestsSent, before }: NextAttempt): Promise<boolean> {
+    const { store, price, mask, now } = this.context
+    const at = now()
+    const ended = { ...masked(before.end, mask), n: n - 1, target: before.target }
+    const cost = price(ended.target, ended.tokens, at)
+    const { id } = this.call
+    try {
+      await store.write({ kind: 'next', id, at, ended, cost, target, fallbacks, requestsSent })
+      return true
+    } catch {
+      return false // not recorded, so not made; the client gets what the attempts so far gave
+    }
+  }
+
+  #sendOptions() {
+    const { config, providers } = this.context
+    const { stream_first_event, answer, idle, retries, cooldown } = config.resilience
+    const limits = { responseStart: this.request.stream ? stream_first_event : answer, idle }
+    return { dialect: this.dialect.name, providers, limits, retries, cooldown, listener: this }
+  }
+
+  #cacheName(keyName: string | null): string | null {
+    return this.context.cache.name({
+      endpoint: this.dialect.path,
+      keyName,
+      answerModel: this.answerModel,
+      identity: this.dialect.cacheIdentity(this.request),
+      stream: this.request.stream,
+    })
+  }
+
+  #close({ attempt, outcome }: AnswerResult): void {
+    this.#tracker.over()
+    const { store, price, mask, now } = this.context
+    const { n = 1, target = this.route.candidates[0], requestsSent = 0, fallbacks = 0 } = this.#result ?? {}
+    const at = now()
+    const last = this.#result?.failed ?? attempt
+    const ended: CallOutcome = {
+      ...masked(outcome, mask),
+      responseModel: outcome.responseModel && mask(outcome.responseModel.slice(0, MOST_MODEL)),
+      latencyMs: this.elapsed(),
+      tokens: this.#result?.unknownSpend ? null : attempt.tokens,
+    }
+    store.write({
+      kind: 'close',
+      id: this.call.id,
+      at,
+      requestsSent,
+      fallbacks,
+      target,
+      ended: this.#hit ? null : masked({ ...last, n, target }, mask),
+      cost: price(target, last.tokens, at),
+      outcome: ended,
+    })
+    store.saveArtifact(this.call.id, this.#trace.weight, this.#trace.ended(ended, mask))
+  }
+}
+
+/** A provider may name a model as long as it likes; more is not recorded, characters. */
+const MOST_MODEL = 256
+
+/** A provider answered the call; what it refused says nothing about how quick it is. */
+const isAnswer = ({ answer }: SendResult): boolean =>
+  answer.kind === 'stream' || (answer.kind === 'whole' && answer.parsed !== null)
+
+/** The client wants its answer neither from the cache nor in it. */
+const declinesCache = (headers: IncomingHttpHeaders): boolean =>
+  /\bno-store\b/i.test(headers['cache-control'] ?? '')
+
+/** What is recorded when the gateway itself fails: before its request left, and after. */
+const FAULT_AFTER: AnswerResult = {
+  outcome: { state: 'failed', status: 500, errorCode: 'internal', responseModel: null, ttftMs: null },
+  attempt: { outcome: 'unknown', status: null, errorCode: 'internal', tokens: null },
+}
+const FAULT_BEFORE: AnswerResult = {
+  ...FAULT_AFTER,
+  attempt: { ...FAULT_AFTER.attempt, outcome: 'not_sent' },
+}
+
+/** A provider may put anything into the code of an error, its key too. */
+const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>
+  end.errorCode === null ? end : { ...end, errorCode: mask(end.errorCode) }
+
+function unknownModel(model: string): GatewayError {
+  const message = `No route and no provider/model is called ${JSON.stringify(model)}; GET /v1/models lists what there is.`
+  return new GatewayError('model_not_found', message, { param: 'model' })
+}

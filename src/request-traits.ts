@@ -1,0 +1,14 @@
+// What a request is like, as far as rules and capabilities ask: tools, images, effort, length. Knows no dialect: each
+// reads its own requests.
+
+export interface RequestTraits {
+  readonly tools: boolean
+  readonly images: boolean
+  /** The reasoning effort as sent; null where none was. */
+  readonly effort: string | null
+  /** An estimate of the tokens of the input, tools included; what images count is not in it. */
+  readonly inputTokens: number
+}
+
+/** The call that `resolve` speaks of: a few words of plain text. */
+export const PLAIN: RequestTraits = { tools: false, images: false, effort: null, inputTokens: 1 }
