@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
 import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
+import { timeOfId } from './call.ts'
 import { needRestart } from './config/restart.ts'
 import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.ts'
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
@@ -17,6 +18,7 @@ import { model, models } from './endpoints/models.ts'
 import { openapi } from './endpoints/openapi.ts'
 import { publicModels } from './endpoints/public-models.ts'
 import { readyz } from './endpoints/readyz.ts'
+import { refusedCalls } from './endpoints/refused-calls.ts'
 import { artifact, requestLog, requestLogs } from './endpoints/request-logs.ts'
 import { resolve } from './endpoints/resolve.ts'
 import { session, sessions } from './endpoints/sessions.ts'
@@ -27,6 +29,7 @@ import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits, resetOf } from './http/limits.ts'
 import { openApi } from './http/openapi.ts'
+import { createRefusals } from './http/refusals.ts'
 import { createHttpServer, type RequestContext } from './http/server.ts'
 import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
@@ -86,6 +89,7 @@ export const READS = [
   requestLogs,
   artifact,
   requestLog,
+  refusedCalls,
   usageLogs,
   usageHistory,
   sessions,
@@ -114,6 +118,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     budgets: () => context.readContext.config.keys.flatMap(budgetOf),
   })
   const slots = createCallSlots()
+  const refusals = createRefusals()
   const server = createHttpServer({
     reads: READS,
     calls: callsOf(dialects),
@@ -122,7 +127,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     requestTimeout: bind.request_timeout,
     slots,
     now,
-    onRefused: ({ code }) => meters.refused(code),
+    onRefused({ code, status, message }, { requestId, caller, path }) {
+      meters.refused(code)
+      if (code === 'client_closed') return // that was the client's own choice
+      const createdAt = timeOfId(requestId)
+      const keyName = caller?.name ?? null
+      refusals.add(
+        { id: requestId, createdAt, keyName, endpoint: path, status, code, message },
+        caller !== null,
+      )
+    },
     onInternalError,
     onCallOver: (callId) => reservations.forget(callId),
   })
@@ -183,6 +197,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         configuration: () => configuration,
         replay,
         budgetUse,
+        refusals: refusals.list,
         metrics: meters.render,
         openApi: DOCUMENT,
       },

@@ -1,6 +1,7 @@
 // What read endpoints work with: no way to reach a provider is in it. What a call works with: pipeline/context.ts.
 import type { Config } from '../config.ts'
 import type { OpenApi } from '../http/openapi.ts'
+import type { Refusals } from '../http/refusals.ts'
 import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
 
@@ -35,6 +36,8 @@ export interface ReadContext {
   readonly replay: boolean
   /** Throws `log_unavailable` when it cannot be read. */
   readonly budgetUse: (keyName: string | null) => BudgetUse
+  /** The newest calls that were refused before they had a record: of one key, or all of them. */
+  readonly refusals: Refusals['list']
   /** All figures in Prometheus' text format. */
   readonly metrics: () => Promise<string>
   /** The interface, see `http/openapi.ts`. */

@@ -31,12 +31,18 @@ export interface ServerOptions<Read, Live> {
   readonly requestTimeout: number
   /** Room for open calls and their bodies. */
   readonly slots: CallSlots
-  /** A call was turned away before it was on record. */
-  readonly onRefused: (error: GatewayError) => void
+  /** A call was turned away before it was on record; `caller` is null where nobody was let in. */
+  readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
   /** A call is over, whatever became of it. */
   readonly onCallOver: (requestId: string) => void
   /** A failure that is not the client's: for the gateway's own log. */
   readonly onInternalError: (error: unknown, requestId: string) => void
+}
+
+export interface RefusedCall {
+  readonly requestId: string
+  readonly caller: Caller | null
+  readonly path: string
 }
 
 export interface RequestContext<Read, Live> {
@@ -82,6 +88,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
+      let caller: Caller | null = null
       try {
         if (!call && hasBody(request)) request.resume() // nobody reads it, and what waits takes memory
         refuseWithoutHost(request)
@@ -89,14 +96,14 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
           current.guard(request)
           refuseKeyInUrl(request.query)
         }
-        const caller = open ? ANYBODY : current.authenticate(request)
+        caller = open ? ANYBODY : current.authenticate(request)
         const rest = request.params['*'] ?? ''
         const query = request.search?.slice(1) ?? ''
         await handler({ request, caller, requestId, rest, query }, response, current)
       } catch (thrown) {
         const error = asGatewayError(thrown)
         if (error.cause !== undefined) onInternalError(error.cause, requestId)
-        if (call) onRefused(error) // a call that is on record answers for itself
+        if (call) onRefused(error, { requestId, caller, path: request.path }) // a call that is on record answers for itself
         replyError(response, error, requestId, wording)
       }
       giveUpUntaken(response, current.idle)

@@ -1,0 +1,50 @@
+// Calls that were refused before they had a record: they must not push records out, and still somebody wants to know.
+// The newest of each key are kept in memory, and apart from them those of strangers, who can push out only each other's.
+import type { ErrorCode } from '../errors.ts'
+
+export interface Refusal {
+  readonly id: string
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number
+  /** Null where nobody was let in, or there are no keys. */
+  readonly keyName: string | null
+  readonly endpoint: string
+  readonly status: number
+  readonly code: ErrorCode
+  /** What the client was told. */
+  readonly message: string
+}
+
+/** Of each key, and of strangers together. */
+const MOST = 100
+/** A message may name what a client sent, characters. */
+const LONGEST = 500
+
+export interface Refusals {
+  /** `known`: whoever called was let in. */
+  add(refusal: Refusal, known: boolean): void
+  /** Newest first: of one key, or all of them. */
+  list(keyName: string | undefined, limit: number): Refusal[]
+}
+
+export function createRefusals(): Refusals {
+  const rings = new Map<string, { readonly n: number; readonly refusal: Refusal }[]>()
+  let count = 0
+  const nameOf = (keyName: string | null) => `key ${keyName ?? ''}`
+  return {
+    add(refusal, known) {
+      const name = known ? nameOf(refusal.keyName) : 'strangers'
+      const ring = rings.get(name) ?? []
+      rings.set(name, ring)
+      ring.push({ n: count++, refusal: { ...refusal, message: refusal.message.slice(0, LONGEST) } })
+      if (ring.length > MOST) ring.shift()
+    },
+    list(keyName, limit) {
+      const found = keyName === undefined ? [...rings.values()].flat() : (rings.get(nameOf(keyName)) ?? [])
+      return found
+        .toSorted((a, b) => b.n - a.n)
+        .slice(0, limit)
+        .map(({ refusal }) => refusal)
+    },
+  }
+}
