@@ -18,7 +18,7 @@ test('the page has every setting of the schema, with type, default and meaning',
   }
   walk(configJsonSchema())
   assert.ok(names.length > 60, String(names.length))
-  for (const name of names) assert.match(page, new RegExp(`\`([\\w.<>[\\]]+\\.)?${name}\``), name)
+  for (const name of names) assert.match(page, new RegExp(`(\`|## )([\\w.<>[\\]]+\\.)?${name}(\`|\n)`), name)
   assert.match(page, /\| `server\.port` \| whole number, 0 to 65535 \| `4949` \|/)
   assert.match(page, /\| `resilience\.cooldown` \| duration \| `30s` \|/)
   assert.match(page, /\| `routes\.<name>\.strategy` \| `priority`, `weighted`, .* \| `priority` \|/)

@@ -10,6 +10,7 @@ import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { CALLS, READS } from '../src/gateway.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../src/record.ts'
+import { configurationPage } from './configuration.ts'
 import { fieldsTable } from './fields-table.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
@@ -63,6 +64,7 @@ put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.joi
 put(contract, between(contract, 'record', callTable, between(contract, 'attempt', attemptTable)))
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
+put('docs/configuration.md', configurationPage(configJsonSchema()))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 

@@ -1,0 +1,80 @@
+// The JSON Schema of waybill.yaml -> the page docs/configuration.md. Pure.
+import type { JsonSchema } from '../src/config/schema.ts'
+
+const HEAD = `# Configuration
+
+<!-- Written by \`npm run docs\` from src/config/schema.ts. -->
+
+The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. A changed file is taken up while it runs; a file with a mistake changes nothing, and the process log says what is wrong. \`waybill config check\` names every mistake with its line. [examples/waybill.yaml](../examples/waybill.yaml) is a whole file; [waybill.schema.json](waybill.schema.json) lets an editor complete it.
+
+A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\`: there is no default, and where the part around it is there, it must be too.
+`
+
+/** Throws where a setting has no description. */
+export function configurationPage(schema: JsonSchema): string {
+  const parts = Object.entries(schema.properties ?? {})
+  const single = parts.filter(([, part]) => rowsBelow('', part).length === 0)
+  const groups = parts.filter(([, part]) => rowsBelow('', part).length > 0)
+  const sections = groups.map(([name, part]) =>
+    [`## ${name}`, described(name, part), table(rowsBelow(name, part))].join('\n\n'),
+  )
+  const top = single.map(([name, part]) => row(name, part, schema))
+  return `${[HEAD.trimEnd(), table(top), ...sections].join('\n\n')}\n`
+}
+
+const table = (rows: readonly string[]): string =>
+  ['| setting | type | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+
+/** A row for each setting below this one. */
+function rowsBelow(path: string, schema: JsonSchema): string[] {
+  const entry = schema.items ?? (isSchema(schema.additionalProperties) ? schema.additionalProperties : null)
+  if (entry) return rowsBelow(`${path}${schema.items ? '[]' : '.<name>'}`, entry)
+  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
+    const below = `${path}.${name}`
+    return [row(below, part, schema), ...rowsBelow(below, part)]
+  })
+}
+
+function row(path: string, part: JsonSchema, around: JsonSchema): string {
+  const isRequired = around.required?.includes(path.slice(path.lastIndexOf('.') + 1))
+  const standard =
+    part.default === undefined
+      ? isRequired
+        ? 'required'
+        : ''
+      : plain(part.default) && `\`${plain(part.default)}\``
+  return `| \`${path}\` | ${typeOf(part)} | ${standard} | ${described(path, part)} |`
+}
+
+/** A default as it is written in the file; nothing for an empty text, list or mapping. */
+const plain = (value: unknown): string =>
+  typeof value === 'object' || value === '' ? '' : typeof value === 'string' ? value : JSON.stringify(value)
+
+function described(path: string, { description }: JsonSchema): string {
+  if (!description) throw new Error(`${path} has no description; describe it in src/config/schema.ts`)
+  return description.replaceAll('|', '\\|')
+}
+
+function typeOf(part: JsonSchema): string {
+  if (part.title) return part.title
+  if (part.const !== undefined) return `\`${part.const}\``
+  if (part.enum) return part.enum.map((value) => `\`${value}\``).join(', ')
+  if (part.anyOf) return part.anyOf.map(typeOf).join(', or ')
+  if (part.type === 'array')
+    return part.items?.type === 'object'
+      ? 'list of mappings'
+      : `list of ${part.items ? typeOf(part.items) : 'anything'}`
+  if (part.type === 'object') return 'mapping'
+  if (part.type === 'boolean') return '`true` or `false`'
+  if (part.type === 'string') return part.format === 'uri' ? 'address' : 'text'
+  const { minimum, maximum, exclusiveMinimum } = part
+  const from = minimum === undefined || minimum < -1e15 ? null : minimum
+  const to = maximum === undefined || maximum > 1e15 ? null : maximum
+  const bounds = [
+    exclusiveMinimum !== undefined && `more than ${exclusiveMinimum}`,
+    from !== null && (to === null ? `${from} or more` : `${from} to ${to}`),
+  ].filter(Boolean)
+  return [part.type === 'integer' ? 'whole number' : 'number', ...bounds].join(', ')
+}
+
+const isSchema = (value: unknown): value is JsonSchema => typeof value === 'object' && value !== null
