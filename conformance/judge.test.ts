@@ -392,6 +392,12 @@ test('the suite’s own failure is an error element, and never a pass', (t) => {
   assert.equal(broken.error['@message'], 'it fell over')
 })
 
+test('the page says who ended a connection: the witness where a check has it cut (FLOW-06)', () => {
+  const page = read('good', 'index.html')
+  assert.match(page, /not to the end; the witness cut the connection, as the check told it to/)
+  assert.doesNotMatch(page, /the gateway closed the connection/)
+})
+
 test('no report holds a hostile name as markup', () => {
   const page = read('bad', 'index.html')
   assert.equal(page.split('<script').length - 1, 0)
