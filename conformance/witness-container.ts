@@ -118,7 +118,8 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
       await ask('GET', `/ledger?since=${before.at(-1)?.n ?? 0}`),
     )
     const open = entries.findIndex(
-      ({ at, answer, peer_left_at }) => !answer.complete && peer_left_at === null && now - at < SETTLED,
+      ({ at, answer, peer_left_at }) =>
+        !answer.complete && answer.cut_at === null && peer_left_at === null && now - at < SETTLED,
     )
     const all = [...before, ...entries]
     const settled = before.length + (open < 0 ? entries.length : open)

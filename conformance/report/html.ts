@@ -155,11 +155,19 @@ function exchangeOf(id: string, exchange: Exchange, start: object): string {
 }
 
 function entryOf(id: string, entry: LedgerEntry): string {
-  const { n, kind, provider, model, stream, problems, answer, credential, peer_left_at, body } = entry
+  const { n, kind, provider, model, stream, problems, answer, credential, body } = entry
   return `<details class="exchange"><summary><b>@${n}</b> ${text(provider)} / ${text(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
-<p class="note" id="${anchor(id, `@${n}`)}">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${peer_left_at === null ? '' : '; the gateway closed the connection'}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
+<p class="note" id="${anchor(id, `@${n}`)}">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${endOf(entry)}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
 <pre>${text(brief(JSON.stringify(body, null, 2) ?? '', SHOWN))}</pre>${answer.body ? `<pre>${text(brief(answer.body, SHOWN))}</pre>` : ''}</details>`
 }
+
+/** Who ended the connection before the answer was complete. Earlier evidence does not say when the witness did. */
+const endOf = ({ answer, peer_left_at }: LedgerEntry): string =>
+  answer.cut_at != null
+    ? '; the witness cut the connection, as the check told it to'
+    : peer_left_at === null
+      ? ''
+      : '; the gateway closed the connection'
 
 /** The request as a line for a shell; keys are named, as everywhere. */
 function curl({ request: { method, path, headers, body } }: Exchange, start: object): string {
