@@ -60,7 +60,10 @@ export async function record(options: RecordOptions): Promise<void> {
   })
   await gateway.close(30_000)
   say(`${recorded} recorded in ${out}, ${refused} not kept.`)
-  if (recorded > 0) say(`Look at them, then: waybill recordings verify ${out}`)
+  if (recorded > 0) {
+    say(`Look at them, then: waybill recordings verify ${out}`)
+    say(`Play them instead of the provider: waybill serve --replay ${out}`)
+  }
   if (refused > 0) throw new Error(`${refused} of ${recorded + refused} exchanges were not recorded`)
 }
 

@@ -72,7 +72,7 @@ test('record says that it costs money, keeps a redacted recording of each call, 
   assert.match(output, /^recorded {2}alpha\/chat-completions-model-a-greeting-stream$/m)
   assert.ok(
     output.endsWith(
-      `1 recorded in ${out}, 0 not kept.\nLook at them, then: waybill recordings verify ${out}\n`,
+      `1 recorded in ${out}, 0 not kept.\nLook at them, then: waybill recordings verify ${out}\nPlay them instead of the provider: waybill serve --replay ${out}\n`,
     ),
     output,
   )

@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import OpenAI from 'openai'
 import {
   answer,
   chunk,
@@ -19,14 +20,20 @@ import {
   stream,
   usageChunk,
 } from '../../mocks/stand-in.ts'
+import { createWitness } from '../../mocks/witness.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 /** A gateway in a process of its own. `args` are the command and its options. */
 async function started(t: TestContext, ...args: string[]) {
+  return startedWith(t, {}, ...args)
+}
+
+/** The same with further environment variables. */
+async function startedWith(t: TestContext, env: Record<string, string>, ...args: string[]) {
   const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], {
-    env: { PATH: process.env.PATH, NO_COLOR: '1', KEY: 'sk-of-the-operator', WAYBILL_PORT: '0' },
+    env: { PATH: process.env.PATH, NO_COLOR: '1', KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env },
   })
   t.after(() => child.kill('SIGKILL'))
   let output = ''
@@ -246,5 +253,62 @@ test('replay has a database of its own, spends no budget, and every call says th
   assert.equal(second.status, 429)
   assert.match(await second.text(), /has spent \$0\.0027 of its \$0\.001/, 'digits that say why')
   await live.stop()
+  await replay.stop()
+})
+
+/** What a client of OpenAI's makes of an answer, with texts as their lengths: redaction keeps these. */
+async function asked(url: string) {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'any', maxRetries: 0 })
+  const messages = [{ role: 'user' as const, content: 'Where to?' }]
+  const tools = [{ type: 'function' as const, function: { name: 'get_weather' } }]
+  const whole = await client.chat.completions.create({ model: 'auto', messages })
+  const calls = await client.chat.completions.create({ model: 'auto', messages, tools })
+  const pieces: (number | null)[] = []
+  const options = { stream: true, stream_options: { include_usage: true } } as const
+  let usage: unknown = null
+  for await (const each of await client.chat.completions.create({ model: 'auto', messages, ...options })) {
+    pieces.push(each.choices[0]?.delta.content?.length ?? null)
+    usage = each.usage ?? usage
+  }
+  const failed: unknown = await client.chat.completions
+    .create({ model: 'alpha/scenario-404', messages })
+    .catch((error: unknown) => error)
+  assert.ok(failed instanceof OpenAI.NotFoundError, String(failed))
+  return {
+    whole: [
+      whole.model,
+      whole.choices[0]?.message.content?.length,
+      whole.choices[0]?.finish_reason,
+      whole.usage,
+    ],
+    calls: calls.choices[0]?.message.tool_calls?.map((call) => [
+      call.type,
+      call.type === 'function' && typeof JSON.parse(call.function.arguments),
+    ]),
+    stream: [pieces, usage],
+    failed: [failed.status, failed.code, failed.type],
+  }
+}
+
+test('the official client gets from the replay what it got from the provider, but for the words', async (t) => {
+  const witness = await createWitness()
+  t.after(() => witness.close())
+  const directory = temporaryDirectory(t)
+  const config = join(directory, 'waybill.yaml')
+  const out = join(directory, 'kept')
+  const base = witness.baseUrl('openai')
+  writeFileSync(
+    config,
+    `providers: { alpha: { api: openai, base_url: "${base}", key: $WITNESS_KEY } }\n` +
+      'routes: { auto: { targets: [ { model: alpha/gpt-5-mini } ] } }\n',
+  )
+  const env = { WITNESS_KEY: witness.key('openai') }
+  const recording = await startedWith(t, env, 'record', '--provider', 'alpha', '-c', config, '--out', out)
+  const live = await asked(recording.url)
+  await recording.stop()
+  const before = witness.entries().length
+  const replay = await started(t, 'serve', '--replay', out, '-c', config)
+  assert.deepEqual(await asked(replay.url), live)
+  assert.equal(witness.entries().length, before, 'replay reached the provider')
   await replay.stop()
 })
