@@ -220,6 +220,14 @@ test('replay has a database of its own, spends no budget, and every call says th
     })
   const read = async (url: string, path: string): Promise<any> =>
     (await fetch(url + path, { headers: authorization })).json()
+  /** The calls on record, when all of them are over. */
+  const closed = async (url: string): Promise<any[]> => {
+    for (;;) {
+      const { data } = await read(url, '/api/usage/request-logs')
+      if (data.every((each: any) => each.completed_at !== null)) return data
+      await sleep(10)
+    }
+  }
 
   const replay = await started(t, 'serve', '--replay', '--invent', '-c', config)
   for (let i = 0; i < 4; i++) {
@@ -228,12 +236,12 @@ test('replay has a database of its own, spends no budget, and every call says th
     assert.equal(response.headers.get('x-gateway-replay'), 'true')
   }
   assert.equal((await read(replay.url, '/readyz')).replay, true)
-  const replayed = await read(replay.url, '/api/usage/request-logs')
+  const list = await closed(replay.url)
   assert.deepEqual(
-    replayed.data.map((each: any) => each.replayed),
+    list.map((each: any) => each.replayed),
     [true, true, true, true],
   )
-  assert.ok(replayed.data[0].cost_usd > 0.001, 'what it would have cost')
+  assert.ok(list[0].cost_usd > 0.001, 'what it would have cost')
   assert.ok(existsSync(join(directory, 'data/replay/waybill.db')))
   assert.ok(!existsSync(join(directory, 'data/waybill.db')))
 
@@ -243,8 +251,7 @@ test('replay has a database of its own, spends no budget, and every call says th
   assert.equal(first.status, 200, await first.text())
   assert.equal(first.headers.get('x-gateway-replay'), null)
   assert.equal((await read(live.url, '/readyz')).replay, false)
-  let { data } = await read(live.url, '/api/usage/request-logs')
-  while (data[0].completed_at === null) ({ data } = await read(live.url, '/api/usage/request-logs'))
+  const data = await closed(live.url)
   assert.deepEqual(
     data.map((each: any) => each.replayed),
     [false],
