@@ -1,6 +1,7 @@
 // A live or a foreign exchange becomes a recording that may be shared: redacted, named, and refused when anything of
 // it could still be found. Knows redaction and the format. Does not know how the exchange was come by.
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { classify } from './classify.ts'
 import type { Interaction } from './import/interaction.ts'
@@ -92,7 +93,7 @@ export function draftRecording(exchange: Interaction, source: Source): Draft {
  */
 export function writeRecording(dir: string, { head, bytes, secrets }: Draft): string {
   const folder = join(dir, head.provider)
-  const stem = stemOf(head)
+  const stem = freeStem(folder, head)
   const isTaken = (order: number) =>
     [`${nameOf(stem, order)}.json`, `${nameOf(stem, order)}${suffixOf(head)}`].some((file) =>
       existsSync(join(folder, file)),
@@ -121,6 +122,20 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
     return `${head.provider}/${name}`
   }
 }
+
+/** The stem of a head, or a longer one where that belongs to another kind of request: turns are counted by kind. */
+function freeStem(folder: string, head: RecordingHead): string {
+  const [short, long] = stemsOf(head)
+  try {
+    const there = JSON.parse(readFileSync(join(folder, `${short}.json`), 'utf8'))
+    return kindOf(there) === kindOf(head) ? short : long
+  } catch {
+    return short // nothing stands there, or nothing that is a head
+  }
+}
+
+const kindOf = ({ endpoint, request }: Pick<RecordingHead, 'endpoint' | 'request'>): string =>
+  JSON.stringify([endpoint, request.method, request.model, request.stream, request.scenario])
 
 const nameOf = (stem: string, order: number): string => (order === 1 ? stem : `${stem}-${order}`)
 
@@ -163,13 +178,16 @@ const compactChunks = (json: string): string => json.replace(/\[\s+(\d+),\s+([\d
 
 const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
 
-/** `chat-completions-gpt-5-mini-tools-stream`: what it answers. The same kind of request, the same stem. */
-export function stemOf({
-  endpoint,
-  request: { model, scenario, stream },
-}: Pick<RecordingHead, 'endpoint' | 'request'>): string {
-  const parts = [endpoint, model !== null && !endpoint.includes(model) && model, scenario, stream && 'stream']
-  return slug(parts.filter(Boolean).join('-')).slice(0, 120)
+/**
+ * `chat-completions-gpt-5-mini-tools-stream`: what it answers. Cut or spelt out otherwise, two kinds may get the same;
+ * the second stem tells them apart.
+ */
+export function stemsOf(head: Pick<RecordingHead, 'endpoint' | 'request'>): readonly [string, string] {
+  const { model, scenario, stream } = head.request
+  const named = model !== null && !head.endpoint.includes(model) && model
+  const parts = [head.endpoint, named, scenario, stream && 'stream']
+  const stem = slug(parts.filter(Boolean).join('-')).slice(0, 120)
+  return [stem, `${stem}-${createHash('sha256').update(kindOf(head)).digest('hex').slice(0, 6)}`]
 }
 
 function suffixOf({ response: { headers } }: RecordingHead): string {

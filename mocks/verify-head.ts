@@ -4,7 +4,7 @@ import { blank } from './blank.ts'
 import { deploymentName, hostName, modelName, namesItsModels, redactPath } from './paths.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { providers } from './providers.ts'
-import { stemOf } from './record.ts'
+import { stemsOf } from './record.ts'
 import type { Recording } from './recording.ts'
 import { isStructural } from './vocabulary.ts'
 
@@ -36,7 +36,7 @@ export function wrongInHead(recording: Recording): string[] {
   const unblanked = Object.keys(request.fields ?? {}).some(
     (field) => !isStructural(field) && field !== blank(field),
   )
-  const stem = stemOf(recording)
+  const stems = stemsOf(recording)
   const base = name.slice(name.lastIndexOf('/') + 1)
   const checks: [holds: boolean, problem: string][] = [
     [
@@ -57,10 +57,10 @@ export function wrongInHead(recording: Recording): string[] {
   ]
   const wrong = checks.filter(([holds]) => !holds).map(([, problem]) => problem)
   // The right name is told only where it is made of nothing wrong.
-  const named = base === stem || (base.startsWith(`${stem}-`) && /^\d+$/.test(base.slice(stem.length + 1)))
+  const named = stems.some((stem) => base.startsWith(stem) && /^(?:-\d+)?$/.test(base.slice(stem.length)))
   return wrong.length > 0 || named
     ? wrong
-    : [`its name is not the one that record and import give, so it may tell something; call it ${stem}`]
+    : [`its name is not the one that record and import give, so it may tell something; call it ${stems[0]}`]
 }
 
 function isLive(shape: string, provider: string): boolean {
