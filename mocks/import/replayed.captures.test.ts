@@ -11,6 +11,7 @@ import { interceptProviders } from '../intercept.ts'
 import { hostName } from '../paths.ts'
 import { readRecordings } from '../recording.ts'
 import { verifyRecordings } from '../verify.ts'
+import { isProviderName, isStructural } from '../vocabulary.ts'
 import { importRecordings } from './import.ts'
 import type { Interaction } from './interaction.ts'
 import { exchangesOf } from './read.ts'
@@ -48,6 +49,22 @@ test('every capture that was imported is the answer to its own request, errors t
       refused.set(why, (refused.get(why) ?? 0) + 1)
     }
   }
+  const searched = { texts: 0, credentials: 0, words: 0 }
+  const leaks = asked.flatMap((one) => leaksIn(writtenOf(one, out), one, searched))
+  // The search itself must be able to find something: it does in what was not redacted.
+  const caught = asked.filter(
+    (one) => leaksIn(one.interaction.responseBody.toString(), one, { ...searched }).length > 0,
+  )
+  assert.ok(
+    caught.length > asked.length * 0.8,
+    `the search finds something in ${caught.length} of ${asked.length}`,
+  )
+  t.diagnostic(`looked for in what was written: ${JSON.stringify(searched)}; found: ${leaks.length}`)
+  assert.deepEqual(leaks, [])
+  assert.ok(
+    searched.texts > 10_000 && searched.credentials > 300 && searched.words > 10_000,
+    'too little was looked for',
+  )
   assert.ok(asked.length > 790, `only ${asked.length} were imported`)
   assert.deepEqual(verifyRecordings(out), [])
 
@@ -91,4 +108,91 @@ async function ask({ url, host, path, method, requestHeaders, requestBody }: Int
     body: method === 'GET' ? null : requestBody,
   })
   return { status: answer.status, body: Buffer.from(await answer.arrayBuffer()) }
+}
+
+/** What a recording tells: its body, its names, and the values of its head. */
+function writtenOf({ name }: Asked, out: string): string {
+  // Of the head what could be anybody's: not its own words, and neither note nor content type, which are closed.
+  const { note: _, response, ...head } = JSON.parse(readFileSync(join(out, `${name}.json`), 'utf8'))
+  const { 'content-type': __, ...headers } = response.headers
+  const told = below({ ...head, headers }, '').map(({ text }) => text)
+  const body = readFileSync(join(out, name, '..', response.body), 'utf8')
+  return [name, response.body, ...told, ...Object.keys(head.request.fields ?? {}), body].join('\n')
+}
+
+/** What of an exchange stands in a text and should not. */
+function leaksIn(
+  written: string,
+  { source, interaction }: Asked,
+  searched: Record<string, number>,
+): string[] {
+  const lower = new Set(written.toLowerCase().match(/[a-z]{8}[a-z]*/g))
+  const { requestHeaders, responseHeaders, url, host, requestBody, responseBody } = interaction
+  const found: string[] = []
+  const leaves = [requestBody ?? '', responseBody.toString()].flatMap(leavesOf)
+  const models = leaves.filter(({ field, text }) => /model|^(id|name)$/i.test(field) || isProviderName(text))
+  const public_ = `${models.map(({ text }) => text).join(' ')} ${decodeURIComponent(url)}`.toLowerCase()
+  for (const { field, text } of leaves) {
+    const isId =
+      /^(id|.*_id|.*Id|system_fingerprint)$/.test(field) && text.length >= 12 && !/model/i.test(field)
+    if (!isId && (text.length < 12 || isStructural(text) || /^\d{4}-\d\d-\d\d/.test(text))) continue
+    if (!isId && models.some((one) => one.text === text)) continue
+    if (/REDACTED/.test(text) || public_.includes(text.toLowerCase())) continue
+    searched.texts!++
+    if (written.includes(text) || written.includes(JSON.stringify(text).slice(1, -1)))
+      found.push(`${source}: the text of ${field}: ${text.slice(0, 60)}`)
+  }
+  for (const [header, value] of [...Object.entries(requestHeaders), ...Object.entries(responseHeaders)]) {
+    if (!/auth|key|token|cookie|secret|organi[sz]ation|project|account|request-id|cf-ray/.test(header))
+      continue
+    for (const piece of value.split(/[\s;,=]+/)) {
+      if (
+        piece.length < 8 ||
+        /REDACTED|^\d{4}-|^[<\d.:msh-]+$/.test(piece) ||
+        isStructural(piece) ||
+        public_.includes(piece)
+      )
+        continue
+      searched.credentials!++
+      if (written.includes(piece)) found.push(`${source}: header ${header}: ${piece}`)
+    }
+  }
+  const customer = /^([\w-]+)\.(?:openai|services\.ai)\.azure\.com$/.exec(host)?.[1]
+  const project = /\/projects\/([^/]+)/.exec(url)?.[1]
+  for (const owner of [customer, project])
+    if (owner && written.includes(owner)) found.push(`${source}: ${owner}`)
+  for (const word of leaves.flatMap(({ text }) => text.match(/[a-z]{8,64}/gi) ?? [])) {
+    if (isStructural(word) || /^x+$/i.test(word) || public_.includes(word.toLowerCase())) continue
+    searched.words!++
+    if (lower.has(word.toLowerCase())) found.push(`${source}: the word ${word}`)
+  }
+  return [...new Set(found)]
+}
+
+interface Leaf {
+  readonly field: string
+  readonly text: string
+}
+
+/** Every text of a body: of its JSON, or of the JSON of its events; the body itself where it has neither. */
+function leavesOf(body: string): Leaf[] {
+  const whole = parse(body)
+  const values =
+    whole === undefined ? body.split(/\r?\n/).map((line) => parse(line.replace(/^data: ?/, ''))) : [whole]
+  const isText = values.every((value) => value === undefined)
+  return isText ? [{ field: 'body', text: body }] : values.flatMap((value) => below(value, ''))
+}
+
+function below(value: unknown, field: string): Leaf[] {
+  if (typeof value === 'string') return [{ field, text: value }]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([name, inner]) => below(inner, Array.isArray(value) ? field : name))
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
