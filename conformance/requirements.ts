@@ -56,7 +56,8 @@ export type Requirements = z.output<typeof file>
 export const readRequirements = (): Requirements =>
   file.parse(parse(readFileSync(new URL('../conformance/requirements.yaml', import.meta.url), 'utf8')))
 
-const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
+/** The scopes that each profile asks for. */
+export const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
   core: ['every gateway'],
   observable: ['every gateway', 'gateways that tell their route'],
   waybill: SCOPES,

@@ -208,9 +208,10 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .addHelpText('after', example('waybill statusline doctor --session 5f0c…'))
     .action(async (options) => (await import('./statusline.ts')).doctor({ ...options, env }))
 
-  program
-    .command('conform <target>')
+  const suite = program
+    .command('conform [target]')
     .description('hold a gateway to the contract: a target file, the name of one, or an address')
+    .option('--list', 'print every requirement, its level and whom it binds, and end')
     .option('--profile <name>', 'core, observable or waybill', 'core')
     .option('--only <id...>', 'only these requirements')
     .option('--quick', 'watch idle time for seconds instead of a minute; the run is partial')
@@ -224,9 +225,16 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
       'after',
       '\nExit codes: 0 conformant, 1 not conformant, 2 the call is wrong, 3 the target or the suite is in trouble, 4 the baseline is stale.',
     )
-    .action(async (target, options) => {
+    .action(async (target, { list, ...options }, command) => {
+      if (list) return (await import('./explain.ts')).list()
+      if (target === undefined) command.error("error: missing required argument 'target'")
       finish(await (await import('./conform.ts')).conform({ target, ...options }))
     })
+  suite
+    .command('explain <id...>')
+    .description('why a requirement matters, how it is tested, and what usually causes a failure')
+    .addHelpText('after', example('waybill conform explain FLOW-06'))
+    .action(async (ids) => finish((await import('./explain.ts')).explain(ids)))
   program
     .command('judge <dir>')
     .description('compute the verdicts again from the evidence of a run')

@@ -1,0 +1,78 @@
+// `waybill conform --list` and `waybill conform explain` as somebody meets them, and that no text is missing.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { readExplanations } from '../../conformance/explanations.ts'
+import { readRequirements } from '../../conformance/requirements.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+const { requirements } = readRequirements()
+
+async function conform(...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'conform', ...args])
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (piece) => (said.out += piece))
+  child.stderr.on('data', (piece) => (said.err += piece))
+  const [code] = await once(child, 'close')
+  return { code, ...said }
+}
+
+test('every requirement that has a check is explained, and nothing else', () => {
+  const explained = Object.keys(readExplanations())
+  const checked = requirements.filter(({ check }) => check).map(({ id }) => id)
+  assert.deepEqual([...explained].sort(), [...checked].sort())
+})
+
+test('no explanation says twice what another one says', () => {
+  for (const part of ['why', 'test', 'causes'] as const) {
+    const texts = Object.values(readExplanations()).map((each) => each[part])
+    assert.equal(new Set(texts).size, texts.length, part)
+  }
+})
+
+test('--list gives each requirement a line: id, level, scope, sentence', async () => {
+  const { code, out, err } = await conform('--list')
+  assert.equal(err, '')
+  assert.equal(code, 0)
+  const [, ...lines] = out.trimEnd().split('\n')
+  assert.equal(lines.length, requirements.length)
+  for (const [index, { id, level, scope, text }] of requirements.entries()) {
+    const [line, rest] = [lines[index]!, ` +${level}.* {2}${scope} +`]
+    assert.match(line, new RegExp(`^${id}${rest}`))
+    assert.ok(line.includes(text), line)
+  }
+})
+
+test('explain prints the sentence, the reason, the test, the causes and the standard', async () => {
+  const { code, out } = await conform('explain', 'flow-06', 'KEEP-03')
+  assert.equal(code, 0)
+  const flat = out.replace(/\s+/g, ' ')
+  for (const id of ['FLOW-06', 'KEEP-03']) {
+    const { why, test, causes, links } = readExplanations()[id]!
+    const { text } = requirements.find((each) => each.id === id)!
+    for (const said of [text, why, test, causes, ...links]) assert.ok(flat.includes(said), said)
+  }
+  assert.match(flat, /MUST for every gateway; profiles core, observable, waybill/)
+  assert.ok(out.split('\n').every((line) => line.length <= 100 || line.includes('https://')))
+})
+
+test('explain says of a requirement without a check why there is none', async () => {
+  const { out } = await conform('explain', 'LOG-11')
+  assert.match(out, /not tested by this suite/)
+  assert.match(out, /cannot be brought about from outside/)
+})
+
+test('an id that does not exist, and no id, are wrong calls', async () => {
+  for (const [args, says] of [
+    [['explain', 'FLOW-99'], /^waybill: no such requirement: FLOW-99; .*--list.*\n$/],
+    [['explain'], /missing required argument/],
+    [[], /missing required argument 'target'/],
+  ] as const) {
+    const { code, out, err } = await conform(...args)
+    assert.match(err, says)
+    assert.equal(code, 2)
+    assert.equal(out, '')
+  }
+})

@@ -1,0 +1,72 @@
+// `waybill conform --list` and `waybill conform explain ID…`: the requirements as a person reads them. Starts nothing.
+import measure from 'fast-string-truncated-width'
+import { type Explanation, readExplanations } from '../../conformance/explanations.ts'
+import { BOUND, PROFILES, type Requirement, readRequirements } from '../../conformance/requirements.ts'
+import { table } from '../terminal/table.ts'
+
+/** Wider text is hard to read. */
+const WIDEST = 100
+
+/** Every requirement on a line of its own. */
+export function list(): void {
+  const rows = readRequirements().requirements.map((row) => [
+    row.id,
+    levelIn(row),
+    row.scope,
+    row.excluded === undefined ? row.text : `${row.text} [no check: ${row.excluded}]`,
+  ])
+  process.stdout.write(table([['ID', 'LEVEL', 'SCOPE', 'REQUIREMENT'], ...rows], { columns: null }))
+}
+
+/** Explains requirements; returns the exit code: 2 where there is none of that id. */
+export function explain(ids: readonly string[]): number {
+  const { requirements } = readRequirements()
+  const found = ids.map((id) => requirements.find((each) => each.id === id.toUpperCase()))
+  const unknown = ids.filter((_, index) => !found[index])
+  if (unknown.length > 0) {
+    const hint = '`waybill conform --list` names them all'
+    process.stderr.write(`waybill: no such requirement: ${unknown.join(', ')}; ${hint}\n`)
+    return 2
+  }
+  const texts = readExplanations()
+  const columns = Math.min(WIDEST, process.stdout.columns ?? WIDEST)
+  process.stdout.write(found.map((row) => pageOf(row!, texts[row!.id], columns)).join('\n'))
+  return 0
+}
+
+function pageOf(row: Requirement, said: Explanation | undefined, columns: number): string {
+  const profiles = PROFILES.filter((profile) => BOUND[profile].includes(row.scope))
+  const asked = row.check === undefined ? 'not tested by this suite' : `profiles ${profiles.join(', ')}`
+  const part = (title: string, text: string) => [
+    '',
+    title,
+    ...wrapped(text, columns - 2).map((l) => `  ${l}`),
+  ]
+  return [
+    `${row.id} ${row.slug}`,
+    `${levelIn(row)} for ${row.scope}; ${asked}`,
+    '',
+    ...wrapped(row.text, columns),
+    ...(row.needs === undefined ? [] : part('Applies to a target file that declares', row.needs)),
+    ...(row.excluded === undefined ? [] : part('Why there is no check', row.excluded)),
+    ...(said ? part('Why it matters', said.why) : []),
+    ...(said ? part('How it is tested', said.test) : []),
+    ...(said ? part('What usually causes a failure', said.causes) : []),
+    ...(said && said.links.length > 0 ? ['', 'The standard', ...said.links.map((link) => `  ${link}`)] : []),
+    '',
+  ].join('\n')
+}
+
+const levelIn = ({ level, level_waybill }: Requirement): string =>
+  level_waybill === undefined ? level : `${level} (Waybill: ${level_waybill})`
+
+/** Lines that are not wider than `columns`, broken between words. */
+function wrapped(text: string, columns: number): string[] {
+  const lines: string[] = []
+  for (const word of text.split(/\s+/)) {
+    const longer = `${lines.at(-1) ?? ''} ${word}`.trim()
+    if (lines.length > 0 && measure(longer).width <= columns) lines[lines.length - 1] = longer
+    else lines.push(word)
+  }
+  return lines
+}
