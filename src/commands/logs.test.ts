@@ -187,3 +187,37 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
     /auto → openai\/gpt-5-mini +priority +478 ms +1\.6k→- +- +5f0c2b9e-0000$/,
   )
 })
+
+test('refused calls stand beside the others with what the client was told, and failures with their code', async (t) => {
+  const gateway = await testGateway(t, { providers: { alpha: fail(500), beta: answer() } })
+  await gateway.chat(ask('nowhere'))
+  await gateway.record((await gateway.chat(ask('auto'))).headers.get('x-gateway-request-id'))
+  await gateway.chat('{')
+  const table = logs('--url', gateway.url, '--since', '1h')
+  assert.deepEqual(await table.closed, [0, null], table.said.stderr)
+  const [, unknown, failed, broken] = table.said.stdout.split('\n')
+  assert.match(unknown!, / refused 404 +model_not_found: No route and no provider\/model is called "nowhere"/)
+  assert.match(failed!, / failed 500 +auto → alpha\/model-a: e500 /)
+  assert.match(broken!, / refused 400 +invalid_json: /)
+  const narrowed = logs('--url', gateway.url, '--status', 'error')
+  assert.deepEqual(await narrowed.closed, [0, null])
+  assert.doesNotMatch(narrowed.said.stdout, /refused/)
+  const json = logs('--url', gateway.url, '--json')
+  assert.deepEqual(await json.closed, [0, null])
+  assert.equal(json.said.stdout.trim().split('\n').length, 1, 'JSON lines are records')
+  const one = logs('--url', gateway.url, '--limit', '1')
+  assert.deepEqual(await one.closed, [0, null])
+  assert.match(one.said.stdout, /^.*\n.* refused 400 .*\n$/)
+
+  const following = logs('--url', gateway.url, '--follow')
+  t.after(() => following.child.kill('SIGKILL'))
+  const until = async (pattern: RegExp) => {
+    for (let tries = 0; !pattern.test(following.said.stdout) && tries < 1_000; tries++) await sleep(10)
+    assert.match(following.said.stdout, pattern)
+  }
+  await until(/refused 400/)
+  await gateway.chat(ask('alpha/'))
+  await until(/is called "alpha\/"/)
+  await sleep(1_200)
+  assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
+})
