@@ -19,12 +19,36 @@ export const shownCall = z.looseObject({
   strategy: z.string().nullable(),
   session_id: z.string().nullable(),
   status: z.number().nullable(),
+  error_code: z.string().nullable(),
   fallbacks: z.number(),
   latency_ms: z.number().nullable(),
   tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
   cost_usd: z.number().nullable(),
 })
 export type ShownCall = z.output<typeof shownCall>
+
+/** A call that was refused before it had a record. */
+export const refusedCall = z.looseObject({
+  id: z.string(),
+  created_at: z.string(),
+  status: z.number(),
+  code: z.string(),
+  message: z.string(),
+})
+
+/** It as a row among the others: what it would have been is not known. */
+export const shownRefusal = ({
+  id,
+  created_at,
+  status,
+  code,
+  message,
+}: z.output<typeof refusedCall>): ShownCall => ({
+  ...{ id, created_at, completed_at: created_at, state: REFUSED, status, error_code: code, message },
+  ...{ requested_model: '', resolved_provider: '', resolved_model: '', strategy: null, session_id: null },
+  ...{ fallbacks: 0, latency_ms: null, tokens: { input: null, output: null }, cost_usd: null },
+})
+const REFUSED = 'refused'
 
 type Format = Parameters<typeof styleText>[0]
 /** Colours a text, or leaves it as it is. */
@@ -42,6 +66,7 @@ interface Column {
 const COLOURS: Record<string, Format> = {
   completed: 'green',
   failed: 'red',
+  refused: 'red',
   interrupted: 'red',
   aborted: 'yellow',
   streaming: 'cyan',
@@ -58,7 +83,7 @@ const COLUMNS = {
   state: {
     title: 'state',
     width: 11,
-    text: ({ state, status }) => (state === 'failed' && status ? `failed ${status}` : state),
+    text: ({ state, status }) => (isBad(state) && status ? `${state} ${status}` : state),
     colour: ({ state }) => COLOURS[state] ?? null,
   },
   call: { title: 'asked → went', width: 0, text: route },
@@ -123,10 +148,14 @@ export function createTable(columns: number | null, paint: Paint): Table {
   }
 }
 
-/** `auto → openai/gpt-5-mini`; only where it went when there is no room for both. */
+const isBad = (state: string): boolean => state === 'failed' || state === REFUSED
+
+/** `auto → openai/gpt-5-mini`; only where it went when there is no room for both. With what went wrong. */
 function route(call: ShownCall, width: number): string {
-  const { requested_model, resolved_provider, resolved_model, fallbacks } = call
-  const went = `${fallbacks > 0 ? '↷ ' : ''}${resolved_provider}/${resolved_model}`
+  const { requested_model, resolved_provider, resolved_model, fallbacks, state, error_code } = call
+  if (state === REFUSED) return `${error_code}: ${call.message}`
+  const why = state === 'failed' && error_code !== null ? `: ${error_code}` : ''
+  const went = `${fallbacks > 0 ? '↷ ' : ''}${resolved_provider}/${resolved_model}${why}`
   if (requested_model === `${resolved_provider}/${resolved_model}`) return went
   const both = `${requested_model} → ${went}`
   return cells(plain(both)) <= width ? both : went

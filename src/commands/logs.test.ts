@@ -161,6 +161,7 @@ const call: ShownCall = {
   strategy: 'priority',
   session_id: '5f0c2b9e-0000',
   status: 502,
+  error_code: null,
   fallbacks: 0,
   latency_ms: 478.1,
   tokens: { input: 1600, output: null },

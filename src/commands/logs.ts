@@ -1,5 +1,5 @@
-// `waybill logs`: the newest calls in the terminal, and with --follow those that come, each once, as it ends.
-// Reads the request log of a running gateway and nothing else.
+// `waybill logs`: the newest calls in the terminal, and with --follow those that come, each once, as it ends; beside them
+// those that were refused. Reads a running gateway and nothing else.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
@@ -8,7 +8,7 @@ import type { FieldFilter } from '../record.ts'
 import { DEFAULT_URL } from '../statusline/program.ts'
 import { columnsOf } from '../terminal/environment.ts'
 import { GatewayTrouble, gatewayAt, readAddress } from './gateway-client.ts'
-import { createTable, type ShownCall, shownCall } from './logs-table.ts'
+import { createTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
 import { complain, json as toJson } from './output.ts'
 import { readTime } from './read-time.ts'
 import { UsageError } from './usage-error.ts'
@@ -38,6 +38,7 @@ const FAR_MS = 310_000
 const FAR_EVERY = 15
 const PAGE = '200'
 
+const refusedOf = z.looseObject({ data: z.array(refusedCall) })
 const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
 
 /** Resolves when everything is shown, when the reader has gone, or on Ctrl-C. Rejects when the gateway does not answer. */
@@ -66,6 +67,19 @@ export async function logs({
   const list = (query: Record<string, string>) =>
     get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, stop.signal)
 
+  // Of a refused call is known when it came, and nothing that the other filters ask for. JSON lines are records.
+  const isNarrow = Object.keys(narrowed).some((name) => name !== 'since' && name !== 'until')
+  const refused = async (): Promise<ShownCall[]> => {
+    if (json || isNarrow) return []
+    const told = await get(`/api/usage/refused-calls?limit=${PAGE}`, stop.signal).catch((error) => {
+      if (error instanceof GatewayTrouble && error.status === 404) return { data: [] } // an older gateway
+      throw error
+    })
+    const { data } = refusedOf.parse(told)
+    const [from, to] = [narrowed.since ?? '', narrowed.until ?? 'until the end']
+    return data.filter(({ created_at: at }) => at >= from && at < to).map(shownRefusal)
+  }
+
   const width = stdout.isTTY ? (columnsOf(env) ?? stdout.columns) : null
   const table = createTable(width, (format, text) => styleText(format, text, { stream: stdout }))
   const print = (calls: readonly ShownCall[]) => {
@@ -73,10 +87,12 @@ export async function logs({
   }
   try {
     const newest = pageOf.parse(await list({ limit })).data.reverse()
+    const refusals = await refused()
+    const begin = [...newest, ...refusals].sort(byTime).slice(-Number(limit))
     if (!json) stdout.write(`${table.header()}\n`)
-    if (!follow) return print(newest)
-    print(newest.filter(isOver))
-    await followCalls({ list, newest, print, signal: stop.signal })
+    if (!follow) return print(begin)
+    print(begin.filter(isOver))
+    await followCalls({ list, refused, newest, refusals, print, signal: stop.signal })
   } catch (error) {
     if (!stop.signal.aborted) throw error
   }
@@ -106,20 +122,23 @@ function filtersOf({
 
 interface Following {
   readonly list: (query: Record<string, string>) => Promise<unknown>
+  readonly refused: () => Promise<ShownCall[]>
   /** What was there at the beginning; those that are over were printed. */
   readonly newest: readonly ShownCall[]
+  readonly refusals: readonly ShownCall[]
   readonly print: (calls: readonly ShownCall[]) => void
   readonly signal: AbortSignal
 }
 
 /** Prints each call once, when it is over. Rejects when the gateway does not answer, or on abort. */
-async function followCalls({ list, newest, print, signal }: Following): Promise<never> {
+async function followCalls({ list, refused, newest, refusals, print, signal }: Following): Promise<never> {
   const printed = new Set<string>(newest.filter(isOver).map(({ id }) => id))
   /** Id and beginning of calls that were seen open: they may end long after they have left the window. */
   const open = new Map<string, number>(
     newest.filter((call) => !isOver(call)).map(({ id }) => [id, timeOfId(id)]),
   )
   const first = newest[0] ? timeOfId(newest[0].id) : Date.now() - NEAR_MS
+  let known = new Set(refusals.map(({ id }) => id))
   let looked = Date.now()
   for (let look = 1; ; look++) {
     const far = look % FAR_EVERY === 0
@@ -128,7 +147,9 @@ async function followCalls({ list, newest, print, signal }: Following): Promise<
     looked = Date.now()
     for (const { id } of calls.filter((call) => !isOver(call))) open.set(id, timeOfId(id))
     const over = calls.filter((call) => isOver(call) && !printed.has(call.id))
-    print(over.sort((a, b) => (a.completed_at! < b.completed_at! ? -1 : 1)))
+    const now = await refused()
+    print([...over, ...now.filter(({ id }) => !known.has(id))].sort(byEnd))
+    known = new Set(now.map(({ id }) => id))
     for (const { id } of over) {
       printed.add(id)
       open.delete(id)
@@ -166,5 +187,8 @@ async function listAll(list: Following['list'], since: string): Promise<ShownCal
   } while (cursor)
   return calls
 }
+
+const byTime = (a: ShownCall, b: ShownCall): number => (a.created_at < b.created_at ? -1 : 1)
+const byEnd = (a: ShownCall, b: ShownCall): number => (a.completed_at! < b.completed_at! ? -1 : 1)
 
 const isOver = ({ completed_at }: ShownCall): boolean => completed_at !== null
