@@ -5,89 +5,21 @@ import { test } from 'node:test'
 import type { LedgerEntry } from '../mocks/ledger.ts'
 import { writeNonce } from '../mocks/ledger.ts'
 import { account } from './account.ts'
-import type { Evidence, Exchange } from './evidence.ts'
+import type { Evidence } from './evidence.ts'
+import { entry, evidence, exchange } from './made-evidence.ts'
 import { bareTarget, type Target } from './target.ts'
 
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})
-const NONCE = '0123456789abcdef'
 const OTHER = 'fedcba9876543210'
-const ANSWER = '{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"}]}'
-
-const exchange = (over: Partial<Exchange> = {}, body: object = { content: writeNonce(NONCE) }): Exchange => ({
-  n: 1,
-  label: 'call',
-  nonce: NONCE,
-  request: { method: 'POST', path: '/v1/chat/completions', headers: {}, body: JSON.stringify(body) },
-  at: 1_000,
-  head_at: 1_100,
-  end_at: 1_200,
-  end: 'complete',
-  error: null,
-  status: 200,
-  headers: {},
-  body: ANSWER,
-  utf8: true,
-  chunks: [],
-  ...over,
-})
-
-let n = 0
-const entry = (
-  over: Partial<LedgerEntry> = {},
-  answer: Partial<LedgerEntry['answer']> = {},
-): LedgerEntry => ({
-  n: ++n,
-  kind: 'inference',
-  at: 1_050,
-  provider: 'openai',
-  method: 'POST',
-  path: '/v1/chat/completions',
-  endpoint: 'chat/completions',
-  model: 'gpt-5-mini',
-  stream: false,
-  nonce: NONCE,
-  credential: 'match',
-  canaries: [],
-  problems: [],
-  headers: {},
-  body: { messages: [{ content: writeNonce(NONCE) }] },
-  answer: {
-    from: 'x',
-    status: 200,
-    first_byte_at: 1,
-    last_byte_at: 2,
-    cut_at: null,
-    complete: true,
-    bytes: 9,
-    body: ANSWER,
-    ...answer,
-  },
-  peer_left_at: null,
-  ...over,
-})
 const failed = (status: number, over: Partial<LedgerEntry> = {}) =>
   entry(over, { status, body: '{"error":{"message":"synthetic"}}' })
-
-const evidence = (exchanges: Exchange[], ledger: LedgerEntry[], check = 'ROUTE-01'): Evidence => ({
-  check,
-  started_at: 900,
-  ended_at: 10_000,
-  exchanges,
-  ledger,
-  marks: {},
-  facts: {},
-  untestable: null,
-  harness_error: null,
-})
 
 /** The call that begins every run. */
 const CONTROL = 'aaaaaaaaaaaaaaaa'
 const first = (): Evidence =>
-  evidence(
-    [exchange({ nonce: CONTROL }, { content: writeNonce(CONTROL) })],
-    [entry({ nonce: CONTROL })],
-    'preflight',
-  )
+  evidence([exchange({ nonce: CONTROL }, { content: writeNonce(CONTROL) })], [entry({ nonce: CONTROL })], {
+    check: 'preflight',
+  })
 
 const bad = (cases: Evidence[], of: Target = target): string[] => {
   const all = [first(), ...cases]
@@ -127,12 +59,12 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   ['a call that is sent twice', [evidence([exchange()], [entry(), entry()])], /sent again/],
   [
     'the last call again during a later check',
-    [evidence([exchange()], [entry()]), evidence([], [entry({ at: 9_000 })], 'PURE-02')],
+    [evidence([exchange()], [entry()]), evidence([], [entry({ at: 9_000 })], { check: 'PURE-02' })],
     /sent again/,
   ],
   [
     'a call that keeps a connection warm',
-    [evidence([], [entry({ nonce: null })], 'remainder')],
+    [evidence([], [entry({ nonce: null })], { check: 'remainder' })],
     /during remainder/,
   ],
   [
@@ -198,7 +130,7 @@ const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
   ],
   [
     'a request that arrives after its check',
-    [evidence([exchange()], []), evidence([], [entry()], 'remainder')],
+    [evidence([exchange()], []), evidence([], [entry()], { check: 'remainder' })],
   ],
   [
     'token counts and model lists',
