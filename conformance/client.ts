@@ -2,6 +2,8 @@
 // freedom to leave in the middle or to read slowly. Knows HTTP, and nothing of checks.
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { Readable } from 'node:stream'
+import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Exchange } from './evidence.ts'
 
 export interface Outgoing {
@@ -89,14 +91,20 @@ export function send(baseUrl: string, outgoing: Outgoing, timeout: number): Open
     (incoming) => {
       headAt = clock()
       response = incoming
-      incoming.on('data', (piece: Buffer) => {
+      const decoded = decode(incoming)
+      decoded.on('data', (piece: Buffer) => {
         pieces.push(piece)
         chunks.push([piece.length, clock()])
         look()
       })
-      incoming.on('end', () => finish(incoming.complete ? 'complete' : 'cut'))
+      decoded.on('end', () => finish(incoming.complete ? 'complete' : 'cut'))
+      if (decoded !== incoming) decoded.on('error', (cause: Error) => finish('cut', cause.message))
       incoming.on('error', (cause) => finish('cut', cause.message))
-      incoming.on('close', () => finish('cut', 'the connection was closed before the end of the body'))
+      incoming.on('close', () => {
+        // What is compressed may still be on its way through the decoder.
+        if (decoded === incoming || !incoming.complete)
+          finish('cut', 'the connection was closed before the end of the body')
+      })
     },
   )
   const timer = setTimeout(() => finish('timed_out', `no end within ${timeout} ms`), timeout)
@@ -128,6 +136,22 @@ export function send(baseUrl: string, outgoing: Outgoing, timeout: number): Open
     leave: () => finish('left'),
     pause: () => response?.pause(),
     resume: () => response?.resume(),
+  }
+}
+
+/** The body as it was before it was compressed: a gateway may do that although nothing asks for it. */
+function decode(incoming: IncomingMessage): Readable {
+  const flush = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+  switch (incoming.headers['content-encoding']?.toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return incoming.pipe(createGunzip(flush))
+    case 'deflate':
+      return incoming.pipe(createInflate(flush))
+    case 'br':
+      return incoming.pipe(createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH }))
+    default:
+      return incoming
   }
 }
 

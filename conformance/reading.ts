@@ -38,6 +38,7 @@ export function eventsOf(body: string): StreamEvent[] {
 
 /** What a chat answer says, streamed or not. */
 export interface ChatReading {
+  /** The text of the choices in the order of their indexes; between two of them stands SEPARATOR. */
   readonly content: string
   readonly reasoning: string
   readonly model: string | null
@@ -57,31 +58,45 @@ export interface ChatReading {
   /** How often the end mark came, and whether anything came after the first. */
   readonly done: number
   readonly afterDone: boolean
+  /** Events whose data is neither JSON nor the end mark: the official clients break on them. */
+  readonly unreadable: number
 }
 
+/** U+241E, the picture of a record separator. */
+const SEPARATOR = '\u241e'
+
+/** As the official clients read: `message` of a whole answer, `delta` of a stream; a later id or name replaces an earlier. */
 export function readChat(body: string): ChatReading {
   const whole = jsonOf(body)
-  if (whole !== undefined) return readParts([whole], 0, false)
+  if (whole !== undefined)
+    return { ...readParts([whole], 'message'), done: 0, afterDone: false, unreadable: 0 }
   const parts: unknown[] = []
   let done = 0
   let afterDone = false
+  let unreadable = 0
   for (const { event, data } of eventsOf(body)) {
     afterDone ||= done > 0
     if (data.trim() === '[DONE]') done++
     else {
       const json = jsonOf(data)
+      if (json === undefined) unreadable++
       parts.push(event === 'error' && at(json, '/error') === undefined ? { error: json ?? data } : json)
     }
   }
-  return readParts(parts, done, afterDone)
+  return { ...readParts(parts, 'delta'), done, afterDone, unreadable }
 }
 
 /** Foreign JSON, of which nothing is known. */
 // biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
 export type Json = Record<string, any>
 
-function readParts(parts: readonly unknown[], done: number, afterDone: boolean): ChatReading {
-  const reading = { content: '', reasoning: '', model: null as string | null }
+function readParts(
+  parts: readonly unknown[],
+  member: 'message' | 'delta',
+): Omit<ChatReading, 'done' | 'afterDone' | 'unreadable'> {
+  const texts: string[] = []
+  let reasoning = ''
+  let model: string | null = null
   const tools: ChatReading['tools'][number][] = []
   const finish: ChatReading['finish'][number][] = []
   const usage: unknown[] = []
@@ -90,12 +105,12 @@ function readParts(parts: readonly unknown[], done: number, afterDone: boolean):
     if (typeof part !== 'object' || part === null) continue
     if (part.error != null) errors.push(part.error)
     if (part.usage != null) usage.push(part.usage)
-    if (typeof part.model === 'string') reading.model ??= part.model
+    if (typeof part.model === 'string') model ??= part.model
     for (const choice of Array.isArray(part.choices) ? part.choices : []) {
-      const said: Json = choice?.delta ?? choice?.message ?? {}
+      const said: Json = choice?.[member] ?? {}
       const number = choice?.index ?? 0
-      if (typeof said.content === 'string') reading.content += said.content
-      reading.reasoning += said.reasoning_content ?? said.reasoning ?? ''
+      if (typeof said.content === 'string') texts[number] = (texts[number] ?? '') + said.content
+      reasoning += said.reasoning_content ?? said.reasoning ?? ''
       if (choice?.finish_reason != null) finish.push({ choice: number, reason: choice.finish_reason })
       for (const [position, call] of (said.tool_calls ?? []).entries()) {
         const index = call.index ?? position
@@ -104,13 +119,13 @@ function readParts(parts: readonly unknown[], done: number, afterDone: boolean):
           tool = { choice: number, index, id: '', name: '', arguments: '' }
           tools.push(tool)
         }
-        tool.id += call.id ?? ''
-        tool.name += call.function?.name ?? ''
+        tool.id = call.id || tool.id
+        tool.name = call.function?.name || tool.name
         tool.arguments += call.function?.arguments ?? ''
       }
     }
   }
-  return { ...reading, tools, finish, usage, errors, done, afterDone }
+  return { content: Object.values(texts).join(SEPARATOR), reasoning, model, tools, finish, usage, errors }
 }
 
 /** Whether a body is an error in OpenAI's shape: an `error` object with a message. */
