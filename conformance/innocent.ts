@@ -1,0 +1,24 @@
+// What an innocent is: a gateway that does something in an unusual way, and rightly. No check that binds every gateway
+// may accuse it; what fails on it is the suite's own taste.
+import type { InProcess } from './connectors/inproc.ts'
+import { type FaultHooks, referenceWith } from './fault.ts'
+import type { Target } from './target.ts'
+
+/** One row of a table in innocents/. */
+export type Innocent = {
+  /** One sentence: what is unusual, and why it is right. */
+  readonly what: string
+  /** What its target file says differently. */
+  readonly target?: (target: Target) => Target
+  /** Recommendations (SHOULD) that it knowingly leaves out: a warning there is no accusation. */
+  readonly mayWarn?: readonly string[]
+} & (
+  | { /** As with faults. */ readonly hooks: FaultHooks | (() => FaultHooks) }
+  | { readonly start: InProcess['start'] }
+)
+
+export const startOf = (innocent: Innocent): InProcess['start'] => {
+  if ('start' in innocent) return innocent.start
+  const { hooks } = innocent
+  return referenceWith(typeof hooks === 'function' ? hooks() : hooks)
+}

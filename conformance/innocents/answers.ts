@@ -1,0 +1,101 @@
+// Gateways whose whole answers and names are unusual.
+import { CHAT, changeEvent, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+let made = 1_700_000_000
+
+export const innocents = {
+  'shouts-its-providers': {
+    what: 'Providers are spelt in capitals.',
+    hooks: {
+      head({ headers }) {
+        const provider = headers['x-gateway-provider']
+        if (provider !== undefined) headers['x-gateway-provider'] = String(provider).toUpperCase()
+      },
+    },
+  },
+  'names-the-provider-with-the-model': {
+    what: 'Where the model is told, its provider stands before it.',
+    hooks: {
+      head({ headers }) {
+        const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
+        if (provider && model) headers['x-gateway-model'] = `${provider}/${model}`
+      },
+    },
+  },
+  'answers-with-the-requested-model': {
+    what: 'The `model` of an answer is the one that was asked for.',
+    hooks: { config: (text) => text.replace('\n  auto:\n', '$&    answer_model: requested\n') },
+  },
+  'ids-of-its-own': {
+    what: 'Answers have ids, times and a fingerprint of the gateway’s making.',
+    hooks: {
+      body: (body, { path }) =>
+        path === CHAT
+          ? changeJson(body, (json) =>
+              json.choices
+                ? { ...json, id: 'own-1', created: 1, system_fingerprint: 'another', x_gateway: { took: 7 } }
+                : json,
+            )
+          : body,
+      event: (event) =>
+        changeEvent(event, (json) => ({ ...json, id: 'own-1', created: 1, system_fingerprint: null })),
+    },
+  },
+  'writes-json-with-spaces': {
+    what: 'JSON is indented, with its members in another order.',
+    hooks: {
+      body(body) {
+        try {
+          const json = JSON.parse(body)
+          return JSON.stringify(
+            Array.isArray(json) ? json : Object.fromEntries(Object.entries(json).reverse()),
+            null,
+            2,
+          )
+        } catch {
+          return body
+        }
+      },
+    },
+  },
+  'catalog-with-a-clock': {
+    what: 'Entries of the catalog say when they were last looked at.',
+    hooks: {
+      body: (body, { path }) =>
+        path.split('?')[0] === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data.map((entry: object) => ({
+                ...entry,
+                last_checked: Date.now() + Math.random(),
+              })),
+            }))
+          : body,
+    },
+  },
+  'catalog-in-any-order': {
+    what: 'The catalog is made anew each time, in any order.',
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => {
+              const data = json.data.map((entry: object) => ({ ...entry, created: made++ }))
+              return { ...json, data: made % 2 === 0 ? data : data.toReversed() }
+            })
+          : body,
+    },
+  },
+  'lists-a-model-twice': {
+    what: 'A model that two providers have stands in the catalog twice.',
+    hooks: {
+      body: (body, { path }) =>
+        path.split('?')[0] === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: [...json.data, { ...json.data[0], owned_by: 'another' }],
+            }))
+          : body,
+    },
+  },
+} satisfies Record<string, Innocent>

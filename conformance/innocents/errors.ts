@@ -1,0 +1,43 @@
+// Gateways that refuse in an unusual way.
+import { CHAT, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+export const innocents = {
+  'says-422': {
+    what: 'What cannot be processed is 422 instead of 400.',
+    hooks: {
+      head(head, { path }) {
+        if (path === CHAT && head.status === 400 && head.headers['x-gateway-provider'] === undefined)
+          head.status = 422
+      },
+    },
+  },
+  'unknown-models-are-400': {
+    what: 'A model that nobody knows is 400 instead of 404.',
+    hooks: {
+      head(head, { path }) {
+        if (path === CHAT && head.status === 404) head.status = 400
+      },
+    },
+  },
+  'errors-with-more': {
+    what: 'Errors have members of their own beside the usual ones, and no param.',
+    hooks: {
+      body: (body) =>
+        changeJson(body, (json) => {
+          if (!json.error?.message) return json
+          const { param: _, ...error } = json.error
+          return {
+            ...json,
+            error: { ...error, doc_url: 'https://example.com/errors', level: 3 },
+            status: 'error',
+          }
+        }),
+    },
+  },
+  'cools-down-for-two-seconds': {
+    what: 'A target that failed rests for two seconds, as declared.',
+    target: (target) => ({ ...target, capabilities: { ...target.capabilities, cooldown_ms: 2_000 } }),
+    hooks: { config: (text) => text.replace('cooldown: 50ms', 'cooldown: 2s') },
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,134 @@
+// Gateways whose streams are unusual.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { changeEvent } from '../fault.ts'
+import type { Wanted } from '../fault-wire.ts'
+import type { Innocent } from '../innocent.ts'
+
+/** Two pieces of text where there was one. */
+function recut(event: string): readonly string[] {
+  const text = /"content":\s*"([^"\\]{2,})"/.exec(event)?.[1]
+  if (text === undefined) return [event]
+  const letters = [...text]
+  return [letters[0]!, letters.slice(1).join('')].flatMap((content) =>
+    changeEvent(event, (json) => {
+      json.choices[0].delta.content = content
+      return json
+    }),
+  )
+}
+
+interface Tool {
+  index: number
+  id?: string
+  function: { name?: string }
+}
+
+/** The id and the name of each tool call so far, in the stream of a request. */
+const toolsOf = new WeakMap<Wanted, Map<number, Tool>>()
+/** The last event with a finish reason, until it is known whether usage follows. */
+const heldOf = new WeakMap<Wanted, string>()
+
+export const innocents = {
+  'repeats-tool-ids': {
+    what: 'Id and name of a tool call stand in each of its deltas; clients replace them by the same.',
+    hooks: {
+      event: (event, _, wanted) =>
+        changeEvent(event, (json) => {
+          const tools = toolsOf.get(wanted) ?? new Map<number, Tool>()
+          toolsOf.set(wanted, tools)
+          for (const call of json.choices?.[0]?.delta?.tool_calls ?? []) {
+            const known = tools.get(call.index) ?? call
+            tools.set(call.index, known)
+            call.id = known.id
+            call.function = { ...call.function, name: known.function.name }
+          }
+          return json
+        }),
+    },
+  },
+  'usage-with-the-finish': {
+    what: 'Usage comes with the finish reason and has no chunk of its own.',
+    hooks: {
+      event(event, _, wanted) {
+        const held = heldOf.get(wanted)
+        const json = /^data: \{/m.test(event) ? JSON.parse(/^data: (.*)$/m.exec(event)![1]!) : null
+        if (json?.choices?.[0]?.finish_reason != null && held === undefined) {
+          heldOf.set(wanted, event)
+          return []
+        }
+        if (held === undefined) return [event]
+        heldOf.delete(wanted)
+        if (json?.usage && json.choices?.length === 0)
+          return changeEvent(held, (last) => ({ ...last, usage: json.usage }))
+        return [held, event]
+      },
+    },
+  },
+  'cuts-texts-otherwise': {
+    what: 'One delta of text becomes two.',
+    hooks: { event: (event) => recut(event) },
+  },
+  'empty-deltas': {
+    what: 'Deltas without a text stand between the others.',
+    hooks: {
+      event: (event) =>
+        /"content":\s*"[^"]/.test(event)
+          ? [
+              ...changeEvent(event, (json) => ({
+                ...json,
+                choices: [{ ...json.choices[0], delta: { content: '' }, finish_reason: null }],
+              })),
+              event,
+            ]
+          : [event],
+    },
+  },
+  'null-members': {
+    what: 'Members without a value are null instead of missing.',
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => ({
+          ...json,
+          usage: json.usage ?? null,
+          choices: json.choices?.map((choice: { delta?: object }) => ({
+            logprobs: null,
+            ...choice,
+            delta: { refusal: null, function_call: null, ...choice.delta },
+          })),
+        })),
+    },
+  },
+  'ends-lines-with-crlf': {
+    what: 'Lines of a stream end with CR LF.',
+    hooks: { event: (event) => [event.replace(/\r?\n/g, '\r\n')] },
+  },
+  'names-its-events': {
+    what: 'Events have an id and the default name, which changes nothing for a client.',
+    hooks: {
+      event: (event, index) =>
+        event.startsWith('data:') ? [`id: ${index}\nevent: message\n${event}`] : [event],
+    },
+  },
+  pings: {
+    what: 'A comment stands before each event, so that no proxy takes the stream for dead.',
+    hooks: { event: (event) => [': still here\n\n', event] },
+  },
+  'spaces-around-the-end': {
+    what: 'There are spaces around [DONE].',
+    hooks: { event: (event) => [event.replace(/^data: ?\[DONE\]/m, 'data:  [DONE] ')] },
+  },
+  'streams-slowly': {
+    what: 'A stream has 300 events a second, whatever the provider sends.',
+    hooks: {
+      async event(event) {
+        await sleep(3)
+        return [event]
+      },
+    },
+  },
+  'drains-for-billing': {
+    what: 'When the client has left, the provider’s stream is read to its end, because it is paid for.',
+    mayWarn: ['FLOW-05'],
+    hooks: { ignoresLeaving: true },
+  },
+} satisfies Record<string, Innocent>

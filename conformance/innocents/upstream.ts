@@ -1,0 +1,93 @@
+// Gateways that talk to their providers in an unusual way.
+import { changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+export const innocents = {
+  'speaks-in-older-words': {
+    what: 'The provider gets the older name of the token limit, a text for a list of one, no defaults, a field more.',
+    hooks: {
+      upstream: {
+        request(wanted) {
+          if (wanted.method !== 'POST') return
+          const body = changeJson(
+            wanted.body.toString('utf8'),
+            ({ max_completion_tokens, stream, messages, ...rest }) => ({
+              ...rest,
+              messages: messages.map((message: { content?: { text?: string }[] }) =>
+                Array.isArray(message.content) ? { ...message, content: message.content[0]!.text } : message,
+              ),
+              ...(max_completion_tokens !== undefined && { max_tokens: max_completion_tokens }),
+              ...(stream === true && { stream }),
+              x_sent_by: 'another-gateway',
+            }),
+          )
+          wanted.body = Buffer.from(body)
+        },
+      },
+    },
+  },
+  'drops-null-members': {
+    what: 'Members of a request that are null are left out.',
+    hooks: {
+      upstream: {
+        request(wanted) {
+          if (wanted.method !== 'POST') return
+          const said = (value: unknown): unknown =>
+            Array.isArray(value)
+              ? value.map(said)
+              : typeof value === 'object' && value !== null
+                ? Object.fromEntries(
+                    Object.entries(value).flatMap(([name, each]) =>
+                      each === null ? [] : [[name, said(each)]],
+                    ),
+                  )
+                : value
+          wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), (json) => said(json) as object))
+        },
+      },
+    },
+  },
+  'asks-for-models': {
+    what: 'Health is looked at every two seconds by a list of models, as declared.',
+    target: (target) => ({ ...target, capabilities: { ...target.capabilities, probe_interval_ms: 2_000 } }),
+    hooks: () => {
+      let timer: NodeJS.Timeout
+      return {
+        started({ list }) {
+          timer = setInterval(() => list().catch(() => {}), 2_000)
+        },
+        stopping: () => clearInterval(timer),
+      }
+    },
+  },
+  'any-order': {
+    what: 'Targets are tried in any order.',
+    hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: random\n') },
+  },
+  'in-turns': {
+    what: 'Targets take turns.',
+    hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: round-robin\n') },
+  },
+  'two-deployments': {
+    what: 'A route has one model twice, at two deployments of one provider.',
+    target: (target) => ({
+      ...target,
+      providers: { ...target.providers, openai: { aliases: ['openai-west'] } },
+      models: {
+        ...target.models,
+        logical: target.models.logical.map((table) =>
+          table.id === 'auto' ? { ...table, targets: [table.targets[0]!, table.targets[0]!] } : table,
+        ),
+      },
+    }),
+    hooks: {
+      config: (text) =>
+        text
+          .replace(/\n( +)openai: (\{.*\})/, '\n$1openai: $2\n$1openai-west: $2')
+          .replace(
+            '- { model: groq/openai/gpt-oss-120b, tier: cheap }',
+            '- { model: openai-west/gpt-5-mini }',
+          ),
+    },
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,115 @@
+// Gateways that speak HTTP in an unusual way.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request as ask, createServer } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { constants, createGzip } from 'node:zlib'
+import { parse } from 'yaml'
+import type { InProcess } from '../connectors/inproc.ts'
+import type { Innocent } from '../innocent.ts'
+import { startWaybill } from '../targets/waybill.ts'
+
+/** Stands before the gateway and compresses whatever it answers; each event leaves as soon as it is there. */
+const compressing: InProcess['start'] = async (directory, env) => {
+  const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
+  const server = createServer((request, response) => {
+    const { method, url: path, headers } = request
+    const upstream = ask(`${url}${path}`, { method, headers, agent: false }, (incoming) => {
+      const { 'content-length': _, ...rest } = incoming.headers
+      response.writeHead(incoming.statusCode!, { ...rest, 'content-encoding': 'gzip' })
+      incoming.on('error', () => response.destroy())
+      incoming.pipe(createGzip({ flush: constants.Z_SYNC_FLUSH })).pipe(response)
+    })
+    upstream.on('error', () => response.destroy())
+    response.on('close', () => upstream.destroy())
+    request.pipe(upstream)
+  })
+  server.listen(portIn(directory), '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await gateway.close()
+    },
+  }
+}
+
+/** The port that its configuration names. */
+const portIn = (directory: string): number =>
+  parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port
+
+export const innocents = {
+  'answers-as-http-1.0': {
+    what: 'The end of the connection is the end of the body, as HTTP/1.0 has it.',
+    hooks: {
+      head({ headers }) {
+        delete headers['content-length']
+        delete headers['transfer-encoding']
+        headers.connection = 'close'
+      },
+    },
+  },
+  'no-lengths': {
+    what: 'Whole answers are chunked and have no length.',
+    hooks: {
+      head({ headers }) {
+        delete headers['content-length']
+      },
+    },
+  },
+  compresses: { what: 'Everything is gzip, streams too, event by event.', start: compressing },
+  'adds-headers': {
+    what: 'Answers carry headers of its own, one of them twice.',
+    hooks: {
+      head({ headers }) {
+        headers.server = 'another'
+        headers['x-powered-by'] = 'another'
+        headers['set-cookie'] = ['a=1', 'b=2']
+        headers.via = '1.1 another'
+      },
+    },
+  },
+  'names-the-charset': {
+    what: 'Content types name their charset.',
+    hooks: {
+      head({ headers }) {
+        const type = headers['content-type']
+        if (type && !type.includes('charset')) headers['content-type'] = `${type}; charset=utf-8`
+      },
+    },
+  },
+  'no-head': {
+    what: 'Read paths know GET only: HEAD and OPTIONS are 405.',
+    hooks: {
+      request: ({ method }) =>
+        method === 'HEAD' || method === 'OPTIONS'
+          ? { status: 405, headers: { allow: 'GET' }, body: '' }
+          : undefined,
+    },
+  },
+  redirects: {
+    what: 'A read path without a slash at its end redirects to the one with it, query included.',
+    hooks: {
+      request(wanted) {
+        const [path, query] = wanted.path.split('?') as [string, string?]
+        if (path === '/v1beta/models')
+          return {
+            status: 307,
+            headers: { location: `${path}/${query === undefined ? '' : `?${query}`}` },
+            body: '',
+          }
+        if (path === '/v1beta/models/') wanted.path = '/v1beta/models'
+      },
+    },
+  },
+  slow: {
+    what: 'Every request waits 600 ms before it is looked at.',
+    hooks: {
+      async request() {
+        await sleep(600)
+      },
+    },
+  },
+} satisfies Record<string, Innocent>
