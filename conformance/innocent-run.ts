@@ -31,8 +31,8 @@ export async function tryInnocent(name: string, only?: readonly string[]): Promi
     accused: new Map(
       verdicts
         .filter(
-          ({ id, outcome }) =>
-            !['pass', 'not-applicable'].includes(outcome) && !(outcome === 'warn' && mayWarn.includes(id)),
+          ({ id, level, outcome }) =>
+            !['pass', 'not-applicable'].includes(outcome) && !(level === 'SHOULD' && mayWarn.includes(id)),
         )
         .map(({ id, outcome, reason }) => [id, `${outcome}: ${reason}`]),
     ),

@@ -10,7 +10,7 @@ export type Innocent = {
   readonly what: string
   /** What its target file says differently. */
   readonly target?: (target: Target) => Target
-  /** Recommendations (SHOULD) that it knowingly leaves out: a warning there is no accusation. */
+  /** Recommendations (SHOULD) that it leaves out, or that cannot be judged on it: a warning there is no accusation. */
   readonly mayWarn?: readonly string[]
 } & (
   | { /** As with faults. */ readonly hooks: FaultHooks | (() => FaultHooks) }

@@ -3,10 +3,16 @@
 import type { LedgerEntry } from '../mocks/ledger.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 import { at, jsonOf } from './reading.ts'
+import { areDifferent } from './scripted.ts'
 import type { Target } from './target.ts'
 
+/** Only says where to ask instead; the suite does, under the same label. */
+export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
+  status !== null && status >= 300 && status < 400 && headers.location !== undefined
+
+/** Those of a label, without redirects. */
 export const labelled = ({ exchanges }: Evidence, label: string): Exchange[] =>
-  exchanges.filter((each) => each.label === label)
+  exchanges.filter((each) => each.label === label && !isRedirect(each))
 
 /** The requests that a call caused at the witness, in their order. */
 export const requestsOf = ({ ledger }: Evidence, { nonce }: Pick<Exchange, 'nonce'>): LedgerEntry[] =>
@@ -44,6 +50,16 @@ export const namesModel = (target: Target, provider: string, model: string | nul
   (said === model ||
     (said.endsWith(`/${model}`) && namesProvider(target, provider, said.slice(0, -model.length - 1))))
 
+/** The requests of a call behind the first that went to another target; where the witness cannot tell them apart, all. */
+export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, entries: Evidence['ledger']) {
+  const id = at(jsonOf(request.body ?? ''), '/model')
+  const targets = target.models.logical.find((table) => table.id === id)?.targets ?? []
+  const [first, ...rest] = entries
+  return targets.length > 1 && !areDifferent(targets)
+    ? rest
+    : rest.filter((entry) => where(entry) !== where(first!))
+}
+
 /** One of the statuses after which the target moves on, as it says. */
 export const aFallbackStatus = ({ capabilities }: Target): number =>
   capabilities.fallback_statuses.find((each) => each >= 500) ?? capabilities.fallback_statuses[0]!
@@ -59,8 +75,16 @@ export function recordIn(target: Target, exchange: Exchange | undefined, request
   const { log } = target.observability
   if (!log || exchange?.status !== 200) return undefined
   if (log.one !== undefined) return jsonOf(exchange.body)
-  return itemsOf(target, exchange)?.find((item) => at(item, log.fields.id) === requestId)
+  return itemsOf(target, exchange)?.find((item) => String(at(item, log.fields.id)) === requestId)
 }
+
+/** A number, also where it stands in quotes as databases give decimals; NaN for anything else. */
+export const amountIn = (value: unknown): number =>
+  typeof value === 'string' && value.trim() !== ''
+    ? Number(value)
+    : typeof value === 'number'
+      ? value
+      : Number.NaN
 
 /** The request id that an answer carries; null where the target declares none or sent none. */
 export const requestIdOf = (

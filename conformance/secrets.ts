@@ -27,5 +27,9 @@ export function secretsIn({ headers, body }: Pick<Exchange, 'headers' | 'body'>)
 /** Those among them that the client did not hold: a gateway that is sent its provider keys may be heard saying them. */
 export function secretsGivenAway(exchange: Exchange, held: Readonly<Record<string, string>>): string[] {
   const own = [...JSON.stringify(held).matchAll(MARK)].map(([, name]) => name!)
-  return secretsIn(exchange).filter((name) => !own.includes(name))
+  const { location = '', ...headers } = exchange.headers
+  // A redirect that keeps the query of its request tells the asker nothing new.
+  const query = exchange.request.path.split('?')[1]
+  const kept = query !== undefined && location.endsWith(`?${query}`)
+  return secretsIn(kept ? { ...exchange, headers } : exchange).filter((name) => !own.includes(name))
 }

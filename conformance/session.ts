@@ -7,6 +7,7 @@ import { writeNonce } from '../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../mocks/script.ts'
 import { clock, type OpenExchange, type Outgoing, type Seen, send } from './client.ts'
 import type { Evidence, Exchange } from './evidence.ts'
+import { isRedirect } from './lookup.ts'
 import { at, jsonOf } from './reading.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
@@ -69,6 +70,8 @@ const SETTLED = 5_000
 /** How long after the end of a call its request may still be on the way to the witness, ms. */
 const LATE = 1_000
 
+const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
+
 export class Session {
   readonly target: Target
   readonly witness: WitnessControl
@@ -95,7 +98,14 @@ export class Session {
 
   /** Sends a request that is no call, and waits for its end. */
   async ask(label: string, path: string, outgoing: Partial<Outgoing> & AskOptions = {}): Promise<Exchange> {
-    return this.open(label, path, outgoing).done
+    let exchange = await this.open(label, path, outgoing).done
+    // As clients do, but never away from the gateway.
+    for (let hops = 0; hops < 3; hops++) {
+      const there = isRedirect(exchange) && safe(outgoing.method) && this.#below(exchange.headers.location!)
+      if (!there) break
+      exchange = await this.open(label, there, outgoing).done
+    }
+    return exchange
   }
 
   /** Sends a request that is no call, and goes on while it runs. */
@@ -211,10 +221,10 @@ export class Session {
       const state = one === undefined ? undefined : at(jsonOf(reading.body), fields.state)
       const final = [...completed, ...failed].includes(String(state))
       const limit = state === undefined ? lag_ms : Math.max(lag_ms, patience)
-      const left = began + limit - clock()
-      if (final || left <= 0)
+      // A log that is slow to answer says how things were when it was asked.
+      if (final || reading.at >= began + limit)
         return this.#keep(label, '', { method: 'GET', path, headers: {}, body: null }, reading)
-      await this.wait(Math.min(50, Math.max(1, left)))
+      await this.wait(Math.max(1, Math.min(50, began + limit - clock())))
     }
   }
 
@@ -279,6 +289,12 @@ export class Session {
     const done = open.done.then((seen) => this.#keep(label, nonce, outgoing, seen, n))
     this.#pending.push(done)
     return Object.assign(Object.create(open), { nonce, done })
+  }
+
+  /** Path and query of an address, if the gateway is there. */
+  #below(location: string): string | null {
+    const url = new URL(location, this.running.baseUrl)
+    return url.origin === new URL(this.running.baseUrl).origin ? url.pathname + url.search : null
   }
 
   #read(path: string): Promise<Seen> {

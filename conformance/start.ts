@@ -1,7 +1,7 @@
 // Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
 // ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/, the
 // requests of the setup in manage.ts.
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -292,11 +292,22 @@ function makeKeys(): Values {
 export const keysIn = (values: Values): Map<string, string> =>
   new Map(Object.entries(values).filter(([name]) => /^key\.|\.key$/.test(name)))
 
-/** A port of this machine that nobody listens on at the moment. */
+/**
+ * Ports below those that systems hand out by themselves (32,768 and up on Linux, 49,152 elsewhere): between this look
+ * and the gateway's start nobody is given one by chance. Two suites on one machine rarely draw the same.
+ */
+const PORTS = [20_000, 32_000] as const
+
+/** A port of this machine on which nothing listens at the moment. */
 export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-  const { port } = server.address() as { port: number }
-  await new Promise((done) => server.close(done))
-  return port
+  for (;;) {
+    const port = randomInt(...PORTS)
+    const server = createServer()
+    const isFree = await new Promise<boolean>((done) => {
+      server.on('error', () => done(false)).listen(port, '127.0.0.1', () => done(true))
+    })
+    if (!isFree) continue
+    await new Promise((done) => server.close(done))
+    return port
+  }
 }

@@ -161,7 +161,13 @@ const fields = z.strictObject({
         .optional(),
       fallback_statuses: z.array(z.int()).default([]),
       /** A missing or wrong key is refused; the paths that need one, inference included. */
-      gateway_keys: z.strictObject({ protected: z.array(z.string()) }).optional(),
+      gateway_keys: z
+        .strictObject({
+          protected: z
+            .array(z.string())
+            .describe('Paths, asked with GET; `POST /v1/embeddings` where it is another method.'),
+        })
+        .optional(),
       time_outs: z
         .strictObject({
           connect_ms: z.number(),

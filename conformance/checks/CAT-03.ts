@@ -1,16 +1,41 @@
 // CAT-03: The entries of the catalog depend neither on session headers nor on earlier calls (Waybill: nor do its
 // bytes).
+import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
+import type { Exchange } from '../evidence.ts'
 import { labelled, ref, refs } from '../lookup.ts'
 import { jsonOf } from '../reading.ts'
 import { modelList } from './cat.ts'
 
-/** The entries of a list, in whatever order they came and whenever they say that they were made. */
-function entriesIn(body: string): string {
-  const parsed = modelList.safeParse(jsonOf(body))
-  if (!parsed.success) return body
-  const entries = parsed.data.data.map(({ created: _, ...entry }) => JSON.stringify(entry))
-  return entries.sort().join('\n')
+type Entry = Readonly<Record<string, unknown>>
+
+const entriesOf = (body: string): readonly Entry[] | null =>
+  modelList.safeParse(jsonOf(body)).data?.data ?? null
+
+/** Members that differ between two readings with nothing in between: a clock, a time of making. They say nothing here. */
+function restless([first, second]: readonly Exchange[]): ReadonlySet<string> {
+  const [before, after] = [entriesOf(first?.body ?? ''), entriesOf(second?.body ?? '')]
+  const names = new Set(['created'])
+  for (const entry of before ?? [])
+    for (const [name, value] of Object.entries(entry)) {
+      const others = (after ?? []).filter(({ id }) => id === entry.id)
+      if (name !== 'id' && !others.some((other) => isDeepStrictEqual(other[name], value))) names.add(name)
+    }
+  return names
+}
+
+/** The entries of a list in whatever order they came, without some of their members. */
+function meaningOf(body: string, without: ReadonlySet<string>): string {
+  const entries = entriesOf(body)
+  if (!entries) return body
+  const said = entries.map((entry) =>
+    JSON.stringify(
+      Object.entries(entry)
+        .filter(([name]) => !without.has(name))
+        .sort(),
+    ),
+  )
+  return said.sort().join('\n')
 }
 
 export const catalogIsConstant = {
@@ -19,6 +44,8 @@ export const catalogIsConstant = {
   async exercise(session) {
     const path = session.target.capabilities.catalog!
     const header = session.target.capabilities.session?.header ?? 'x-session-id'
+    // Twice, with nothing in between: what differs here differs by itself.
+    await session.ask('catalog', path)
     await session.ask('catalog', path)
     await session.ask('catalog', path, { headers: { [header]: 'conformance-session' } })
     await session.chat('call', { headers: { [header]: 'conformance-session' } })
@@ -27,7 +54,8 @@ export const catalogIsConstant = {
   },
   judge({ evidence, waybill }) {
     const lists = labelled(evidence, 'catalog')
-    const bodies = new Set(lists.map(({ body }) => (waybill ? body : entriesIn(body))))
+    const without = restless(lists)
+    const bodies = new Set(lists.map(({ body }) => (waybill ? body : meaningOf(body, without))))
     return [
       finding(
         'readings-are-answered',

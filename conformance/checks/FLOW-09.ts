@@ -2,17 +2,26 @@
 // record says failed).
 import { type Check, finding } from '../check.ts'
 import { labelled, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
+import { at, readChat } from '../reading.ts'
+import { delta, errorBody } from '../scripted.ts'
 import { isVisible } from './flow.ts'
 
 export const lateErrorArrives = {
   id: 'FLOW-09',
   hostile: true,
   async exercise(session) {
-    const exchange = await session.chat('error after the response start', {
+    const gate = session.nonce()
+    // The error exists only when the client has the first event: before that a gateway may still move on.
+    const events = [delta('one'), { gate }, { data: errorBody('synthetic') }]
+    const call = await session.openChat('error after the response start', {
       stream: true,
-      script: [{ scenario: 'error-in-stream' }],
+      script: [{ events }],
     })
+    const begun = await call.until((body) => readChat(body).content.includes('one'), 5_000)
+    await session.witness.release(gate)
+    const exchange = await call.done
+    if (!begun)
+      session.untestable('the first event of a stream did not reach the client before the next one was there')
     await session.record('record', exchange)
     await session.wait(session.target.capabilities.cooldown_ms)
   },

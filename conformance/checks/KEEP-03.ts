@@ -1,4 +1,5 @@
 // KEEP-03: A missing or wrong key is 401 on every protected endpoint.
+import { writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { labelled, ref, refs, requestsOf } from '../lookup.ts'
 
@@ -6,15 +7,17 @@ export const keysAreRequired = {
   id: 'KEEP-03',
   needs: ['gateway_keys'],
   async exercise(session) {
-    for (const path of session.target.capabilities.gateway_keys!.protected) {
-      const post = /chat\/completions$/.test(path)
+    for (const declared of session.target.capabilities.gateway_keys!.protected) {
+      const [, method = 'GET', path = declared] = /^([A-Z]+) (.*)$/.exec(declared) ?? []
+      const post = method === 'POST' || /chat\/completions$/.test(path)
+      const messages = [{ role: 'user', content: writeNonce(session.nonce()) }]
       const request = post
         ? {
             method: 'POST',
             headers: { 'content-type': 'application/json' },
-            body: JSON.stringify({ model: session.model, messages: [{ role: 'user', content: 'x' }] }),
+            body: JSON.stringify({ model: session.model, messages }),
           }
-        : {}
+        : { method }
       await session.ask('no key', path, { ...request, key: null })
       await session.ask('wrong key', path, { ...request, key: 'sk-wrong-key-of-the-suite' })
       if (!post) await session.ask('right key', path, { ...request, key: session.running.keys.reader })

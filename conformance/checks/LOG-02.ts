@@ -2,7 +2,16 @@
 // strategy, session, latency, tokens, cost where mapped (Waybill: all).
 import { type Check, type Finding, finding, type Judging } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import { labelled, namesModel, namesProvider, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
+import {
+  amountIn,
+  labelled,
+  namesModel,
+  namesProvider,
+  recordIn,
+  refs,
+  requestIdOf,
+  servedBy,
+} from '../lookup.ts'
 import { at, jsonOf, readChat } from '../reading.ts'
 
 /**
@@ -38,7 +47,8 @@ function compare(
       ),
     )
   }
-  const isAmount = (value: unknown) => typeof value === 'number' && value >= 0
+  // Waybill's own interface has numbers for numbers.
+  const isAmount = (value: unknown) => (waybill ? typeof value === 'number' : true) && amountIn(value) >= 0
   const isName = (value: unknown) => typeof value === 'string' && value !== ''
 
   hold('requested_model', (value) => value === asked.model, JSON.stringify(asked.model))
@@ -63,7 +73,8 @@ function compare(
     ['input_tokens', at(usage, '/prompt_tokens')],
     ['output_tokens', at(usage, '/completion_tokens')],
   ] as const)
-    if (typeof reported === 'number') hold(name, (value) => value === reported, String(reported))
+    if (typeof reported === 'number')
+      hold(name, (value) => (waybill ? value : amountIn(value)) === reported, String(reported))
   // Elsewhere a model may be free or without a known price. The models of this target have one.
   hold(
     'cost',

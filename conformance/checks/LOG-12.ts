@@ -1,6 +1,7 @@
 // LOG-12: No prompt, answer text or body appears in a list.
 import { type Check, finding } from '../check.ts'
 import { itemsOf, labelled, ref, refs } from '../lookup.ts'
+import { readChat } from '../reading.ts'
 import { answer, DONE, delta } from '../scripted.ts'
 import { readLog } from './log.ts'
 
@@ -21,7 +22,7 @@ export const noContentInLists = {
   },
   judge({ evidence, target }) {
     const words = evidence.facts.words as string[]
-    const said = labelled(evidence, 'call').every(({ body }) => body.includes(words[1]!))
+    const said = labelled(evidence, 'call').every(({ body }) => readChat(body).content.includes(words[1]!))
     const lists = [...labelled(evidence, 'log'), ...labelled(evidence, 'read')]
     const [log] = labelled(evidence, 'log')
     return [

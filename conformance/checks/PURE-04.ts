@@ -33,10 +33,12 @@ export const resolvingMovesNothing = {
     const pathOf = (id: string) => resolve!.path.replace('{model}', encodeURIComponent(id))
     await measuredWindow(session, async () => {
       for (const { id } of session.target.models.logical)
-        for (let times = 0; times < 3; times++) await session.ask('read', pathOf(id))
+        for (let times = 0; times < 3; times++)
+          await session.ask('read', pathOf(id), { key: session.running.keys.reader })
     })
     for (const { id } of session.target.models.logical)
-      for (let times = 0; times < IN_A_ROW; times++) await session.ask(`resolve ${id}`, pathOf(id))
+      for (let times = 0; times < IN_A_ROW; times++)
+        await session.ask(`resolve ${id}`, pathOf(id), { key: session.running.keys.reader })
   },
   judge({ evidence, target }) {
     const findings = readsSpentNothing(evidence, 'resolving')

@@ -1,31 +1,23 @@
 // ROUTE-07: Exactly the declared conditions move on to the next target before the response starts (Waybill: the list
 // under Errors).
 import { type Check, finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { aFallbackStatus, refs, requestsOf, where } from '../lookup.ts'
-import { failure } from '../scripted.ts'
+import type { Evidence } from '../evidence.ts'
+import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../lookup.ts'
+import { firstTargetFails } from '../scripted.ts'
 import type { Session } from '../session.ts'
 
 /** Statuses that no gateway may take for a reason to move on, unless it says so. */
 const FINAL = [400, 413, 422]
 
-/** Whichever target is tried first fails for as long as it is asked; any other answers. */
 async function tryFallback(session: Session, status: number, stream = false): Promise<void> {
   const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-  const script = [{ ...failure(status), same_target: true }, { scenario: 'plain' }]
+  const script = firstTargetFails(status, route)
   const label = `status ${status}${stream ? ', streamed' : ''}`
   await session.chat(label, { model: route.id, script, stream })
   await session.wait(session.target.capabilities.cooldown_ms)
 }
 
-/** A call with its requests, and those among them that did not go where the first one went. */
-function tried(evidence: Evidence, exchange: Exchange) {
-  const entries = requestsOf(evidence, exchange)
-  const others = entries.filter((entry) => where(entry) !== where(entries[0]!))
-  return { entries, others }
-}
-
-const roadOf = (entries: Evidence['ledger']): string => entries.map(where).join(', ') || 'nobody'
+const routeOf = (entries: Evidence['ledger']): string => entries.map(where).join(', ') || 'no target'
 
 export const fallbackConditions = {
   id: 'ROUTE-07',
@@ -41,14 +33,15 @@ export const fallbackConditions = {
   },
   judge: ({ evidence, target }) =>
     evidence.exchanges.map((exchange) => {
-      const { entries, others } = tried(evidence, exchange)
+      const entries = requestsOf(evidence, exchange)
+      const others = movedOn(target, exchange, entries)
       const moves = target.capabilities.fallback_statuses.some((each) =>
         exchange.label.includes(String(each)),
       )
       return finding(
         'moves-on-as-declared',
         moves ? others.length > 0 && exchange.status === 200 : entries.length > 0 && others.length === 0,
-        `after ${exchange.label} of ${roadOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared, the call went on to ${roadOf(others)}; the client got ${exchange.status}`,
+        `after ${exchange.label} of ${routeOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared, the call went on to ${routeOf(others)}; the client got ${exchange.status}`,
         refs(exchange, ...entries),
       )
     }),

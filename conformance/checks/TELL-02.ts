@@ -1,7 +1,7 @@
 // TELL-02: After a fallback the response headers name the target that served, never one that failed.
 import { type Check, doubt } from '../check.ts'
-import { aFallbackStatus, refs, requestsOf, where } from '../lookup.ts'
-import { failure } from '../scripted.ts'
+import { aFallbackStatus, movedOn, refs, requestsOf } from '../lookup.ts'
+import { firstTargetFails } from '../scripted.ts'
 import { headersName } from './tell.ts'
 
 export const headersAfterFallback = {
@@ -10,8 +10,7 @@ export const headersAfterFallback = {
   timeout: 60_000,
   async exercise(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-    // Whichever target is tried first fails; any other answers.
-    const script = [{ ...failure(aFallbackStatus(session.target)), same_target: true }, { scenario: 'plain' }]
+    const script = firstTargetFails(aFallbackStatus(session.target), route)
     for (const stream of [false, true]) {
       await session.chat(stream ? 'streamed' : 'whole', { model: route.id, stream, script })
       await session.wait(session.target.capabilities.cooldown_ms)
@@ -20,7 +19,7 @@ export const headersAfterFallback = {
   judge: ({ evidence, target }) =>
     evidence.exchanges.map((exchange) => {
       const entries = requestsOf(evidence, exchange)
-      const fellBack = new Set(entries.map(where)).size > 1 && exchange.status === 200
+      const fellBack = movedOn(target, exchange, entries).length > 0 && exchange.status === 200
       // That it has to fall back is for ROUTE-07 to say.
       return fellBack
         ? headersName(evidence, target, exchange)

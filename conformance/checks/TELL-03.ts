@@ -26,9 +26,9 @@ export const idFindsTheRecord = {
         const [reading] = labelled(evidence, `record of #${exchange.n}`)
         const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
         const { fields, one } = target.observability.log!
-        const same = at(record, fields.id) === ids[index]
+        const same = String(at(record, fields.id)) === ids[index]
         const found = one === undefined && reading ? (itemsOf(target, reading) ?? []) : [record]
-        const twice = found.filter((item) => at(item, fields.id) === ids[index]).length > 1
+        const twice = found.filter((item) => String(at(item, fields.id)) === ids[index]).length > 1
         return finding(
           'id-finds-one-record',
           record !== undefined && same && !twice,

@@ -1,6 +1,6 @@
 // What the checks of FLOW share.
 import { isDeepStrictEqual } from 'node:util'
-import { type Finding, finding } from '../check.ts'
+import { doubt, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { eventsOf, readChat } from '../reading.ts'
@@ -10,8 +10,11 @@ import type { Session } from '../session.ts'
 export const streamEach =
   (...scenarios: readonly string[]) =>
   async (session: Session) => {
-    for (const scenario of scenarios)
+    for (const scenario of scenarios) {
       await session.chat(scenario, { stream: true, script: [{ scenario }], timeout: 30_000 })
+      // A stream that breaks makes a target rest: the next call would find none.
+      await session.wait(session.target.capabilities.cooldown_ms)
+    }
   }
 
 /** What the client read beside what the provider sent, by meaning. */
@@ -22,11 +25,35 @@ export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
   const different = parts.filter((part) => !isDeepStrictEqual(got[part], sent[part]))
   const said = sent.content !== '' || sent.tools.length > 0
   const ok = said && different.length === 0 && exchange.end === 'complete' && exchange.utf8
+  if (exchange.end === 'timed_out' && isUnderWay(exchange))
+    return doubt(
+      'same-answer',
+      `${exchange.label}: events still arrived when the suite ran out of patience`,
+      refs(exchange, entry),
+    )
   const what = different.length > 0 ? `${different.join(' and ')} differ` : 'as the provider sent it'
   return finding(
     'same-answer',
     ok,
     `${exchange.label}: ${what}; ended ${exchange.end}`,
+    refs(exchange, entry),
+  )
+}
+
+/** Something had arrived shortly before the suite gave up: slow is not wrong. */
+const isUnderWay = ({ chunks, end_at }: Exchange): boolean => end_at - (chunks.at(-1)?.[1] ?? 0) < 2_000
+
+/** What a client needs before it reads an answer: its content type, and events that can be parsed. */
+export function readable(evidence: Evidence, exchange: Exchange): Finding {
+  const entry = servedBy(evidence, exchange)
+  const streamed = entry?.stream ?? false
+  const type = exchange.headers['content-type'] ?? 'none'
+  const { unreadable } = readChat(exchange.body)
+  const surplus = unreadable - readChat(entry?.answer.body ?? '').unreadable
+  return finding(
+    'readable',
+    (streamed ? /^text\/event-stream\b/i : /^application\/([\w.-]+\+)?json\b/i).test(type) && surplus <= 0,
+    `${exchange.label}: content type ${type}, ${unreadable} events that are no JSON`,
     refs(exchange, entry),
   )
 }

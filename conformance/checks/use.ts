@@ -21,12 +21,19 @@ export const pairs = (evidence: Evidence, label: string) =>
     return { exchange, reading, record: jsonOf(reading?.body ?? '') }
   })
 
+/** Kinds of tokens that are priced apart. */
+const KINDS = ['/prompt_tokens_details/cached_tokens', '/completion_tokens_details/reasoning_tokens'] as const
+
 export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 
 /** The usage that a body ends with; null where it has none. */
 export const usageIn = (body: string): unknown => readChat(body).usage.at(-1) ?? null
 
-export const countsIn = (usage: unknown) => COUNTS.map((name) => at(usage, `/${name}`))
+/** The three counts, and of their kinds those that were reported above 0: not reported and 0 are the same here. */
+export const countsIn = (usage: unknown) => [
+  ...COUNTS.map((name) => at(usage, `/${name}`)),
+  ...KINDS.map((pointer) => at(usage, pointer) || 0),
+]
 
 export const INCLUDE = { stream_options: { include_usage: true } }
 

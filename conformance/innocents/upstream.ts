@@ -49,6 +49,7 @@ export const innocents = {
   },
   'asks-for-models': {
     what: 'Health is looked at every two seconds by a list of models, as declared.',
+    mayWarn: ['PURE-03'],
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, probe_interval_ms: 2_000 } }),
     hooks: () => {
       let timer: NodeJS.Timeout
@@ -75,6 +76,7 @@ export const innocents = {
       providers: { ...target.providers, openai: { aliases: ['openai-west'] } },
       models: {
         ...target.models,
+        direct: target.models.direct.slice(0, 1),
         logical: target.models.logical.map((table) =>
           table.id === 'auto' ? { ...table, targets: [table.targets[0]!, table.targets[0]!] } : table,
         ),

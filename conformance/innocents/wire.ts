@@ -59,7 +59,11 @@ export const innocents = {
       },
     },
   },
-  compresses: { what: 'Everything is gzip, streams too, event by event.', start: compressing },
+  compresses: {
+    what: 'Everything is gzip, streams too, event by event.',
+    mayWarn: ['FLOW-10'],
+    start: compressing,
+  },
   'adds-headers': {
     what: 'Answers carry headers of its own, one of them twice.',
     hooks: {
