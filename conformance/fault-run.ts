@@ -55,6 +55,7 @@ export async function tryFault(
     const { results } = await conform({
       target: targetOf(name, fault),
       profile: 'waybill',
+      quick: !fault.patient,
       ...(!cross && { only: fault.caughtBy }),
     })
     for (const { id, reason } of results.verdicts.filter(wasCaught)) caught.set(id, reason)

@@ -113,6 +113,8 @@ export type Fault = {
   readonly what: string
   /** The requirements whose checks must notice; each of them, not only one. */
   readonly caughtBy: readonly string[]
+  /** Only an idle window of full length shows it. */
+  readonly patient?: boolean
   /** Run as a process of its own: for what only a killed process shows. */
   readonly asCommand?: boolean
 } & (

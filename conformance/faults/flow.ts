@@ -1,5 +1,5 @@
 // What can be wrong with a gateway, and which checks of FLOW must catch it.
-import type { Fault } from '../fault.ts'
+import { changeEvent, type Fault } from '../fault.ts'
 
 export const faults = {
   'buffers-streams': {
@@ -133,6 +133,44 @@ export const faults = {
     caughtBy: ['FLOW-07'],
     hooks: {
       event: (event) => (/"finish_reason":"/.test(event) ? [event, event] : [event]),
+    },
+  },
+  'strips-thoughts': {
+    what: 'Reasoning that a provider sends beside its text is left out.',
+    caughtBy: ['FLOW-01'],
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => {
+          delete json.choices?.[0]?.delta?.reasoning_content
+          return json
+        }),
+    },
+  },
+  'message-for-delta': {
+    what: 'Events of a stream say `message` where clients read `delta`.',
+    caughtBy: ['FLOW-01'],
+    hooks: {
+      event: (event) => [event.replaceAll('"delta"', '"message"')],
+    },
+  },
+  'joins-choices': {
+    what: 'All choices of a stream have the index 0.',
+    caughtBy: ['FLOW-01'],
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => {
+          for (const choice of json.choices ?? []) choice.index = 0
+          return json
+        }),
+    },
+  },
+  'streams-are-json': {
+    what: 'A stream has the content type application/json.',
+    caughtBy: ['FLOW-01'],
+    hooks: {
+      head({ headers }) {
+        if (/event-stream/.test(headers['content-type'] ?? '')) headers['content-type'] = 'application/json'
+      },
     },
   },
 } satisfies Readonly<Record<string, Fault>>

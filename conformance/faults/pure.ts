@@ -178,4 +178,18 @@ export const faults = {
       },
     },
   },
+  'keeps-warm': {
+    what: 'Every 25 s it makes a call of its own, so that the connection stays warm.',
+    caughtBy: ['PURE-02', 'PURE-08'],
+    patient: true,
+    hooks: () => {
+      let timer: NodeJS.Timeout
+      return {
+        started({ spend }) {
+          timer = setInterval(() => spend().catch(() => {}), 25_000)
+        },
+        stopping: () => clearInterval(timer),
+      }
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>

@@ -312,4 +312,17 @@ export const faults = {
       config: (text) => text.replace(/weight: \d+/g, 'weight: 1'),
     },
   },
+  'zero-is-no-temperature': {
+    what: 'A temperature of 0 is sent as 1.',
+    caughtBy: ['ROUTE-05'],
+    hooks: {
+      upstream: {
+        request(wanted) {
+          wanted.body = Buffer.from(
+            wanted.body.toString('utf8').replace('"temperature":0,', '"temperature":1,'),
+          )
+        },
+      },
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>

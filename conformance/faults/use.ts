@@ -213,4 +213,15 @@ export const faults = {
       event: (event) => [event.replace(/"(prompt|completion|total)_tokens":\d+/g, '"$1_tokens":0')],
     },
   },
+  'drops-cached-tokens': {
+    what: 'The client sees the three totals and no kinds of tokens.',
+    caughtBy: ['USE-01'],
+    hooks: {
+      body: (body) =>
+        changeJson(body, (json) => {
+          delete json.usage?.prompt_tokens_details
+          return json
+        }),
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>
