@@ -31,8 +31,8 @@ const PARTS: readonly [string, RegExp][] = [
     /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|pricing|request-traits|token-estimate|log|record)\.ts)$/,
   ],
   ['mocks', /^mocks\//],
-  // Only these reach into the gateway: the target that runs inside the suite, and the faults.
-  ['targets', /^conformance\/(targets\/|fault)/],
+  // Only these reach into the gateway: the target that runs inside the suite, and faults and innocents.
+  ['targets', /^conformance\/(targets\/|fault|innocent)/],
   ['conformance', /^conformance\//],
   ['scripts', /^scripts\//],
 ]
