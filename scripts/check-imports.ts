@@ -72,6 +72,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
   commands: [
     'gateway',
+    'dialects',
     'routing',
     'sqlite',
     'statusline',

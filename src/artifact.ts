@@ -6,7 +6,7 @@ import { createMask, type Mask, maskBody } from './redact.ts'
 
 /** Headers whose values are shown; of all others only the names are. */
 const SHOWN =
-  /^(accept|accept-encoding|cache-control|content-encoding|content-length|content-type|date|retry-after|retry-after-ms|transfer-encoding|user-agent|x-request-id|x-should-retry|x-ratelimit-.+|openai-processing-ms|openai-version)$/
+  /^(accept|accept-encoding|cache-control|content-encoding|content-length|content-type|date|retry-after|retry-after-ms|transfer-encoding|user-agent|x-request-id|x-should-retry|x-ratelimit-.+|[a-z]+-(processing-ms|version))$/
 
 /** Chunks of an answer whose times are noted. */
 const MOST_CHUNKS = 500

@@ -19,6 +19,8 @@ export interface Setup {
   /** YAML that comes after server, data and providers. */
   readonly config?: string
   readonly options?: Partial<GatewayOptions>
+  /** Provider name -> the dialects that it speaks; chat by default. Of `options.dialects`. */
+  readonly apis?: Readonly<Record<string, readonly string[]>>
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
 }
@@ -69,6 +71,8 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
   }
   const env = Object.fromEntries(Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)]))
   const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
+  for (const [name, api] of Object.entries(setup.apis ?? {}))
+    Object.assign(loaded.config.providers[name]!, { api })
   const gateway = await createGateway({
     ...loaded,
     log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },

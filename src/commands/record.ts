@@ -2,6 +2,7 @@
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { createRecorder } from '../../mocks/recorder.ts'
 import { loadConfig } from '../config.ts'
+import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway } from '../gateway.ts'
 import { openLog } from './log.ts'
 import { UsageError } from './usage-error.ts'
@@ -86,5 +87,5 @@ Exchanges with ${provider} (${baseUrl}) are recorded in ${out}, redacted.
 Calls to other providers are not recorded, and cost money too. Stop with Ctrl-C.
 
 Ask:
-  curl -s ${url}/v1/chat/completions -H 'content-type: application/json' -d '{"model":"${provider}/MODEL","messages":[{"role":"user","content":"Where do you go?"}]}'
+  ${curlExample(url, `${provider}/MODEL`)}
 `

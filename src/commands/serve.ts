@@ -1,5 +1,6 @@
 // `waybill serve`: runs the gateway until it is told to stop. Exit codes: 0 stopped when told, 1 it could not start.
 import { type Config, loadConfig } from '../config.ts'
+import { curlExample } from '../dialects/chat/example.ts'
 import { createGateway, isLoopback } from '../gateway.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './log.ts'
@@ -92,7 +93,7 @@ export function greeting(url: string, config: Config, replay: readonly string[] 
       : null,
     '',
     'Ask:',
-    `  curl -s ${url}/v1/chat/completions${key} -H 'content-type: application/json' -d '{"model":"${model}","messages":[{"role":"user","content":"Where do you go?"}]}'`,
+    `  ${curlExample(url, model, key)}`,
     'See where it went:',
     `  curl -s${key} '${url}/api/usage/request-logs?limit=1'`,
     '',

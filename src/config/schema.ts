@@ -51,6 +51,9 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
   else if (url.search || url.hash) complain('must not hold a query or fragment')
 })
 
+/** What a model makes; what nothing is said of makes the first. */
+export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
+
 /** The dialects that there are; `dialects/registry.ts` holds each of them. */
 export const DIALECT_NAMES = ['chat'] as const
 
@@ -95,7 +98,7 @@ const price = z.strictObject({
 const tokens = z.int().positive()
 
 const model = z.strictObject({
-  type: z.enum(['chat', 'embedding', 'image']).default('chat').describe('What the model is for.'),
+  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('What the model is for.'),
   tier: z.string().min(1).optional().describe('Price class, for every target that does not name its own.'),
   context: tokens
     .optional()

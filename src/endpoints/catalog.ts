@@ -1,5 +1,6 @@
 // The models and routes that the configuration names, as values. Pure: the same configuration gives the same
 // bytes, whoever asks and whatever was called before (CAT-03).
+import { MODEL_TYPES } from '../config/schema.ts'
 import type { Config } from '../config.ts'
 
 /** An entry of OpenAI's model list, with its type. */
@@ -10,7 +11,7 @@ export interface CatalogEntry {
   readonly created: 0
   /** The provider; `waybill` for a route. */
   readonly owned_by: string
-  readonly type: 'chat' | 'embedding' | 'image' | 'route'
+  readonly type: (typeof MODEL_TYPES)[number] | 'route'
 }
 
 /** Routes first, then every model that a route or `models` names. */
@@ -19,7 +20,9 @@ export function catalog({ routes, models }: Config): CatalogEntry[] {
   const ids = new Set([...Object.keys(models), ...targets])
   return [
     ...Object.keys(routes).map((id) => entry(id, 'waybill', 'route')),
-    ...[...ids].sort().map((id) => entry(id, id.slice(0, id.indexOf('/')), models[id]?.type ?? 'chat')),
+    ...[...ids]
+      .sort()
+      .map((id) => entry(id, id.slice(0, id.indexOf('/')), models[id]?.type ?? MODEL_TYPES[0])),
   ]
 }
 

@@ -1,6 +1,7 @@
 // The shapes of answers that several endpoints share, contract "Fields". The OpenAPI document is made of them, and the
 // tests hold every answer against them.
 import { z } from 'zod'
+import { MODEL_TYPES } from '../config/schema.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS, type Field, type Kind, type RecordOf } from '../record.ts'
 
 export const time = z.iso.datetime({ precision: 3 })
@@ -93,5 +94,5 @@ export const catalogEntry = z.strictObject({
   object: z.literal('model'),
   created: z.int(),
   owned_by: z.string(),
-  type: z.enum(['chat', 'embedding', 'image', 'route']),
+  type: z.enum([...MODEL_TYPES, 'route']),
 })

@@ -1,4 +1,4 @@
-// Two targets by chance, and of these the one with fewer open attempts ("the power of two choices"): nearly as even
+// Two targets by chance, and of these the one with fewer open attempts (by the power of two): nearly as even
 // as always taking the emptiest, and a burst of calls does not run to one target. The fallbacks are drawn the same way.
 import type { Strategy } from '../strategy.ts'
 

@@ -1,0 +1,123 @@
+// One table over every dialect: bytes -> events, errors, odd usage, requests. What is asked here must hold for any.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GatewayError } from '../errors.ts'
+import { EventReader } from '../providers/event-reader.ts'
+import type { ClientRequest, Dialect } from './dialect.ts'
+import { ALL, type Samples } from './test-samples.ts'
+
+const PROVIDER = { basePath: '/base', key: 'sk-secret-key' }
+
+function parse({ client }: Dialect, text: string, headers = {}): ClientRequest {
+  return client.parse({ text, json: JSON.parse(text), headers, rest: '', query: '' }).request
+}
+
+/** What is read of a stream that arrives in chunks of this size. */
+function readStream({ upstream }: Dialect, text: string, size: number) {
+  const reader = new EventReader(upstream.openStream())
+  const bytes = Buffer.from(text)
+  const parts = []
+  for (let at = 0; at < bytes.length; at += size)
+    parts.push(...reader.push(Buffer.from(bytes.subarray(at, at + size))))
+  const events = parts.flatMap(({ parsed }) => (parsed ? [parsed] : []))
+  return {
+    text: events.map((event) => event.text).join(''),
+    tokens: events.reduce((last, { tokens }) => tokens ?? last, events[0]!.tokens),
+    model: events.find(({ model }) => model !== null)?.model,
+    ends: events.filter(({ done }) => done).length,
+    finished: events.some(({ finished }) => finished),
+    errors: events.filter(({ error }) => error !== null).length,
+    bytes: Buffer.concat(parts.map((part) => part.bytes)).toString(),
+  }
+}
+
+for (const [name, dialect, samples] of ALL) {
+  const { client, upstream } = dialect
+  test(`${name}: a stream says the same however its bytes arrive, and keeps them (FLOW-02)`, () => {
+    const text = samples.stream('m')
+    for (let size = 1; size <= 64; size++)
+      assert.deepEqual(
+        readStream(dialect, text, size),
+        { ...samples.read, model: 'm', ends: 1, finished: true, errors: 0, bytes: text },
+        `in chunks of ${size}`,
+      )
+  })
+
+  test(`${name}: counts that are none are not reported, a zero is a zero (USE-04)`, () => {
+    for (const [member, kind] of Object.entries(samples.usage)) {
+      for (const odd of [1.5, -1, '7', 1e300, null, true, [], {}, [7]])
+        assert.equal(tokens(dialect, samples, { [member]: odd })?.[kind] ?? null, null, JSON.stringify(odd))
+      assert.equal(tokens(dialect, samples, { [member]: 0 })?.[kind], 0)
+      const only = tokens(dialect, samples, { [member]: 7 })!
+      for (const other of ['input', 'output'] as const)
+        assert.equal(only[other], other === kind ? 7 : null, `${other} where only ${member} is told`)
+    }
+  })
+
+  test(`${name}: texts that are no answer are refused, and a whole answer is read`, () => {
+    for (const text of samples.noAnswers) assert.throws(() => upstream.readAnswer(text), text)
+    const answer = upstream.readAnswer(samples.answer('m', {}))
+    assert.deepEqual([answer.model, answer.finished, answer.error], ['m', true, null])
+  })
+
+  test(`${name}: errors are read by what they say, and texts that are none are not`, () => {
+    for (const [text, expected] of samples.errors) assert.deepEqual(upstream.readError(text), expected, text)
+  })
+
+  test(`${name}: what the gateway reports itself is an error in the dialect's own words, whole and in a stream`, () => {
+    const error = new GatewayError('upstream_timeout', 'It took "too" long.\nAgain?')
+    assert.equal(upstream.readError(client.errorBody(error, 'id-1'))?.message, error.message)
+    const { errors, bytes } = readStream(dialect, client.errorEvent(error, 'id-1'), 1_000)
+    assert.equal(errors, 1)
+    assert.match(bytes, /id-1/)
+  })
+
+  test(`${name}: a request keeps every byte but its model, and carries the provider's key alone (ROUTE-06)`, () => {
+    const text = samples.request('auto/ü', false)
+    const headers = { authorization: 'Bearer client-key', 'x-api-key': 'client-key', cookie: 'c=1' }
+    const sent = upstream.request(parse(dialect, text, headers), 'real "model"', PROVIDER)
+    assert.equal(sent.body, text.replace('"auto/ü"', '"real \\"model\\""'))
+    assert.ok(sent.path.startsWith('/base/'))
+    assert.doesNotMatch(sent.headers.join('\n'), /client-key|c=1/)
+    assert.ok(sent.headers.some((value) => value.includes(PROVIDER.key)))
+    assert.doesNotMatch(
+      upstream.request(parse(dialect, text), 'm', { ...PROVIDER, key: null }).headers.join(),
+      /null/,
+    )
+  })
+
+  test(`${name}: bodies that are no request are refused with the field that is to blame (FAIL-02)`, () => {
+    for (const text of samples.noRequests)
+      assert.throws(
+        () => parse(dialect, text),
+        (error) => error instanceof GatewayError && error.code === 'invalid_request' && error.param !== null,
+        text,
+      )
+  })
+
+  test(`${name}: a cached answer is known by what the request means`, () => {
+    const identity = (text: string) => client.cacheIdentity(parse(dialect, text))
+    const text = samples.request('m', false)
+    assert.equal(identity(text), identity(text.replaceAll(', ', ' ,\n')))
+    assert.notEqual(identity(text), identity(text.replace('1.0', '1.1')))
+    assert.equal(identity(text.replace('{', '{"unknown": 1, ')), null, 'a member that stands twice')
+  })
+
+  test(`${name}: the model of an answer is renamed, and no other byte changes`, () => {
+    const text = samples.answer('theirs', {})
+    assert.equal(client.renameModel(text, '"mine"'), text.replace('"theirs"', '"mine"'))
+  })
+
+  test(`${name}: however deep a request is, it is read, named and sent`, () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
+    for (const stream of [true, false]) {
+      const request = parse(dialect, samples.request('m', stream).replace('1.0', deep))
+      client.cacheIdentity(request)
+      assert.ok(upstream.request(request, 'n', PROVIDER).body.includes(deep))
+      assert.ok(client.estimateInput(request) > 0)
+    }
+  })
+}
+
+const tokens = ({ upstream }: Dialect, samples: Samples, usage: object) =>
+  upstream.readAnswer(samples.answer('m', usage)).tokens
