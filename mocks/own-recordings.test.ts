@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InterceptOptions, interceptProviders } from './intercept.ts'
 import type { Recording } from './recording.ts'
-import { chatBody } from './test-witness.ts'
+import { chatBody, witnessFor } from './test-witness.ts'
 
 const recorded = (
   name: string,
@@ -112,4 +112,28 @@ test('a recorded error takes its turn among the answers', async () => {
     (await asking({ recordings: [failed, recorded('openai/second', { order: 2 })] }, OPENAI)).status,
     429,
   )
+})
+
+test('the witness stands in for every provider that was recorded, also where it has no stand-in of its own', async (t) => {
+  const recordings = [
+    recorded('together/plain', { path: '/team/v1/chat/completions', text: '{"of":"together"}' }),
+    recorded('together/stream', { path: '/team/v1/chat/completions', stream: true, model: 'model-b' }),
+  ]
+  for (const invent of [false, true]) {
+    const witness = await witnessFor(t, { recordings, invent })
+    assert.equal(witness.baseUrl('together'), `${witness.url}/together/team/v1`)
+    const ask = async (body: object, key = witness.key('together')) => {
+      const response = await fetch(`${witness.baseUrl('together')}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}` },
+        body: JSON.stringify(body),
+      })
+      return { status: response.status, text: await response.text() }
+    }
+    assert.deepEqual(await ask(chatBody('model-a')), { status: 200, text: '{"of":"together"}' })
+    assert.equal((await ask(chatBody('model-a'), 'another key')).status, 401)
+    const miss = await ask(chatBody('model-a', { stream: true }))
+    assert.equal(miss.status, invent ? 200 : 400, miss.text)
+    assert.equal(witness.entries()[0]!.provider, 'together')
+  }
 })
