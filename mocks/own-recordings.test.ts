@@ -118,6 +118,7 @@ test('the witness stands in for every provider that was recorded, also where it 
   const recordings = [
     recorded('together/plain', { path: '/team/v1/chat/completions', text: '{"of":"together"}' }),
     recorded('together/stream', { path: '/team/v1/chat/completions', stream: true, model: 'model-b' }),
+    recorded('10.0.0.1:8000/plain', { endpoint: 'v1/chat/completions' }),
   ]
   for (const invent of [false, true]) {
     const witness = await witnessFor(t, { recordings, invent })
@@ -135,5 +136,10 @@ test('the witness stands in for every provider that was recorded, also where it 
     const miss = await ask(chatBody('model-a', { stream: true }))
     assert.equal(miss.status, invent ? 200 : 400, miss.text)
     assert.equal(witness.entries()[0]!.provider, 'together')
+    assert.equal(
+      (await fetch(`${witness.baseUrl('10.0.0.1:8000')}/v1/models`)).status,
+      401,
+      'an imported host',
+    )
   }
 })

@@ -10,10 +10,11 @@ import { type LedgerEntry, nonceIn, type RequestKind } from './ledger.ts'
 import { createLedgerBook } from './ledger-book.ts'
 import { createMatcher, type MatchInput } from './match.ts'
 import { openAiRefusal, openAiWants } from './openai-dialect.ts'
+import { othersRecorded } from './openai-like.ts'
 import { hostName } from './paths.ts'
 import type { Place } from './places.ts'
 import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from './provider.ts'
-import { providers } from './providers.ts'
+import { providers as standIns } from './providers.ts'
 import { ownRecordings, type Recording, readRecordings } from './recording.ts'
 import type { Pace } from './replay.ts'
 import type { Notes } from './respond.ts'
@@ -93,6 +94,7 @@ export function createWorld({
   canaries = {},
 }: WorldOptions = {}): World {
   const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
+  const providers = [...standIns, ...othersRecorded(known, standIns)]
   let find = createMatcher(known)
   const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
   const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }

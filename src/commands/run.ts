@@ -153,6 +153,10 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     )
     .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
     .option('--recordings <dir>', 'recordings to answer from, instead of those that come along')
+    .option(
+      '--invent',
+      'with --recordings: make up an answer where there is no recording, instead of an error',
+    )
     .addOption(new Option('--pace <pace>', 'how fast').choices(['recorded', 'none']).default('none'))
     .option('--json', 'print addresses and keys as one line of JSON')
     .option('--list', 'print the scenarios and end')

@@ -9,6 +9,8 @@ export interface WitnessCommand {
   readonly host: string
   readonly pace: 'recorded' | 'none'
   readonly recordings?: string
+  /** Answers are made up where recordings of one's own have none. */
+  readonly invent?: boolean
   readonly json?: boolean
   /** Only prints the scenarios. */
   readonly list?: boolean
