@@ -1,5 +1,7 @@
 // Holds one fault against the checks that are meant to catch it, and says what of it was caught.
 import { fileURLToPath } from 'node:url'
+import { byFinding } from './by-finding.ts'
+import { sentenceOf } from './check.ts'
 import type { Fault } from './fault.ts'
 import { faults } from './faults.ts'
 import type { Verdict } from './judge.ts'
@@ -11,9 +13,11 @@ import { readTarget, type Target } from './target.ts'
 export interface FaultResult {
   readonly name: string
   readonly fault: Fault
-  /** Requirement id -> the first finding that caught it. */
+  /** What it made false: finding -> the first sentence. */
   readonly caught: ReadonlyMap<string, string>
-  /** What should have been caught and was not: requirement id -> what came instead. */
+  /** All findings that were judged. */
+  readonly judged: ReadonlySet<string>
+  /** Those of `caughtBy` that did not catch it -> what came instead. */
   readonly survived: ReadonlyMap<string, string>
   /** Milliseconds. */
   readonly duration: number
@@ -38,7 +42,7 @@ export function targetOf(name: string, { asCommand = false }: Pick<Fault, 'asCom
 export interface TryOptions {
   /** Against all checks, not only those that are meant to catch it. */
   readonly cross?: boolean
-  /** Other checks than those that are meant to catch it. */
+  /** Other checks or findings than those that are meant to catch it. */
   readonly caughtBy?: readonly string[]
 }
 
@@ -50,18 +54,27 @@ export async function tryFault(
   const fault = { ...faults.get(name)!, ...other }
   const began = performance.now()
   const caught = new Map<string, string>()
+  const judged = new Set<string>()
   const survived = new Map<string, string>()
+  const done = () => ({ name, fault, caught, judged, survived, duration: performance.now() - began })
   try {
     const { results } = await conform({
       target: targetOf(name, fault),
       profile: 'waybill',
       quick: !fault.patient,
-      ...(!cross && { only: fault.caughtBy }),
+      ...(!cross && { only: fault.caughtBy.map(requirementOf) }),
     })
-    for (const { id, reason } of results.verdicts.filter(wasCaught)) caught.set(id, reason)
-    const outcomes = new Map(results.verdicts.map(({ id, outcome, reason }) => [id, `${outcome}: ${reason}`]))
-    for (const id of fault.caughtBy)
-      if (!caught.has(id)) survived.set(id, outcomes.get(id) ?? 'there is no such check')
+    for (const verdict of results.verdicts.filter(wasJudged))
+      for (const { id, state, findings } of byFinding(verdict)) {
+        judged.add(id)
+        const bad = findings.find(({ ok, doubt }) => !ok && !doubt)
+        if (state === 'fails') caught.set(id, sentenceOf(bad!))
+      }
+    const verdicts = new Map(results.verdicts.map((each) => [each.id, each]))
+    for (const id of fault.caughtBy.filter((each) => !isCaught(caught, each))) {
+      const verdict = verdicts.get(requirementOf(id))
+      survived.set(id, verdict ? `${verdict.outcome}: ${verdict.reason}` : 'there is no such check')
+    }
   } catch (thrown) {
     if (!(thrown instanceof StartError)) throw thrown
     // Nothing reached the witness; or it did not even start, which proves nothing.
@@ -70,8 +83,15 @@ export async function tryFault(
     for (const id of fault.caughtBy)
       if (!caught.has(id)) survived.set(id, `it did not run: ${thrown.message}`)
   }
-  return { name, fault, caught, survived, duration: performance.now() - began }
+  return done()
 }
 
+/** Whether a requirement, or one finding of it, is among what a fault made false. */
+export const isCaught = (caught: FaultResult['caught'], id: string): boolean =>
+  [...caught.keys()].some((each) => each === id || requirementOf(each) === id)
+
+export const requirementOf = (id: string): string => id.split('/')[0]!
+
 /** `untestable` counts as a failure too, but here it proves nothing: the judge saw nothing of what is wrong. */
-const wasCaught = ({ outcome }: Verdict): boolean => outcome === 'fail' || outcome === 'warn'
+const wasJudged = ({ outcome }: Verdict): boolean =>
+  outcome === 'pass' || outcome === 'fail' || outcome === 'warn'

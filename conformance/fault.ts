@@ -111,7 +111,7 @@ export function changeJson(
 export type Fault = {
   /** One sentence: what is wrong. */
   readonly what: string
-  /** The requirements whose checks must notice; each of them, not only one. */
+  /** The requirements whose checks must notice, or findings such as `LOG-02/cost`; each of them, not only one. */
   readonly caughtBy: readonly string[]
   /** Only an idle window of full length shows it. */
   readonly patient?: boolean

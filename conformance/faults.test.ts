@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { checks } from './checks.ts'
-import { tryFault } from './fault-run.ts'
+import { requirementOf, tryFault } from './fault-run.ts'
 import { faults } from './faults.ts'
 
 test('every check has a fault, and every fault is meant for a check (SUITE-04)', () => {
@@ -14,8 +14,9 @@ test('every check has a fault, and every fault is meant for a check (SUITE-04)',
     assert.match(what, /^[A-Z].+\.$/, name)
     assert.ok(caughtBy.length > 0, name)
     for (const id of caughtBy) {
-      assert.ok(checks.has(id) || id === 'SUITE-01', `${name}: there is no check ${id}`)
-      meant.add(id)
+      const check = requirementOf(id)
+      assert.ok(checks.has(check) || id === 'SUITE-01', `${name}: there is no check ${id}`)
+      meant.add(check)
     }
   }
   assert.deepEqual(
@@ -34,6 +35,8 @@ test('the kill matrix names every fault, and no survivor (SUITE-04)', () => {
 
 test('a fault that is not caught is called a survivor (SUITE-04)', async () => {
   const { caught, survived } = await tryFault('any-host', { caughtBy: ['KEEP-06', 'CAT-03'] })
-  assert.match(caught.get('KEEP-06')!, /Host evil\.example: 200/)
+  assert.match(caught.get('KEEP-06/foreign-is-refused')!, /Host evil\.example: 200/)
   assert.deepEqual([...survived.keys()], ['CAT-03'])
+  const other = await tryFault('any-host', { caughtBy: ['KEEP-06/none-reaches-a-provider'] })
+  assert.deepEqual([...other.survived.keys()], [])
 })

@@ -1,12 +1,12 @@
-// `npm run kill-matrix`: does every check of the conformance suite catch something, and is every fault caught by the
+// `npm run kill-matrix`: does every finding of the conformance suite catch something, and is every fault caught by the
 // check that is meant to catch it? Runs all faults, two at a time, and writes docs/kill-matrix.md.
 // NAME… runs only these and writes nothing, --check runs all and writes nothing; --cross holds each against all checks.
-// Exit 1 when something survived, or a check catches nothing.
+// Exit 1 when something survived, or a finding of a check was never made false.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checks } from '../conformance/checks.ts'
-import { type FaultResult, tryFault } from '../conformance/fault-run.ts'
+import { type FaultResult, requirementOf, tryFault } from '../conformance/fault-run.ts'
 import { faults, fileOf } from '../conformance/faults.ts'
 import { asked, readRequirements } from '../conformance/requirements.ts'
 
@@ -24,18 +24,20 @@ if (unknown.length > 0) {
 }
 
 const began = performance.now()
-const deaths = await runAll(positionals.length > 0 ? positionals : [...faults.keys()], values.cross)
+const whole = positionals.length === 0
+const tried = await runAll(whole ? [...faults.keys()] : positionals, values.cross)
 const seconds = (performance.now() - began) / 1000
-const idle = positionals.length > 0 ? [] : checksThatCatchNothing(deaths)
-const alive = deaths.filter(({ survived }) => survived.size > 0)
+const alive = tried.filter(({ survived }) => survived.size > 0)
+const never = whole ? neverFalse(tried) : []
 
-if (positionals.length === 0 && !values.check)
-  writeFileSync(DOCUMENT, document(deaths, `${seconds.toFixed(0)} s, two at a time`, values.cross))
-for (const id of idle) process.stderr.write(`${id} catches nothing: write a fault that it catches\n`)
+if (whole && !values.check)
+  writeFileSync(DOCUMENT, document(tried, `${seconds.toFixed(0)} s, two at a time`, values.cross))
+for (const id of never)
+  process.stderr.write(`${id} was never made false: write a fault that it catches, or take it out\n`)
 process.stdout.write(
-  `${deaths.length} faults in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}\n`,
+  `${tried.length} faults in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}; findings that nothing made false: ${never.length}\n`,
 )
-process.exit(alive.length + idle.length > 0 ? 1 : 0)
+process.exit(alive.length + never.length > 0 ? 1 : 0)
 
 async function runAll(names: readonly string[], cross: boolean): Promise<FaultResult[]> {
   const queue = [...names]
@@ -43,71 +45,66 @@ async function runAll(names: readonly string[], cross: boolean): Promise<FaultRe
   await Promise.all(
     Array.from({ length: AT_ONCE }, async () => {
       for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
-        const death = await tryFault(name, { cross })
-        done.push(death)
-        process.stdout.write(`${line(death, `${done.length}/${names.length}`)}\n`)
+        const result = await tryFault(name, { cross })
+        done.push(result)
+        process.stdout.write(`${line(result, `${done.length}/${names.length}`)}\n`)
       }
     }),
   )
   return done.sort((a, b) => a.name.localeCompare(b.name))
 }
 
-function line({ name, fault, caught, survived, duration }: FaultResult, count: string): string {
+function line({ name, caught, survived, duration }: FaultResult, count: string): string {
   const took = `${(duration / 1000).toFixed(1)} s`
-  if (survived.size === 0)
-    return `${count} killed   ${name} (${took}) by ${fault.caughtBy.map((id) => `${id}: ${plain(caught.get(id)!)}`).join('; ')}`
+  const by = [...caught].map(([id, what]) => `${id}: ${plain(what)}`)
+  if (survived.size === 0) return `${count} caught   ${name} (${took}) by ${by.join('; ')}`
   const why = [...survived].map(([id, what]) => `${id}: ${what}`)
-  const others = [...caught.keys()]
-  return `${count} SURVIVED ${name} (${took}) ${why.join('; ')}${others.length > 0 ? `; caught by ${others.join(', ')} only` : ''}`
+  return `${count} SURVIVED ${name} (${took}) ${why.join('; ')}${by.length > 0 ? `; caught by ${[...caught.keys()].join(', ')} only` : ''}`
 }
 
-/** Checks that a profile asks for and that no fault is meant for, or that caught none. */
-function checksThatCatchNothing(all: readonly FaultResult[]): string[] {
-  const busy = new Set(all.flatMap(({ fault, caught }) => fault.caughtBy.filter((id) => caught.has(id))))
-  return asked(readRequirements(), 'waybill')
-    .map(({ check }) => check!)
-    .filter((id) => checks.has(id) && !busy.has(id))
+/** Checks that no fault is meant for, and findings that were judged and that no fault made false. */
+function neverFalse(all: readonly FaultResult[]): string[] {
+  const caught = new Set(all.flatMap((result) => [...result.caught.keys()]))
+  const judged = new Set(all.flatMap((result) => [...result.judged]))
+  const known = new Set([...judged].map(requirementOf))
+  const unjudged = asked(readRequirements(), 'waybill').filter(({ id }) => !known.has(id))
+  return [...unjudged.map(({ id }) => id), ...[...judged].filter((id) => !caught.has(id))].sort()
 }
 
 function document(all: readonly FaultResult[], how: string, cross: boolean): string {
-  const meant = new Set(all.flatMap(({ fault }) => fault.caughtBy))
-  const { requirements } = readRequirements()
-  const rows = [...requirements, { id: 'SUITE-01', slug: 'nothing-before-the-first-is-seen' }]
-    .filter(({ id }) => meant.has(id))
-    .flatMap(({ id, slug }) =>
-      all
-        .filter(({ fault, caught }) => fault.caughtBy.includes(id) && caught.has(id))
-        .map(({ name, caught }, index) => {
-          const check = index === 0 ? `${id} ${slug}` : ''
-          return `| ${check} | [${name}](../conformance/${fileOf(name)}) | ${cell(caught.get(id)!)} |`
-        }),
-    )
-  const others = ({ fault, caught }: FaultResult) =>
-    [...caught.keys()].filter((id) => !fault.caughtBy.includes(id))
-  const wrong = all.map((death) => {
-    const { name, fault } = death
-    const beside = cross ? ` ${others(death).join(', ')} |` : ''
-    return `| ${name} | ${cell(fault.what)} | ${fault.caughtBy.join(', ')} |${beside}`
-  })
-  const alive = all.filter(({ survived }) => survived.size > 0)
+  const never = neverFalse(all)
+  const findings = [...new Set(all.flatMap((result) => [...result.judged, ...result.caught.keys()]))].sort()
+  const rows = findings.flatMap((id) =>
+    all
+      .filter(({ caught }) => caught.has(id))
+      .map(({ name, caught }, index) => {
+        const link = `[${name}](../conformance/${fileOf(name)})`
+        return `| ${index === 0 ? id : ''} | ${link} | ${cell(caught.get(id)!)} |`
+      }),
+  )
+  const wrong = all.map(
+    ({ name, fault }) => `| ${name} | ${cell(fault.what)} | ${fault.caughtBy.join(', ')} |`,
+  )
+  const survivors = all.filter(({ survived }) => survived.size > 0)
   return [
     '# Kill matrix',
     '',
     'Who checks the checks? Each fault is one thing wrong with the reference gateway. Each must be caught by the check',
-    'that is meant to catch it, and each check must catch at least one.',
+    'that is meant to catch it, and each finding of each check must have been made false by at least one.',
     '',
-    `Generated by \`npm run kill-matrix${cross ? ' -- --cross' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${all.length} faults, ${checks.size} checks, ${rows.length} kills, ${alive.length} survivors; ${how}.`,
+    `Generated by \`npm run kill-matrix${cross ? ' -- --cross' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${all.length} faults, ${checks.size} checks, ${findings.length} findings, ${rows.length} kills, ${survivors.length} survivors; ${how}.`,
     '',
-    '## What each check catches',
+    '## What each finding catches',
     '',
-    '| check | fault | the first finding that caught it |',
+    '| finding | fault | what it said |',
     '|---|---|---|',
     ...rows,
     '',
+    ...(never.length > 0 ? ['## What no fault made false', '', ...never.map((id) => `- ${id}`), ''] : []),
     '## The faults',
     '',
-    `| fault | what is wrong with it | caught by |${cross ? ' and by |' : ''}`,
-    `|---|---|---|${cross ? '---|' : ''}`,
+    '| fault | what is wrong with it | meant for |',
+    '|---|---|---|',
     ...wrong,
     '',
   ].join('\n')
