@@ -110,6 +110,17 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       /ended before it was ready\. It said: no licence/,
     ],
     [
+      'it ends with words that steer a terminal',
+      () => ({
+        command: [
+          '{{node}}',
+          '-e',
+          String.raw`console.error("\u001b[31m\u0007::warning::x\n::error::y"); process.exit(1)`,
+        ],
+      }),
+      /ended before it was ready\. It said: (?!.*[\u001b\u0007])(?!.*::[a-z])/s,
+    ],
+    [
       'it dies of the first call',
       () => program('process.exit(1)'),
       /the witness saw nothing of it, so no second/,

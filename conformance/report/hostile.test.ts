@@ -1,0 +1,77 @@
+// What a gateway says reaches terminals, CI jobs, comments and browsers. There it is text, whatever it holds.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Results, Verdict } from '../judge.ts'
+import { markdown } from './markdown.ts'
+import { table } from './terminal.ts'
+
+const STEERING = ['\u001b[31m', '\u0007', '\u009b2J', '\u202e', '\u2066', '\u200b', '\u0000', '\r', '\u2028']
+
+const verdict = (reason: string): Verdict => ({
+  id: 'FAIL-01',
+  slug: 'errors-have-a-shape',
+  level: 'MUST',
+  scope: 'every gateway',
+  text: 'Errors have a shape.',
+  outcome: 'fail',
+  scored: true,
+  reason,
+  findings: [{ id: 'FAIL-01/error-body', ok: false, what: reason, expected: reason, actual: reason }],
+  inferences: 0,
+  duration: 1,
+})
+
+/** Results in which everything that a gateway or its target file can choose is `text`. */
+const results = (text: string): Results => ({
+  suite: '1.0',
+  profile: 'core',
+  target: { name: text, version: text, sealed: false },
+  started_at: '2026-11-22T00:00:00.000Z',
+  duration: 1,
+  conclusion: 'not conformant',
+  reason: text,
+  counts: { pass: 0, fail: 1, warn: 0, 'not-applicable': 0, untestable: 0, 'harness-error': 0, disabled: 0 },
+  inferences: { total: 0, accounted: 0 },
+  verdicts: [verdict(text)],
+  environment: {},
+  reproduce: `waybill conform ${text}`,
+})
+
+const REPORTS: readonly [name: string, write: (results: Results) => string][] = [
+  ['a wide terminal', (each) => table(each, { color: false, columns: 200 })],
+  ['a narrow terminal', (each) => table(each, { color: false, columns: 24 })],
+  ['Markdown', markdown],
+]
+
+for (const [name, write] of REPORTS) {
+  test(`${name}: nothing steers it or turns its text around`, () => {
+    for (const character of STEERING) {
+      const text = write(results(`before${character}after`))
+      assert.equal(text.replace(/\n/g, '').match(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u), null, JSON.stringify(text))
+    }
+  })
+
+  test(`${name}: no line is a command of a CI server`, () => {
+    for (const command of [
+      '::warning::x',
+      '::error file=a,line=1::x',
+      '::add-mask::a',
+      '##[error]x',
+      '##vso[task.x]y',
+    ])
+      for (const lead of ['', '\n', ' ', '\r', 'word '.repeat(30)]) {
+        const lines = write(results(`${lead}${command} ${'word '.repeat(9)}`)).split(/[\n\r\u2028]/)
+        for (const line of lines) assert.doesNotMatch(line, /::[a-z-]+( [^:]*)?::|##\[|##vso/, line)
+      }
+  })
+}
+
+test('Markdown: no link, image, mention, heading, code, table cell or markup comes from a gateway', () => {
+  const hostile =
+    '[x](http://evil.example) ![y](z) <b> @user #1 http://evil.example `code` **b** ~~s~~ a\\|b | c &lt; \\'
+  for (const line of markdown(results(hostile)).split('\n')) {
+    const text = line.replace(/^(## |\| |> |- )/, '').replace(/`[^`]*`/g, '')
+    assert.doesNotMatch(text, /\]\(|!\[|<b>|@user|#1\b|http:\/\/|~~|\*\*b/, line)
+    assert.doesNotMatch(text, /\\[|]|&lt;/, line)
+  }
+})
