@@ -84,8 +84,8 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   ],
   testcontainers: ['base', 'mocks'],
   mocks: ['redact'],
-  conformance: ['mocks'],
-  targets: ['conformance', 'gateway', 'commands', 'base', 'mocks'],
+  conformance: ['terminal', 'mocks'],
+  targets: ['conformance', 'terminal', 'gateway', 'commands', 'base', 'mocks'],
   scripts: [
     'gateway',
     'endpoints',

@@ -1,5 +1,6 @@
 // Results as Markdown, for the summary of a CI job. Pure.
 import type { Results } from '../judge.ts'
+import { asCode, inMarkdown } from './text.ts'
 
 export function markdown({
   target,
@@ -24,13 +25,9 @@ export function markdown({
     `Profile \`${profile}\`. ${cell(reason)}. ${summary.join(', ')}. ${inferences.total} inferences.`,
     '',
     ...(rows.length > 0 ? ['| requirement | level | outcome | why |', '|---|---|---|---|', ...rows, ''] : []),
-    ...(reproduce ? [`Again: \`${reproduce.replaceAll('`', "'")}\``, ''] : []),
+    ...(reproduce ? [`Again: ${asCode(reproduce)}`, ''] : []),
   ].join('\n')
 }
 
-/** What would end a cell, or begin another one. */
-const cell = (text: string): string =>
-  text
-    .replace(/\s+/g, ' ')
-    .replace(/[|<>`*_]/g, (sign) => `\\${sign}`)
-    .slice(0, 300)
+/** Cut before it is escaped, so that no escape is cut. */
+const cell = (text: string): string => inMarkdown(text.slice(0, 300))

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import measure from 'fast-string-truncated-width'
 import type { Outcome, Results, Verdict } from '../judge.ts'
+import { oneLine } from './text.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
@@ -52,7 +53,7 @@ export function table(results: Results, { color, columns }: Look): string {
         ? ''
         : `${outcome}${level === 'SHOULD' ? ', SHOULD' : ''}${scored ? '' : ', not scored'}`
     const lines = [said === '' ? head.trimEnd() : `${head} ${paint(style, said)}`]
-    if (!unremarkable) lines.push(...wrap(reason.replace(/\s+/g, ' ')).map((part) => `${INDENT}${part}`))
+    if (!unremarkable) lines.push(...wrap(oneLine(reason)).map((part) => `${INDENT}${part}`))
     return lines.join('\n')
   }
   const { target, profile, conclusion, reason, counts, inferences, duration } = results
@@ -60,11 +61,11 @@ export function table(results: Results, { color, columns }: Look): string {
   const style: Style = conclusion === 'conformant' ? 'green' : conclusion === 'partial' ? 'yellow' : 'red'
   return [
     '',
-    `${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}`,
+    oneLine(`${target.name}${target.version ? ` ${target.version}` : ''}, profile ${profile}`),
     '',
     ...results.verdicts.filter(({ outcome }) => outcome !== 'disabled').map(line),
     '',
-    ...wrap(`${conclusion}: ${reason}`).map((part, index) =>
+    ...wrap(`${conclusion}: ${oneLine(reason)}`).map((part, index) =>
       index === 0 ? part.replace(conclusion, paint(['bold', style], conclusion)) : part,
     ),
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),

@@ -11,6 +11,7 @@ import {
 import type { Results } from '../../conformance/judge.ts'
 import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
 import { table } from '../../conformance/report/terminal.ts'
+import { manyLines } from '../../conformance/report/text.ts'
 import { clearReports, writeReports } from '../../conformance/report/write.ts'
 import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements.ts'
 import { conform as run } from '../../conformance/run.ts'
@@ -113,7 +114,8 @@ function complain(thrown: unknown): number {
     thrown instanceof UsageError
   const known = usage || thrown instanceof StartError
   clearLine()
-  for (const line of (known ? message : `the suite failed: ${stack}`).split('\n')) complainLine(line)
+  for (const line of manyLines(known ? message : `the suite failed: ${stack}`).split('
+')) complainLine(line)
   return usage ? USAGE : TROUBLE
 }
 
