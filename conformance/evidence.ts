@@ -19,6 +19,8 @@ const exchange = z.strictObject({
     headers: z.record(z.string(), z.string()),
     body: z.string().nullable(),
   }),
+  /** How the witness was told to answer this call's requests; absent where it was told nothing, or very much. */
+  script: z.array(z.unknown()).optional(),
   /** Milliseconds since the epoch, with fractions: when the request left. */
   at: z.number(),
   /** When the response headers came; null when none did. */

@@ -30,6 +30,8 @@ export interface ConformOptions {
   readonly reproduce?: string
   /** Called when the witness listens, before the target is started or asked. */
   readonly onWitness?: (witness: Witness) => void | Promise<void>
+  /** Hears what will be tried, and how much of it at the same time, when the target has answered its first call. */
+  readonly onPlan?: (requirements: readonly Requirement[], atOnce: number) => void
   /** Hears of each check: when it begins, and when its evidence is there. */
   readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
 }
@@ -53,6 +55,7 @@ export async function conform({
   quick = false,
   reproduce = '',
   onWitness = () => {},
+  onPlan = () => {},
   onCheck = () => {},
 }: ConformOptions): Promise<Conformed> {
   const requirements = readRequirements()
@@ -88,6 +91,7 @@ export async function conform({
       workers.push(worker)
     } while (workers.length < Math.min(template.instances, exercises.size))
 
+    onPlan([...exercises.values()], workers.length)
     // Each worker takes the next check until none is left. When one breaks off, the others end with what they are at.
     const queue = [...exercises]
     let stopped: string | null = null

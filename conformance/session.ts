@@ -67,6 +67,8 @@ export interface SessionOptions {
 const PATIENCE = 15_000
 /** How long a record may take to become final on a busy machine, where the lag is not what is looked at, ms. */
 const SETTLED = 5_000
+/** Longer scripts are not kept in the evidence, characters. */
+const LONGEST_SCRIPT = 4_000
 /** How long after the end of a call its request may still be on the way to the witness, ms. */
 const LATE = 1_000
 
@@ -80,6 +82,7 @@ export class Session {
   readonly #options: SessionOptions
   readonly #exchanges: Exchange[] = []
   readonly #pending: Promise<Exchange>[] = []
+  readonly #scripts = new Map<string, readonly ScriptedAnswer[]>()
   readonly #marks: Record<string, number> = {}
   readonly #facts: Record<string, unknown> = {}
   readonly #secrets: Map<string, string>
@@ -135,7 +138,10 @@ export class Session {
       timeout,
     } = options
     const nonce = this.nonce()
-    if (script) await this.witness.script(nonce, script)
+    if (script) {
+      this.#scripts.set(nonce, script)
+      await this.witness.script(nonce, script)
+    }
     const messages = [{ role: 'user', content: `${prompt} ${writeNonce(nonce)}` }]
     const headers = this.#headers({ 'content-type': 'application/json', ...options.headers }, key)
     const text = JSON.stringify({ model, messages, stream, ...body })
@@ -310,7 +316,9 @@ export class Session {
     n = ++this.#count,
   ): Exchange {
     const text = body === null ? null : typeof body === 'string' ? body : body.toString('latin1')
-    const exchange = { n, label, nonce: nonce || null, request: { ...request, body: text }, ...seen }
+    const script = this.#scripts.get(nonce)
+    const kept = script && JSON.stringify(script).length <= LONGEST_SCRIPT && { script: [...script] }
+    const exchange = { n, label, nonce: nonce || null, request: { ...request, body: text }, ...kept, ...seen }
     this.#exchanges.push(exchange)
     return exchange
   }

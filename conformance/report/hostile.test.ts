@@ -1,8 +1,10 @@
 // What a gateway says reaches terminals, CI jobs, comments and browsers. There it is text, whatever it holds.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Results, Verdict } from '../judge.ts'
-import { markdown } from './markdown.ts'
+import type { Results, RunFile, Verdict } from '../judge.ts'
+import type { Kept } from '../rejudge.ts'
+import { bareTarget } from '../target.ts'
+import { comment, markdown } from './markdown.ts'
 import { table } from './terminal.ts'
 
 const STEERING = ['\u001b[31m', '\u0007', '\u009b2J', '\u202e', '\u2066', '\u200b', '\u0000', '\r', '\u2028']
@@ -37,10 +39,17 @@ const results = (text: string): Results => ({
   reproduce: `waybill conform ${text}`,
 })
 
+const kept = (each: Results): Kept => ({
+  results: each,
+  run: { target: bareTarget('http://127.0.0.1:1', 'm', {}) } as RunFile,
+  evidence: new Map(),
+})
+
 const REPORTS: readonly [name: string, write: (results: Results) => string][] = [
   ['a wide terminal', (each) => table(each, { color: false, columns: 200 })],
   ['a narrow terminal', (each) => table(each, { color: false, columns: 24 })],
-  ['Markdown', markdown],
+  ['Markdown', (each) => markdown(kept(each))],
+  ['a comment', (each) => comment(kept(each))],
 ]
 
 for (const [name, write] of REPORTS) {
@@ -69,7 +78,7 @@ for (const [name, write] of REPORTS) {
 test('Markdown: no link, image, mention, heading, code, table cell or markup comes from a gateway', () => {
   const hostile =
     '[x](http://evil.example) ![y](z) <b> @user #1 http://evil.example `code` **b** ~~s~~ a\\|b | c &lt; \\'
-  for (const line of markdown(results(hostile)).split('\n')) {
+  for (const line of markdown(kept(results(hostile))).split('\n')) {
     const text = line.replace(/^(## |\| |> |- )/, '').replace(/`[^`]*`/g, '')
     assert.doesNotMatch(text, /\]\(|!\[|<b>|@user|#1\b|http:\/\/|~~|\*\*b/, line)
     assert.doesNotMatch(text, /\\[|]|&lt;/, line)

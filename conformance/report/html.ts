@@ -1,17 +1,23 @@
-// Results as one page that needs nothing but itself: the matrix, and for each requirement its sentence, its verdict,
-// what the client saw and what the witness saw. Pure.
+// Results as one page that needs nothing but itself: what failed and what to do, the matrix, and for each requirement
+// its sentence, its verdict, what the client saw and what the witness saw. Above 250 lines because of its style sheet. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
+import { sentenceOf } from '../check.ts'
 import { checks } from '../checks.ts'
+import type { Change, Comparison } from '../compare.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import type { Verdict } from '../judge.ts'
 import type { Kept } from '../rejudge.ts'
+import { curl } from './curl.ts'
+import { type Failure, failuresOf } from './failures.ts'
+import { manyLines } from './text.ts'
 
 /** Longer bodies are shown by their beginning; the evidence has them whole. */
 const SHOWN = 2_000
 /** Of many exchanges that nobody points at, so many are shown. */
 const FEW = 12
 
-export function html({ results, run, evidence }: Kept): string {
+export function html(kept: Kept, comparison: Comparison | null = null): string {
+  const { results, run, evidence } = kept
   const {
     target,
     profile,
@@ -47,7 +53,8 @@ export function html({ results, run, evidence }: Kept): string {
   ]
   return page(
     `${target.name}: ${conclusion}`,
-    `<header>
+    `<a class="skip" href="#failed">Skip to what failed</a>
+<header>
 <p class="brand">Waybill conformance</p>
 <h1>${text(target.name)} <span class="badge ${slug(conclusion)}">${text(conclusion)}</span></h1>
 <p class="reason">${linked(text(reason))}</p>
@@ -63,7 +70,9 @@ export function html({ results, run, evidence }: Kept): string {
       .filter(([, count]) => count > 0)
       .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
       .join('')}</ul>
-</header>
+${comparison ? comparisonOf(comparison) : ''}</header>
+<section id="failed" tabindex="-1">${failed(failuresOf(kept))}</section>
+<h2>All requirements</h2>
 <nav aria-label="Matrix of requirements">${subjects
       .map(
         (subject) =>
@@ -90,6 +99,31 @@ const MARKS: Readonly<Record<Verdict['outcome'], string>> = {
   disabled: '·',
 }
 
+function failed(failures: readonly Failure[]): string {
+  if (failures.length === 0) return '<h2>Nothing failed</h2>'
+  return `<h2>What failed, and what to do</h2>${failures.map(card).join('')}`
+}
+
+function card({ verdict, findings, advice, again }: Failure): string {
+  const { id, slug: name, outcome, level, scope, text: sentence, reason } = verdict
+  const told = findings.map(
+    ({ id: finding, expected, seen, see, more: others }) =>
+      `<dl><div><dt>Expected</dt><dd>${prose(expected)}</dd></div><div><dt>Seen</dt><dd>${prose(seen)} ${see.map((each) => link(id, each)).join(' ')}${others > 0 ? `<br><small>And ${others} more of this kind.</small>` : ''}</dd></div><div><dt>Finding</dt><dd><code>${text(finding)}</code></dd></div></dl>`,
+  )
+  return `<article class="card"><h3><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h3>
+<p>${prose(sentence)}</p>
+${told.join('') || `<p class="reason">${prose(reason)}</p>`}
+${again.length > 0 ? `<p>See it again:</p><pre>${text(again.join('\n'))}</pre>` : ''}
+<p>What to do:</p><ul>${advice.map((each) => `<li>${prose(each)}</li>`).join('')}</ul></article>`
+}
+
+function comparisonOf({ earlier, better, worse }: Comparison): string {
+  const list = (what: string, all: readonly Change[]) =>
+    `<li><b>${what}</b>: ${all.map(({ id, was, is }) => `${linked(text(id))} (${text(was)}, now ${text(is)})`).join(', ') || 'nothing'}</li>`
+  return `<p>Since the run of ${text(earlier.started_at)}, which was ${text(earlier.conclusion)}:</p><ul>${list('Better', better)}${list('Worse', worse)}</ul>
+`
+}
+
 function section(verdict: Verdict, evidence: Evidence | undefined, start: object): string {
   const {
     id,
@@ -103,23 +137,22 @@ function section(verdict: Verdict, evidence: Evidence | undefined, start: object
     inferences,
     text: sentence,
   } = verdict
-  const open = ['fail', 'untestable', 'harness-error', 'warn'].includes(outcome) ? ' open' : ''
   const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
   const exchanges = some(evidence?.exchanges ?? [], '#', pointed)
   const entries = some(evidence?.ledger ?? [], '@', pointed)
   const shown = new Set([...exchanges.map(({ n }) => `#${n}`), ...entries.map(({ n }) => `@${n}`)])
   const said = findings.map(
-    ({ ok, doubt, what, see = [] }) =>
-      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${text(what)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
+    ({ ok, doubt, see = [], ...each }) =>
+      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${prose(sentenceOf(each))} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
   )
-  return `<details${open}><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, scope ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
-<blockquote id="${id}">${text(sentence)}</blockquote>
-${outcome === 'pass' ? '' : `<p class="reason">${text(reason)}</p>`}
+  return `<details><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, binds ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
+<blockquote id="${id}">${prose(sentence)}</blockquote>
+${outcome === 'pass' ? '' : `<p class="reason">${prose(reason)}</p>`}
 ${said.length > 0 ? `<ul class="findings">${said.join('')}</ul>` : ''}
 ${
   evidence
     ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
-<div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each, start)).join('')}${more(evidence.exchanges, exchanges)}</section>
+<div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each, start, evidence.check)).join('')}${more(evidence.exchanges, exchanges)}</section>
 <section><h3>What the witness saw (@)</h3>${entries.map((each) => entryOf(id, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
     : ''
 }
@@ -146,11 +179,11 @@ const linked = (sentence: string): string =>
 const anchor = (id: string, ref: string): string => `${id}-${ref.replace('#', 'c').replace('@', 'w')}`
 const link = (id: string, ref: string): string => `<a href="#${anchor(id, ref)}">${text(ref)}</a>`
 
-function exchangeOf(id: string, exchange: Exchange, start: object): string {
+function exchangeOf(id: string, exchange: Exchange, start: object, file: string): string {
   const { n, label, request, status, error, end, headers, body, at, end_at } = exchange
   const shown = status === null ? text(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
   return `<details class="exchange"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(label, 40))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
-<pre id="${anchor(id, `#${n}`)}">${text(curl(exchange, start))}</pre>
+<pre id="${anchor(id, `#${n}`)}">${text(curl(exchange, start, `evidence/${file}.json`))}</pre>
 <pre>${text(head(headers))}</pre><pre>${text(brief(body, SHOWN))}</pre></details>`
 }
 
@@ -169,15 +202,6 @@ const endOf = ({ answer, peer_left_at }: LedgerEntry): string =>
       ? ''
       : '; the gateway closed the connection'
 
-/** The request as a line for a shell; keys are named, as everywhere. */
-function curl({ request: { method, path, headers, body } }: Exchange, start: object): string {
-  const base = 'url' in start ? String(start.url) : '$GATEWAY'
-  const parts = Object.entries(headers).map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)
-  return `curl ${method === 'GET' ? '' : `-X ${method} `}${quoted(base + path)}${parts.join('')}${body === null ? '' : ` \\\n  -d ${quoted(brief(body, SHOWN))}`}`
-}
-
-const quoted = (word: string): string =>
-  word.includes('$GATEWAY') ? `"${word}"` : `'${word.replaceAll("'", `'\\''`)}'`
 const head = (headers: Readonly<Record<string, string>>): string =>
   Object.entries(headers)
     .map(([name, value]) => `${name}: ${value}`)
@@ -185,7 +209,9 @@ const head = (headers: Readonly<Record<string, string>>): string =>
 const brief = (long: string, limit: number): string =>
   long.length > limit ? `${long.slice(0, limit)}… (${long.length} characters)` : long
 const slug = (words: string): string => words.replaceAll(' ', '-')
-const text = (raw: string): string => raw.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+const text = (raw: string): string => manyLines(raw).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+/** A sentence; what stands between backticks is code. */
+const prose = (raw: string): string => text(raw).replace(/`([^`]+)`/g, '<code>$1</code>')
 
 const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en">
@@ -219,6 +245,8 @@ nav { background: var(--card); border: 1px solid var(--line); border-radius: .6r
 .tile { min-width: 3.1rem; text-align: center; padding: .1rem .35rem; border-radius: .35rem; border: 1px solid var(--line); color: inherit; text-decoration: none; font-variant-numeric: tabular-nums; font-size: .9rem }
 .tile i { font-style: normal; margin-left: .3rem }
 .tile.pass { border-color: var(--good) } .tile.pass i { color: var(--good) } .tile.fail, .tile.untestable { background: var(--bad); border-color: var(--bad); color: var(--paper) } .tile.warn { border-color: var(--warn); color: var(--warn) } .tile.harness-error { border-color: var(--odd); color: var(--odd) } .tile.not-applicable, .tile.disabled { color: var(--faint); border-style: dashed }
+.skip { position: absolute; left: -99rem } .skip:focus { left: 1rem; top: 1rem; padding: .5rem 1rem; background: var(--card); z-index: 1 }
+h2 { margin: 2rem 0 .75rem; font-size: 1.35rem } .card { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--bad); border-radius: .6rem; padding: .25rem 1rem .5rem; margin: .75rem 0 } .card h3 { font-size: 1.05rem } .card h3 small { color: var(--faint); font-weight: 400 } .card dl { display: block; margin: .5rem 0; padding-left: .75rem; border-left: 2px solid var(--line) } .card dt { min-width: 5.5rem } .card p { margin: .5rem 0 } .card ul { margin: .25rem 0 }
 main > details { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; margin: .4rem 0; padding: .5rem .9rem }
 :target { scroll-margin-top: 4rem }
 summary { cursor: pointer; overflow-wrap: anywhere } summary i { font-style: normal; display: inline-block; width: 1.4rem; font-weight: 700 } summary small, .note { color: var(--faint) } summary em { font-style: normal; font-weight: 600 }

@@ -1,33 +1,68 @@
-// Results as Markdown, for the summary of a CI job. Pure.
-import type { Results } from '../judge.ts'
+// Results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
+import type { Comparison } from '../compare.ts'
+import { inWords } from '../compare.ts'
+import type { Kept } from '../rejudge.ts'
+import { type Failure, failuresOf } from './failures.ts'
 import { asCode, inMarkdown } from './text.ts'
 
-export function markdown({
-  target,
-  profile,
-  conclusion,
-  reason,
-  counts,
-  verdicts,
-  inferences,
-  reproduce,
-}: Results): string {
-  const shown = verdicts.filter(({ outcome }) => !['pass', 'not-applicable', 'disabled'].includes(outcome))
-  const rows = shown.map(
-    ({ id, slug, outcome, level, reason }) => `| ${id} ${slug} | ${level} | ${outcome} | ${cell(reason)} |`,
-  )
-  const summary = Object.entries(counts)
-    .filter(([, count]) => count > 0)
-    .map(([outcome, count]) => `${count} ${outcome}`)
+/** For the page of a CI job. */
+export function markdown(kept: Kept, comparison: Comparison | null = null): string {
+  const { target, reproduce } = kept.results
+  const failures = failuresOf(kept)
   return [
-    `## ${cell(target.name)}: ${conclusion}`,
+    `## ${inMarkdown(target.name)}: ${kept.results.conclusion}`,
     '',
-    `Profile \`${profile}\`. ${cell(reason)}. ${summary.join(', ')}. ${inferences.total} inferences.`,
-    '',
-    ...(rows.length > 0 ? ['| requirement | level | outcome | why |', '|---|---|---|---|', ...rows, ''] : []),
+    ...opening(kept, comparison),
+    ...(failures.length > 0 ? [...table(failures), ''] : []),
     ...(reproduce ? [`Again: ${asCode(reproduce)}`, ''] : []),
   ].join('\n')
 }
 
+/** For a pull request: what changed first, the rest folded. */
+export function comment(kept: Kept, comparison: Comparison | null = null): string {
+  const { target, conclusion, profile } = kept.results
+  const failures = failuresOf(kept)
+  const mark = conclusion === 'conformant' ? '✅' : conclusion === 'partial' ? '🟡' : '❌'
+  return [
+    `### ${mark} ${inMarkdown(target.name)}: ${conclusion} (profile ${profile})`,
+    '',
+    ...opening(kept, comparison),
+    ...(failures.length > 0
+      ? [
+          `<details><summary>${failures.length} did not hold</summary>`,
+          '',
+          ...table(failures),
+          '',
+          '</details>',
+          '',
+        ]
+      : []),
+  ].join('\n')
+}
+
+function opening({ results }: Kept, comparison: Comparison | null): string[] {
+  const { profile, reason, counts, inferences } = results
+  const summary = Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([outcome, count]) => `${count} ${outcome}`)
+  return [
+    `Profile ${profile}. ${cell(reason)}. ${summary.join(', ')}. ${inferences.total} calls to providers.`,
+    '',
+    ...(comparison
+      ? [`Since the run of ${comparison.earlier.started_at}: ${inMarkdown(inWords(comparison))}.`, '']
+      : []),
+  ]
+}
+
+/** A row for each finding; the whole where a verdict has none that failed. */
+function table(failures: readonly Failure[]): string[] {
+  const rows = failures.flatMap(({ verdict: { id, slug, level, outcome, text, reason }, findings }) =>
+    (findings.length > 0 ? findings : [{ id: `${id} ${slug}`, expected: text, seen: reason }]).map(
+      (each) => `| ${each.id} | ${level} | ${outcome} | ${cell(each.expected)} | ${cell(each.seen)} |`,
+    ),
+  )
+  return ['| finding | level | outcome | expected | seen |', '|---|---|---|---|---|', ...rows]
+}
+
 /** Cut before it is escaped, so that no escape is cut. */
-const cell = (text: string): string => inMarkdown(text.slice(0, 300))
+const cell = (text: string): string => inMarkdown(text.length > 300 ? `${text.slice(0, 300)}…` : text)

@@ -197,7 +197,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     })
     const args = ['--only', 'FAIL-02', 'PURE-01', 'TELL-05', '--report', report]
     const { code, out, err } = await waybill('conform', file, ...args)
-    assert.equal(err, '')
+    assert.match(err, /^3 checks, about \d+ s\n$/)
     assert.match(out, /error: a-gateway is gone since PURE-01: it ended/)
     assert.equal(code, 3)
     assert.ok(existsSync(join(report, 'index.html')))
@@ -256,7 +256,7 @@ test('a crash of a hostile request is a failure, and the run goes on with the ta
     .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
   const args = ['--only', 'ROUTE-01', 'FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
   const { code, out, err } = await waybill('conform', write(text), ...args)
-  assert.equal(err, '')
+  assert.match(err, /^4 checks, about \d+ s\n$/)
   assert.match(out, /not conformant: 1 failed: FAIL-06/)
   assert.match(out, /✗ FAIL-06[^✓]+a proper call afterwards: ECONNREFUSED[^✓]+gone:\s+it\s+ended/)
   for (const id of ['ROUTE-01', 'CAT-01', 'CAT-03']) assert.match(out, new RegExp(`✓ ${id}`))
@@ -323,6 +323,21 @@ describe('a baseline', () => {
     assert.equal(code, 0)
     const other = await judge('[{ id: TELL-05/another-finding, reason: known }]')
     assert.equal(other.code, 1)
+  })
+  test('an earlier run is held against this one: what got better, what got worse', async () => {
+    const now = join(root, 'now')
+    const { code, out, err } = await waybill(
+      ...['conform', join(TARGETS, 'waybill.inproc.yaml'), '--only', 'TELL-05', 'CAT-01'],
+      ...['--compare', report, '--report', now],
+    )
+    assert.equal(code, 0)
+    assert.match(err, /^2 checks, about \d+ s\n$/)
+    assert.match(out, /^Since the run of .+: better: TELL-05 \(fail, now pass\); worse: nothing$/m)
+    for (const file of ['comment.md', 'summary.md', 'index.html'])
+      assert.match(readFileSync(join(now, file), 'utf8'), /TELL-05.{0,20} .{0,5}fail, now pass/, file)
+    const back = await waybill('judge', report, '--compare', now)
+    assert.match(back.out, /better: nothing; worse: TELL-05 \(pass, now fail\)$/m)
+    assert.equal(back.code, 1)
   })
   test('is stale when what it excuses holds', async () => {
     const { code, err } = await judge('[{ id: TELL-05, reason: known }, { id: CAT-01, reason: known }]')

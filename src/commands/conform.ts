@@ -8,6 +8,7 @@ import {
   compareWithBaseline,
   readBaseline,
 } from '../../conformance/baseline.ts'
+import { type Comparison, compare, inWords } from '../../conformance/compare.ts'
 import type { Results } from '../../conformance/judge.ts'
 import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
 import { table } from '../../conformance/report/terminal.ts'
@@ -17,6 +18,7 @@ import { PROFILES, type Profile, readRequirements } from '../../conformance/requ
 import { conform as run } from '../../conformance/run.ts'
 import { StartError } from '../../conformance/running.ts'
 import { bareTarget, ownTargets, readTarget, type Target, TargetError } from '../../conformance/target.ts'
+import { inTime, type TimeLeft, timeLeft } from '../../conformance/time-left.ts'
 import type { Witness } from '../../mocks/witness.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -35,6 +37,7 @@ export interface ConformCommand {
   readonly quick?: boolean
   readonly report?: string
   readonly baseline?: string
+  readonly compare?: string
   readonly model?: string
   readonly keyEnv?: string
   readonly witnessPort?: string
@@ -46,6 +49,7 @@ export async function conform(options: ConformCommand): Promise<number> {
     const profile = profileOf(options.profile)
     const target = targetOf(options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
+    const earlier = options.compare === undefined ? null : rejudge(options.compare).results
     checkIds(options.only ?? [])
     if (options.report !== undefined) prepare(options.report)
     endOnSignal()
@@ -61,28 +65,40 @@ export async function conform(options: ConformCommand): Promise<number> {
       reproduce: reproduce(options),
       ...(options.report !== undefined && { directory: options.report }),
       onWitness: isUrl(options.target) ? (witness) => explain(witness, options.target) : () => {},
-      onCheck: progress(),
+      ...progress(options.quick ?? false, earlier),
     })
-    if (options.report !== undefined) writeReports(options.report, { results, run: file, evidence })
-    return conclude(results, baseline, options.report)
+    const comparison = earlier && compare(earlier, results)
+    if (options.report !== undefined)
+      writeReports(options.report, { results, run: file, evidence }, comparison)
+    return conclude(results, baseline, comparison, options.report)
   } catch (thrown) {
     return complain(thrown)
   }
 }
 
 /** Judges what an earlier run left behind; returns the exit code. */
-export function judge(directory: string, options: { report?: string; baseline?: string }): number {
+export function judge(
+  directory: string,
+  options: { report?: string; baseline?: string; compare?: string },
+): number {
   try {
     const kept = rejudge(directory)
-    if (options.report !== undefined) writeReports(options.report, kept)
+    const comparison =
+      options.compare === undefined ? null : compare(rejudge(options.compare).results, kept.results)
+    if (options.report !== undefined) writeReports(options.report, kept, comparison)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
-    return conclude(kept.results, baseline, options.report)
+    return conclude(kept.results, baseline, comparison, options.report)
   } catch (thrown) {
     return complain(thrown)
   }
 }
 
-function conclude(results: Results, baseline: Baseline, report: string | undefined): number {
+function conclude(
+  results: Results,
+  baseline: Baseline,
+  comparison: Comparison | null,
+  report: string | undefined,
+): number {
   const { failed, known, stale } = compareWithBaseline(
     results,
     baseline,
@@ -94,6 +110,8 @@ function conclude(results: Results, baseline: Baseline, report: string | undefin
       columns: process.stdout.columns ?? 100,
     }),
   )
+  if (comparison)
+    process.stdout.write(`Since the run of ${comparison.earlier.started_at}: ${inWords(comparison)}\n`)
   if (known.length > 0) process.stdout.write(`Known and excused by the baseline: ${known.join(', ')}\n`)
   if (report !== undefined) process.stdout.write(`Report: ${join(report, 'index.html')}\n`)
   if (results.conclusion === 'error') return TROUBLE
@@ -114,8 +132,7 @@ function complain(thrown: unknown): number {
     thrown instanceof UsageError
   const known = usage || thrown instanceof StartError
   clearLine()
-  for (const line of manyLines(known ? message : `the suite failed: ${stack}`).split('
-')) complainLine(line)
+  for (const line of manyLines(known ? message : `the suite failed: ${stack}`).split('\n')) complainLine(line)
   return usage ? USAGE : TROUBLE
 }
 
@@ -185,16 +202,45 @@ function clearLine(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
 }
 
-/** A line that says which checks run, where there is a terminal. */
-function progress(): NonNullable<Parameters<typeof run>[0]['onCheck']> {
-  if (!process.stderr.isTTY) return () => {}
-  const running = new Set<string>()
-  return ({ id, slug }, evidence) => {
-    if (evidence === null) running.add(`${id} ${slug}`)
-    else running.delete(`${id} ${slug}`)
-    const line = running.size > 0 ? `${[...running].join(', ')} …` : ''
+/** Says how long it takes, and where there is a terminal which checks run and how long it still takes. */
+function progress(
+  quick: boolean,
+  earlier: Results | null,
+): Required<Pick<Parameters<typeof run>[0], 'onPlan' | 'onCheck'>> {
+  let ticking: NodeJS.Timeout | undefined
+  const names = new Map<string, string>()
+  const terminal = process.stderr.isTTY
+  let estimate: TimeLeft | null = null
+  let total = 0
+  let done = 0
+  const show = () => {
+    const line = `${done} of ${total} checks, ${inTime(estimate?.left() ?? 0)} left: ${[...names.values()].join(', ')} …`
     clearLine()
-    process.stderr.write(`${line.slice(0, (process.stderr.columns ?? 80) - 1)}`)
+    process.stderr.write(line.slice(0, (process.stderr.columns ?? 80) - 1))
+  }
+  return {
+    onPlan(requirements, atOnce) {
+      const ids = requirements.map(({ id }) => id)
+      total = ids.length
+      estimate = timeLeft(ids, atOnce, { quick, earlier, now: Date.now })
+      const idle = ids.includes('PURE-02') && !quick ? '; PURE-02 alone watches a minute of idle time' : ''
+      process.stderr.write(`${total} checks, ${inTime(estimate.left())}${idle}\n`)
+      if (terminal) ticking = setInterval(show, 1_000).unref()
+    },
+    onCheck({ id, slug }, evidence) {
+      if (evidence === null) {
+        names.set(id, `${id} ${slug}`)
+        estimate?.begun(id)
+      } else {
+        names.delete(id)
+        estimate?.ended(id)
+        done++
+      }
+      if (terminal) show()
+      if (done < total) return
+      clearInterval(ticking)
+      clearLine()
+    },
   }
 }
 

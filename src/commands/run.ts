@@ -221,6 +221,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--quick', 'watch idle time for seconds instead of a minute; the run is partial')
     .option('--report <dir>', 'write evidence and reports there')
     .option('--baseline <file>', 'failures that are known')
+    .option('--compare <dir>', 'report of an earlier run: say what got better and what got worse')
     .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
     .option('--key-env <name>', 'with an address: environment variable that holds its key')
     .option('--witness-port <port>', 'with an address: where the witness listens')
@@ -244,6 +245,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .description('compute the verdicts again from the evidence of a run')
     .option('--report <dir>', 'write the reports anew, there')
     .option('--baseline <file>', 'failures that are known')
+    .option('--compare <dir>', 'report of an earlier run: say what got better and what got worse')
     .addHelpText('after', example('waybill judge report'))
     .action(async (directory, options) => {
       finish((await import('./conform.ts')).judge(directory, options))
