@@ -139,6 +139,41 @@ test('a batch session is replayed by the ids that its own answers name (REC-02, 
   assert.equal(ask({ url: `${batches}/${batch}`, method: 'GET' }).status, 200)
 })
 
+test('a session is followed by short ids too (REC-03)', (t) => {
+  for (const [prefix, id] of [
+    ['batches', 'batch_abc'],
+    ['batches', 'batch_1'],
+    ['files', 'file-a1b2c3'],
+    ['threads', 'thread_x'],
+  ]) {
+    const url = `https://api.openai.com/v1/${prefix}`
+    const { ask } = imported(t, [
+      { url, body: {}, answer: { id } },
+      { url: `${url}/${id}`, method: 'GET', answer: { id, status: 'completed' } },
+    ])
+    const created = ask({ url, body: {} }).json
+    assert.equal(ask({ url: `${url}/${created.id}`, method: 'GET' }).json.status, 'completed', id)
+    assert.equal(ask({ url: `${url}/${id}`, method: 'GET' }).json.status, 'completed', id)
+  }
+})
+
+test('what a request says in passing is not kept: versions and models of nobody’s (REC-01)', (t) => {
+  for (const { url, body } of [
+    { url: `${chat}?api-version=acme-merger-7`, body: { model: 'gpt-5-mini' } },
+    { url: chat, body: { model: 'acme/scenario-merger-with-acme' } },
+    { url: 'https://x.openai.azure.com/openai/v1/chat/completions', body: { model: 'scenario-acme-merger' } },
+    { url: `${chat}?api-version=${encodeURIComponent('2024-10-21 acme')}`, body: { model: 'gpt-5-mini' } },
+  ]) {
+    const { text } = imported(t, [{ url, body, answer: { id: 'x' } }])
+    assert.doesNotMatch(text(), /merger-7|merger-with|acme-merger|21 acme/, url)
+  }
+})
+
+test('methods are read in any case', (t) => {
+  const { ask } = imported(t, [{ url: chat, method: 'post', body: { model: 'm' }, answer: { id: 'x' } }])
+  assert.equal(ask({ url: chat, body: { model: 'm' } }).status, 200)
+})
+
 test('names that a customer chose are in nothing that is written (REC-01)', (t) => {
   for (const name of ['acme-payroll', 'zebra', 'gpt-4o-acme-prod', 'Acme_GPT'])
     for (const exchange of [

@@ -239,6 +239,15 @@ test('importing again writes nothing twice, and says where everything is', (t) =
   }
 })
 
+test('a file that is named twice, or copied, is imported once', (t) => {
+  const { dir, out, run } = foreign(t)
+  cpSync(join(dir, 'good.har'), join(dir, 'copy.har'))
+  const { status, stdout } = run('good.har', 'good.har', 'copy.har')
+  assert.equal(status, 0)
+  assert.equal(readdirSync(join(out, 'openai')).length, 4)
+  assert.match(stdout, /^known +copy\.har: exchange 2: openai\/chat-completions-tiny-plain-2$/m)
+})
+
 test('an import that keeps nothing ends with 1, a wrong call with 2, and --help says so', (t) => {
   const { out, run } = foreign(t)
   assert.equal(run('notes.txt').status, 1)
