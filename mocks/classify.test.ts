@@ -106,7 +106,7 @@ const requests: [
     'azure',
     'chat/completions',
     { model: 'scenario-401' },
-    ['chat/completions', 'scenario-401', false, '401'],
+    ['chat/completions', 'REDACTED_287', false, '401'],
   ],
   ['openai', 'chat/completions', 'no JSON', ['chat/completions', null, false, 'plain']],
 ]

@@ -46,7 +46,7 @@ export function classify(request: Request): MatchInput & { readonly model: strin
 }
 
 const nameAt = (provider: string, model: string): string =>
-  SCENARIO.test(model) ? model : namesItsModels(provider) ? deploymentName(model) : modelName(model)
+  namesItsModels(provider) ? deploymentName(model) : modelName(model)
 
 const SCENARIO = /(?:^|\/)scenario-([\w-]+)$/
 

@@ -12,17 +12,23 @@ const MARK = 'REDACTED_'
 /** A placeholder that can be nothing else: a mark and a small number, or a small number behind at least three zeros. */
 const PLACEHOLDER = /^(?:[a-z]+[-_])?(?:REDACTED_0*\d{1,6}|0{3,}\d{1,3})$|^name-\d{3}$/
 
-/** What a short id became, too: a small number. A real id may look like that as well. */
-const SHORT = /^(?:[a-z]+[-_])?\d{1,5}$/
+/** A provider's prefix and a small number: as good as a placeholder, and what a short id becomes. */
+const isNumbered = (id: string): boolean =>
+  /^\d{1,5}$/.test(id.slice(PREFIX.exec(id)?.[0].length ?? 0)) && PREFIX.test(id)
+
+const isPlaceholder = (id: string): boolean => PLACEHOLDER.test(id) || isNumbered(id)
+
+/** What a short id without a prefix became. A real id may look like that as well. */
+const SHORT = /^\d{1,5}$/
 
 /**
  * The placeholder of an id or a private name in an address, or of a model's: always the same one, and that of a
  * placeholder is itself. What is too short for a placeholder of its own length gets a longer one.
  */
 export function placeholderOf(id: string): string {
-  if (PLACEHOLDER.test(id)) return id
+  if (isPlaceholder(id)) return id
   const placeholder = place(id, 0)
-  return PLACEHOLDER.test(placeholder) ? placeholder : `name-${place(`${id}......`, 0).slice(-3)}`
+  return isPlaceholder(placeholder) ? placeholder : `name-${place(`${id}......`, 0).slice(-3)}`
 }
 
 /**
@@ -33,7 +39,7 @@ export function createPlaceholders(stored = false): (id: string) => string {
   const known = new Map<string, string>()
   const taken = new Set<string>()
   return (id) => {
-    if (id === '' || PLACEHOLDER.test(id) || (stored && SHORT.test(id))) return id
+    if (id === '' || isPlaceholder(id) || (stored && SHORT.test(id))) return id
     let placeholder = known.get(id) ?? place(id, 0)
     for (let step = 1; !known.has(id) && taken.has(placeholder) && step < 1000; step++)
       placeholder = place(id, step)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { classify } from './classify.ts'
 import type { Interaction } from './import/interaction.ts'
 import { findCredential, findValue, findWord } from './leaks.ts'
+import { deploymentName } from './paths.ts'
 import type { RecordingHead } from './recording.ts'
 import { redact, type Secrets } from './redaction.ts'
 
@@ -41,13 +42,25 @@ export function chunksByEvent(body: Buffer): [number, number][] {
   return pieces.filter((piece) => piece !== '').map(({ length }) => [length, 0])
 }
 
+/** What a live request may ask for; a model that is called like a scenario is no scenario, and may tell something. */
+const TURN = /^(?:plain|tools|\d{3})$/
+
+/** A version as interfaces have them; anything else in its place could be anything. */
+export const isVersion = (version: string): boolean =>
+  /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
+
 /** The recording of an exchange. Throws when it has no body, or one that is no text. */
 export function draftRecording(exchange: Interaction, source: Source): Draft {
   if (exchange.method !== 'GET' && exchange.method !== 'POST')
     throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
   if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
   const { provider, basePath } = source
-  const { method, path, fields, headers, body, replaced, secrets } = redact(exchange, provider)
+  // Under whatever name it is configured, a deployment at Azure is called as its owner likes.
+  const atAzure = /\.azure\.com(?::\d+)?$/i.test(exchange.host)
+  const { method, path, fields, headers, body, replaced, secrets } = redact(
+    exchange,
+    atAzure ? 'azure' : provider,
+  )
   const asked = classify({
     provider,
     method,
@@ -66,9 +79,9 @@ export function draftRecording(exchange: Interaction, source: Source): Draft {
     request: {
       method: method as 'GET' | 'POST',
       path,
-      model: asked.model,
+      model: asked.model !== null && atAzure ? deploymentName(asked.model) : asked.model,
       stream: method === 'GET' ? null : asked.stream,
-      scenario: source.scenario ?? asked.scenario,
+      scenario: source.scenario ?? (TURN.test(asked.scenario) ? asked.scenario : 'plain'),
       ...(Object.keys(fields).length > 0 && { fields }),
     },
     response: {
@@ -79,7 +92,7 @@ export function draftRecording(exchange: Interaction, source: Source): Draft {
     },
     origin: 'recorded',
     date: source.date,
-    api_version: source.apiVersion,
+    api_version: isVersion(source.apiVersion) ? source.apiVersion : 'not named',
     shape: source.shape,
     ...(source.note !== undefined && { note: source.note }),
     redaction: { version: 1, replaced, looked_for: values.size + secrets.words.size, found: 0 },

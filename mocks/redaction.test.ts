@@ -107,7 +107,7 @@ test('the same id is the same placeholder everywhere, another id another one', (
   const { id, item_id, tool_call_id, request_id } = JSON.parse(left.toString())
   assert.deepEqual(
     [id, item_id, tool_call_id, request_id],
-    ['call_REDACTED_00931', 'call_REDACTED_00683', 'call_REDACTED_00931', 'req-0'],
+    ['call_REDACTED_00931', 'call_REDACTED_00683', 'call_REDACTED_00931', 'req-1'],
   )
   assert.equal(headers['x-request-id'], item_id)
 })

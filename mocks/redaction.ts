@@ -5,7 +5,7 @@ import { blank } from './blank.ts'
 import type { Interaction } from './import/interaction.ts'
 import { longWords } from './leaks.ts'
 import { namesItsModels, redactPath } from './paths.ts'
-import { createPlaceholders } from './placeholders.ts'
+import { createPlaceholders, placeholderOf } from './placeholders.ts'
 import { isKeptHeader } from './recording.ts'
 import { type Redaction, redactJson } from './redact-json.ts'
 import { planPieces } from './redact-pieces.ts'
@@ -68,7 +68,8 @@ export function redact(exchange: Interaction, provider = ''): Redacted {
     })
   else if (requestBody !== null) texts.push(requestBody)
   const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody, provider }, watch)
-  for (const id of [...ids, ...answer.ids]) if (id.length >= 12) values.set(id, 'an id')
+  for (const id of [...ids, ...answer.ids])
+    if (id.length >= 12 && placeholderOf(id) !== id) values.set(id, 'an id')
   const names: string[] = []
   const kept = redactPath(path, provider, (name) => names.push(name))
   for (const name of names) if (isTelling(name)) values.set(name, 'a name in the path')

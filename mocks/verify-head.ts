@@ -4,7 +4,7 @@ import { blank } from './blank.ts'
 import { deploymentName, hostName, modelName, namesItsModels, redactPath } from './paths.ts'
 import { createPlaceholders } from './placeholders.ts'
 import { providers } from './providers.ts'
-import { stemsOf } from './record.ts'
+import { isVersion, stemsOf } from './record.ts'
 import type { Recording } from './recording.ts'
 import { isStructural } from './vocabulary.ts'
 
@@ -19,7 +19,6 @@ const NOTES = [
 const IMPORTED =
   /^imported from a (?:vcrpy|Ruby VCR|go-vcr|HAR|httpmock) file, sha256 [\da-f]{16}, exchange \d{1,9}, sha256 [\da-f]{16}$/
 const LIVE = /^a live exchange with (.+)$/
-const VERSION = /^(?:not named|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/
 
 /** A word that somebody may choose: letters, digits, a few signs; nothing of the kind of a token or an address. */
 const isPlainWord = (word: string): boolean =>
@@ -51,7 +50,7 @@ export function wrongInHead(recording: Recording): string[] {
     ],
     [isPlainWord(request.scenario), 'request.scenario: is no plain name'],
     [!unblanked, 'request.fields: a name that is not the interface’s is not blanked'],
-    [VERSION.test(api_version), 'api_version: is none that an interface has'],
+    [isVersion(api_version), 'api_version: is none that an interface has'],
     [IMPORTED.test(shape) || isLive(shape, provider), 'shape: says more than where it comes from'],
     [note === undefined || NOTES.some((one) => one.test(note)), 'note: is none that record or import writes'],
   ]

@@ -43,7 +43,7 @@ export const httpmock: Format = {
       url: `${when.path}${query.size > 0 ? `?${query}` : ''}`,
       host: when.host ?? '',
       path: when.path,
-      method: when.method?.toUpperCase() ?? 'GET',
+      method: when.method ?? 'GET',
       requestHeaders: headersFromPairs(when.header),
       requestBody: when.body || null,
       status: answer.status,

@@ -47,6 +47,7 @@ const UNREADABLE: Readonly<Record<string, string>> = {
 /** Imports files. A file that cannot be read, and an exchange that cannot be kept, is told and passed over. */
 export function importRecordings(files: readonly string[], options: ImportOptions): Imported[] {
   const earlier = sourcesIn(options.out)
+  const done = new Map<string, Imported>()
   return files.map((file) => {
     const written: Kept[] = []
     const known: Kept[] = []
@@ -56,6 +57,8 @@ export function importRecordings(files: readonly string[], options: ImportOption
     try {
       const bytes = readBounded(file)
       digest = digestOf(bytes)
+      const same = done.get(digest)
+      if (same) return { ...same, file, written: [], known: [...same.written, ...same.known] }
       foreign = readForeign(basename(file), bytes)
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException
@@ -80,7 +83,9 @@ export function importRecordings(files: readonly string[], options: ImportOption
         refused.push(`exchange ${exchange}: ${(error as Error).message}`)
       }
     }
-    return { file, read: foreign?.exchanges.length ?? 0, written, known, refused }
+    const result = { file, read: foreign?.exchanges.length ?? 0, written, known, refused }
+    if (foreign) done.set(digest, result)
+    return result
   })
 }
 

@@ -85,7 +85,8 @@ function parsed(text: string): Json {
 function exchangeOf(format: Format, item: unknown): Interaction | Unreadable {
   if (typeof item === 'object' && item !== null && 'refused' in item) return item as Unreadable
   try {
-    return format.read(item)
+    const read = format.read(item)
+    return { ...read, method: read.method.toUpperCase() }
   } catch (error) {
     return { refused: reasonOf(error) }
   }

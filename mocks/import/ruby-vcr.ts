@@ -1,4 +1,4 @@
-// Cassettes of VCR (Ruby): YAML or JSON, methods in lower case, addresses that may hold a project's placeholders.
+// Cassettes of VCR (Ruby): YAML or JSON, addresses that may hold a project's placeholders.
 import { z } from 'zod'
 import { body, headerLists, requestText, responseBytes } from './cassette.ts'
 import { address, type Format, headersFromLists } from './interaction.ts'
@@ -20,7 +20,7 @@ export const rubyVcr: Format = {
     const responseHeaders = headersFromLists(response.headers)
     return {
       ...address(request.uri),
-      method: request.method.toUpperCase(),
+      method: request.method,
       requestHeaders,
       requestBody: requestText(request.body, requestHeaders),
       status: response.status.code,
