@@ -104,6 +104,9 @@ const callsOf = (dialects: Dialects) => Object.values(dialects).map(({ client })
 export const CALLS = callsOf(DIALECTS)
 const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS })
 
+/** Reads that may be open: one of 200 calls takes some milliseconds of the thread that reads. */
+const MOST_READS = 128
+
 /** Starts a gateway. Rejects with StoreError when its data directory cannot be used, or when the port is taken. */
 export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { now = Date.now, random = Math.random, log = SILENT, replay = false, dialects = DIALECTS } = options
@@ -117,7 +120,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     readable: () => store.readFailure === null,
     budgets: () => context.readContext.config.keys.flatMap(budgetOf),
   })
-  const slots = createCallSlots()
+  const slots = createCallSlots('calls')
+  const readSlots = createCallSlots('reads')
   const refusals = createRefusals()
   const server = createHttpServer({
     reads: READS,
@@ -126,6 +130,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     headersTimeout: bind.headers_timeout,
     requestTimeout: bind.request_timeout,
     slots,
+    readSlots,
     now,
     onRefused({ code, status, message }, { requestId, caller, path }) {
       meters.refused(code)
@@ -181,6 +186,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     meters.configure(config)
     const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = config.server
     const shared = config.keys.length > 1
+    readSlots.configure({ calls: MOST_READS, bodyBytes: 0, oneBody: 0, shared })
     slots.configure({
       calls,
       oneBody,

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import { holdsMoreValues } from '../json/bound.ts'
 import type { CallSlot } from './call-slots.ts'
+import { refuseTinyPieces } from './pieces.ts'
 
 export interface JsonBody {
   readonly text: string
@@ -75,6 +76,7 @@ const tooLarge = (limit: number) =>
 
 /** Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. */
 function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promise<Buffer> {
+  refuseTinyPieces(request)
   return new Promise((resolve, reject) => {
     let body: Buffer | null = null
     let size = 0

@@ -47,7 +47,8 @@ interface Held {
   readonly keyName: string | null
 }
 
-export function createCallSlots(): CallSlots {
+/** `noun` is what errors call them. */
+export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
   let limits: SlotLimits
   const open = new Set<Held>()
   const perKey = new Map<string | null, { calls: number; bytes: number }>()
@@ -70,10 +71,10 @@ export function createCallSlots(): CallSlots {
     },
     take(keyName) {
       if (open.size >= limits.calls)
-        throw overloaded(`${open.size} calls are open, and there is room for no more`)
+        throw overloaded(`${open.size} ${noun} are open, and there is room for no more`)
       if (ofKey(keyName).calls >= share(limits.calls))
         throw overloaded(
-          `the key "${keyName}" has ${ofKey(keyName).calls} open calls, half of all that there may be`,
+          `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, half of all that there may be`,
         )
       const held: Held = { bytes: 0, refuse: null, keyName }
       open.add(held)
@@ -118,6 +119,6 @@ export function createCallSlots(): CallSlots {
 }
 
 const overloaded = (what: string): GatewayError =>
-  new GatewayError('overloaded', `The call was not made: ${what}. Try again in ${RETRY_S} s.`, {
+  new GatewayError('overloaded', `Too much at once: ${what}. Try again in ${RETRY_S} s.`, {
     retryAfter: RETRY_S,
   })

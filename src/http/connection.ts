@@ -39,7 +39,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     const connection = connections.get(request.socket)!
     const turn = { request, response }
     if (!connection.current) run(connection, turn)
-    else if (connection.waiting.length < MOST_WAITING) {
+    else if (connection.waiting.length < MOST_WAITING && !isChunked(request)) {
       connection.waiting.push(turn)
       request.socket.pause() // the rest waits where it costs nothing; whoever reads a body resumes it
     } else request.socket.destroy()
@@ -61,6 +61,9 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     if (connection.halfClosed) stayWhileThere(turn)
   }
 }
+
+/** Its pieces would wait too, each a hundred times its size; no client sends one behind another request. */
+const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined
 
 /**
  * A client that closed its side may wait for its answer, or be gone; only writing tells. Before the answer begins, that

@@ -16,6 +16,7 @@ import type { Caller } from './auth.ts'
 import type { CallSlots } from './call-slots.ts'
 import { serveInTurn } from './connection.ts'
 import type { AdmittedRead, AnyReadEndpoint, CallEndpoint, ErrorWording } from './endpoint.ts'
+import { dropBody } from './pieces.ts'
 import { PLAIN_WORDING, replyError, replyJson } from './reply.ts'
 import { createUntaken } from './untaken.ts'
 
@@ -31,6 +32,8 @@ export interface ServerOptions<Read, Live> {
   readonly requestTimeout: number
   /** Room for open calls and their bodies. */
   readonly slots: CallSlots
+  /** Room for reads: each may keep the thread that reads busy for a while. */
+  readonly readSlots: CallSlots
   /** A call was turned away before it was on record; `caller` is null where nobody was let in. */
   readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
   /** A call is over, whatever became of it. */
@@ -76,7 +79,7 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, context, now, slots, onRefused, onCallOver, onInternalError } = options
+  const { reads, calls, context, now, slots, readSlots, onRefused, onCallOver, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
   const giveUpUntaken = createUntaken()
 
@@ -90,7 +93,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       const current = context()
       let caller: Caller | null = null
       try {
-        if (!call && hasBody(request)) request.resume() // nobody reads it, and what waits takes memory
+        if (!call) dropBody(request)
         refuseWithoutHost(request)
         if (!open) {
           current.guard(request)
@@ -136,9 +139,14 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       path,
       admit({ open }, async (admitted, response, { readContext }) => {
         const parsed = parseQuery(query, (admitted.request as Request).query)
-        const said = await answer(parsed, admitted, readContext)
-        if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
-        else replyJson(response, 200, JSON.stringify(said))
+        const slot = open ? null : readSlots.take(admitted.caller.name)
+        try {
+          const said = await answer(parsed, admitted, readContext)
+          if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
+          else replyJson(response, 200, JSON.stringify(said))
+        } finally {
+          slot?.leave()
+        }
       }),
     )
     app.all(path, notAllowed({ open }, 'GET, HEAD, OPTIONS'))
@@ -182,9 +190,6 @@ function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.o
   const message = issue.code === 'unrecognized_keys' ? 'no such query parameter' : issue.message
   throw new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
 }
-
-const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers['transfer-encoding'] !== undefined || Number(headers['content-length']) > 0
 
 /** RFC 9112, 3.2; an HTTP/1.0 client need not send one, and is then not called by a name of ours. */
 function refuseWithoutHost({ headers, httpVersionMinor }: IncomingMessage): void {

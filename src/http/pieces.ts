@@ -1,0 +1,31 @@
+// A body in very small pieces: each costs as much as a large one, and 20 MiB of them hold everybody up for minutes.
+import type { IncomingMessage } from 'node:http'
+
+/** So many pieces are taken of anybody; an encoder may write every token by itself. */
+const FREE = 10_000
+/** Beyond them, what a piece must have on average, bytes. */
+const LEAST = 64
+/** What is read and dropped of a body that nobody wants, bytes. */
+const UNWANTED = 2 ** 20
+
+/** Cuts the connection of a body in pieces that are too small. */
+export function refuseTinyPieces(request: IncomingMessage): void {
+  let pieces = 0
+  let bytes = 0
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (++pieces > FREE && bytes < pieces * LEAST) request.destroy()
+  })
+}
+
+/** Reads and drops a body that nobody asked for: what waits takes memory. A large one ends the connection. */
+export function dropBody(request: IncomingMessage): void {
+  const { headers } = request
+  if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return
+  refuseTinyPieces(request)
+  let bytes = 0
+  request.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes > UNWANTED) request.destroy()
+  })
+}
