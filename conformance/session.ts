@@ -20,6 +20,8 @@ export interface WitnessControl {
   seen(nonce: string, ms: number): Promise<LedgerEntry | null>
   script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void>
   release(gate: string): Promise<void>
+  /** Whether its providers take connections. */
+  setReachable(reachable: boolean): Promise<void>
   /** From now on requests are searched for this secret. */
   watchFor(name: string, secret: string): Promise<void>
 }

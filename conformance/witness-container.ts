@@ -137,6 +137,7 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
       }
     },
     script: async (nonce, answers) => void (await ask('PUT', `/script/${nonce}`, JSON.stringify(answers))),
+    setReachable: async (reachable) => void (await ask('PUT', '/reachable', JSON.stringify(reachable))),
     release: async (gate) => void (await ask('POST', `/release/${encodeURIComponent(gate)}`)),
     watchFor: async (name, secret) => void (await ask('PUT', `/canary/${encodeURIComponent(name)}`, secret)),
   }

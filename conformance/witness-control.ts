@@ -8,6 +8,7 @@ export const controlOf = (witness: Witness): WitnessControl => ({
   seen: (nonce, ms) => witness.seen(nonce, ms).catch(() => null),
   script: async (nonce, answers) => witness.script(nonce, answers),
   release: async (gate) => witness.release(gate),
+  setReachable: (reachable) => witness.setReachable(reachable),
   watchFor: async (name, secret) => witness.watchFor(name, secret),
 })
 

@@ -84,7 +84,10 @@ test('a web page does not get in: foreign Host and Origin are refused', async (t
 
 test('a ledger that is too long for one answer is refused, and the witness lives on', async (t) => {
   const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
-  const server = createControlServer(stage as unknown as Stage, () => 0).listen(0, '127.0.0.1')
+  const server = createControlServer(
+    { ...(stage as unknown as Stage), setReachable: async () => {} },
+    () => 0,
+  ).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`

@@ -4,6 +4,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { ZodError, z } from 'zod'
 import { fieldOf } from './judge.ts'
 import { type LedgerPage, now } from './ledger.ts'
+import type { Witness } from './witness.ts'
 import type { Stage } from './world.ts'
 
 /** What a route is given: what its path matched, the query, and the body as text. */
@@ -12,6 +13,9 @@ interface ControlRequest {
   readonly query: URLSearchParams
   readonly text: string
 }
+
+/** What can be told to a witness from outside. */
+type Controlled = Stage & Pick<Witness, 'setReachable'>
 
 type Route = readonly [method: string, path: RegExp, act: (asked: ControlRequest) => unknown]
 
@@ -27,13 +31,14 @@ class Refused extends Error {
 const sinceSchema = z.coerce.number().int().nonnegative()
 
 /** A server that is not listening yet. */
-export function createControlServer(stage: Stage, connections: () => number): Server {
+export function createControlServer(stage: Controlled, connections: () => number): Server {
   const routes: readonly Route[] = [
     ['GET', /^\/healthz$/, () => ({ ok: true })],
     ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
     ['DELETE', /^\/ledger$/, () => stage.clear()],
     ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
     ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
+    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(z.boolean().parse(json(text)))],
     ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => watchFor(stage, name, text)],
   ]
   return createServer(async (request, response) => {
@@ -72,7 +77,7 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
   if (here.length === 0)
     throw new Refused(
       404,
-      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /canary/{name}.`,
+      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
     )
   if (!route) throw new Refused(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
   const chunks: Buffer[] = []

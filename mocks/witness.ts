@@ -30,6 +30,8 @@ export interface Witness extends Stage {
   key(provider: string): string
   /** TCP connections accepted so far, used or not. */
   readonly connections: number
+  /** False: connections are refused, and those that were open are reset. True: it listens on the same port again. */
+  setReachable(reachable: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -52,7 +54,12 @@ export async function createWitness({
   const world = createWorld(options)
   let connections = 0
   const server = createWitnessServer(world, () => connections++)
-  const control = createControlServer(world.stage, () => connections)
+  const setReachable = async (reachable: boolean) => {
+    if (reachable === server.listening) return
+    if (reachable) await listen(server, Number(new URL(url).port), host)
+    else await stop(server)
+  }
+  const control = createControlServer({ ...world.stage, setReachable }, () => connections)
   const close = async () => {
     world.stage.clear() // what is held would hold its connection
     await Promise.all([stop(server), stop(control)])
@@ -80,6 +87,7 @@ export async function createWitness({
     get connections() {
       return connections
     },
+    setReachable,
     close,
   }
 }

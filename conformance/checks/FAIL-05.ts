@@ -1,11 +1,21 @@
 // FAIL-05: An unreachable, silent or garbage-speaking provider is a 5xx or 408 with a readable body, or an error
 // event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
 import { type Check, finding } from '../check.ts'
-import { ref, refs, requestsOf } from '../lookup.ts'
-import { jsonOf, readChat } from '../reading.ts'
+import type { Exchange } from '../evidence.ts'
+import { labelled, ref, refs, requestsOf } from '../lookup.ts'
+import { at, jsonOf, readChat } from '../reading.ts'
+import { delta } from '../scripted.ts'
+import type { Target } from '../target.ts'
+import { isVisible } from './flow.ts'
 
 /** Beyond the declared time-out a gateway has this long, ms. */
 const GRACE = 5_000
+
+/** How many targets the model of a call has, by the target file. */
+function targetsOf({ models }: Target, { request }: Exchange): number {
+  const id = at(jsonOf(request.body ?? ''), '/model')
+  return models.logical.find((table) => table.id === id)?.targets.length ?? 1
+}
 
 export const brokenProvider = {
   id: 'FAIL-05',
@@ -30,6 +40,22 @@ export const brokenProvider = {
       })
       await session.wait(session.target.capabilities.cooldown_ms)
     }
+    if (limits.idle_ms !== undefined) {
+      await session.chat('silent midway, streamed', {
+        stream: true,
+        script: [{ events: [delta('one'), { gate: `never-${session.nonce()}` }] }],
+        timeout: limits.idle_ms + 2 * GRACE,
+      })
+      await session.wait(session.target.capabilities.cooldown_ms)
+    }
+    await session.witness.setReachable(false)
+    try {
+      await session.chat('unreachable', { timeout })
+    } finally {
+      await session.witness.setReachable(true)
+    }
+    await session.wait(session.target.capabilities.cooldown_ms)
+    await session.chat('reachable again')
   },
   judge: ({ evidence, target, waybill }) => [
     finding(
@@ -38,30 +64,56 @@ export const brokenProvider = {
       `${evidence.exchanges.filter((exchange) => requestsOf(evidence, exchange).length > 0).length} of ${evidence.exchanges.length} calls reached a provider`,
       evidence.exchanges.map(ref),
     ),
-    ...evidence.exchanges.map((exchange) => {
-      const { time_outs, retry_delay_ms } = target.capabilities
-      const { answer_ms = 0, first_event_ms = 0 } = time_outs!
-      const entries = requestsOf(evidence, exchange)
-      const attempts = Math.max(1, entries.length)
-      const limit =
-        (exchange.label.endsWith('streamed') ? first_event_ms : answer_ms) ||
-        Math.max(answer_ms, first_event_ms)
-      const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
-      const within = exchange.end_at - exchange.at <= allowed
-      const { status, label, body } = exchange
-      // Some send the headers of a stream before they know what comes.
-      const streamed = label.endsWith('streamed') && jsonOf(body) === undefined
-      const inStream = streamed && readChat(body).errors.length > 0
-      const worded = waybill
-        ? status === 502 || status === 504
-        : status !== null && (status >= 500 || status === 408 || inStream)
+    ...labelled(evidence, 'reachable again').map((exchange) =>
+      finding(
+        'answers-when-reachable',
+        exchange.status === 200,
+        `a call when the provider could be reached again: ${exchange.status ?? exchange.error}`,
+        refs(exchange, ...requestsOf(evidence, exchange)),
+      ),
+    ),
+    ...labelled(evidence, 'silent midway, streamed').map((exchange) => {
+      const { idle_ms } = target.capabilities.time_outs!
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
-        'readable-error-in-time',
-        worded && within && exchange.body.length > 0,
-        `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
-        refs(exchange, ...entries),
+        'silence-ends-in-time',
+        isVisible(exchange) && took <= idle_ms! + GRACE,
+        `a provider that falls silent after its first event: the client saw ${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`} after ${took} ms, declared ${idle_ms} ms`,
+        refs(exchange, ...requestsOf(evidence, exchange)),
       )
     }),
+    ...evidence.exchanges
+      .filter(({ label }) => !/^(silent midway|reachable again)/.test(label))
+      .map((exchange) => {
+        const { time_outs, retry_delay_ms } = target.capabilities
+        const { answer_ms = 0, first_event_ms = 0, connect_ms = 0 } = time_outs!
+        const entries = requestsOf(evidence, exchange)
+        // Each target once, and once again: a gateway that tries for ever has no time-out.
+        const most = 2 * targetsOf(target, exchange)
+        const unreachable = exchange.label === 'unreachable'
+        const attempts = unreachable ? most : Math.min(most, Math.max(1, entries.length))
+        const declared = unreachable
+          ? connect_ms
+          : exchange.label.endsWith('streamed')
+            ? first_event_ms
+            : answer_ms
+        const limit = declared || Math.max(answer_ms, first_event_ms)
+        const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
+        const within = exchange.end_at - exchange.at <= allowed
+        const { status, label, body } = exchange
+        // Some send the headers of a stream before they know what comes.
+        const streamed = label.endsWith('streamed') && jsonOf(body) === undefined
+        const inStream = streamed && readChat(body).errors.length > 0
+        const worded = waybill
+          ? status === 502 || status === 504
+          : status !== null && (status >= 500 || status === 408 || inStream)
+        const took = Math.round(exchange.end_at - exchange.at)
+        return finding(
+          'readable-error-in-time',
+          worded && within && exchange.body.length > 0,
+          `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
+          refs(exchange, ...entries),
+        )
+      }),
   ],
 } satisfies Check

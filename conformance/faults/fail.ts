@@ -115,4 +115,33 @@ export const faults = {
       },
     },
   },
+  'silence-is-an-end': {
+    what: 'A provider that falls silent in the middle of its stream ends it like one that is complete.',
+    caughtBy: ['FAIL-05'],
+    hooks: {
+      event: (event) => (event.includes('"upstream_timeout"') ? ['data: [DONE]\n\n'] : [event]),
+      hidesCuts: true,
+    },
+  },
+  'never-comes-back': {
+    what: 'After a provider could not be reached once, every call is refused for good.',
+    caughtBy: ['FAIL-05'],
+    hooks: () => {
+      let lost = false
+      return {
+        request: (wanted) =>
+          lost && callIn(wanted)
+            ? {
+                status: 503,
+                headers: { 'content-type': 'application/json' },
+                body: '{"error":{"message":"gone"}}',
+              }
+            : undefined,
+        body(body) {
+          lost ||= body.includes('"upstream_unreachable"')
+          return body
+        },
+      }
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>
