@@ -1,10 +1,10 @@
 // `waybill record`, then `waybill serve --replay`, as a user meets them: child processes, real files, and a provider
 // that is stopped before anything is replayed.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -318,4 +318,36 @@ test('the official client gets from the replay what it got from the provider, bu
   assert.deepEqual(await asked(replay.url), live)
   assert.equal(witness.entries().length, before, 'replay reached the provider')
   await replay.stop()
+})
+
+test('a provider that is configured while replay runs is found as well', async (t) => {
+  const { config, out, provider } = await providerAt(t, 'together', '/v1', answer('four'))
+  const recording = await started(t, 'record', '--provider', 'together', '-c', config, '--out', out)
+  await recording.chat('auto')
+  await recording.stop()
+  await provider.close()
+  const text = readFileSync(config, 'utf8')
+  writeFileSync(config, 'providers: { other: { api: openai, base_url: "https://models.test/v1" } }\n')
+  const replay = await started(t, 'serve', '--replay', out, '-c', config)
+  assert.equal((await replay.chat('auto')).status, 404)
+  writeFileSync(config, text)
+  let answered = await replay.chat('auto')
+  for (let tries = 0; tries < 100 && answered.status === 404; tries++) {
+    await sleep(50)
+    answered = await replay.chat('auto')
+  }
+  assert.equal(answered.status, 200, answered.text)
+  assert.match(answered.text, /"content":"xxxx"/)
+  await replay.stop()
+})
+
+test('--invent without --replay is a mistake of one line', async (t) => {
+  const { config } = await providerAt(t, 'together', '/v1')
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    ['--import', 'tsx', CLI, 'serve', '--invent', '-c', config],
+    { encoding: 'utf8', env: { PATH: process.env.PATH, KEY: 'x', WAYBILL_PORT: '0' } },
+  )
+  assert.equal(status, 2)
+  assert.match(stderr, /^waybill: --invent belongs to --replay; [^\n]+\n$/)
 })
