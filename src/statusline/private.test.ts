@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
@@ -66,16 +67,12 @@ test('what is remembered is private, and whole although the process is killed at
     const env = surroundings(t, { WAYBILL_URL: gateway.url })
     for (let ms = 0; ms < 60; ms += 3) {
       await recorded(gateway, 'auto', { 'x-session-id': 'main' }) // so that there is something new to keep
-      const [file, ...args] = variants[variant]
-      const child = spawn(file, args, { env: { PATH: process.env.PATH!, ...env }, detached: true })
-      child.stdin.on('error', () => {}).end(JSON.stringify(session('main')))
-      const closed = once(child, 'close')
+      const drawn = drawOnce(variants[variant], env)
       await sleep(ms)
-      if (child.exitCode === null) process.kill(-child.pid!, 'SIGKILL')
-      await closed
+      if (drawn.child.exitCode === null) process.kill(-drawn.child.pid!, 'SIGKILL')
+      await drawn.settled
     }
-    await run(variants[variant], env, JSON.stringify(session('main')))
-    await kept(env)
+    await drawOnce(variants[variant], env).settled
     const directory = join(env.XDG_CACHE_HOME!, 'waybill', 'statusline')
     assert.equal(statSync(directory).mode & 0o777, 0o700)
     const files = readdirSync(directory).filter((name) => !name.endsWith('.part'))
@@ -90,10 +87,25 @@ test('what is remembered is private, and whole although the process is killed at
     const before = text
     await recorded(gateway, 'auto', { 'x-session-id': 'main' })
     assertSound(await run(variants[variant], env, JSON.stringify(session('main'))))
-    await sleep(50)
+    await drawOnce(variants[variant], env).settled
     assert.equal(readFileSync(join(directory, files[0]!), 'utf8'), before, 'others could read it: not used')
   }
 })
+
+/**
+ * Starts it once, in a process group of its own. `settled` waits for whatever it left behind as well: the script keeps
+ * its line after it has gone, and what still holds descriptor 4 has not ended. The script uses 3 itself.
+ */
+function drawOnce([file, ...args]: readonly [string, ...string[]], env: Record<string, string>) {
+  const child = spawn(file, args, {
+    env: { PATH: process.env.PATH!, ...env },
+    detached: true,
+    stdio: ['pipe', 'pipe', 'pipe', 'ignore', 'pipe'],
+  })
+  for (const output of [child.stdout, child.stderr, child.stdio[4] as Readable]) output!.resume()
+  child.stdin!.on('error', () => {}).end(JSON.stringify(session('main')))
+  return { child, settled: once(child, 'close') }
+}
 
 const readAll = (directory: string): string =>
   readdirSync(directory, { recursive: true, encoding: 'utf8' })
