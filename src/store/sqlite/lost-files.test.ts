@@ -1,0 +1,360 @@
+// LOG-07, LIFE-04, LIFE-05: the files of the record go away under a running gateway, or others take their place. It says
+// so, spends nothing that is not on record, shows no empty world, and goes on by itself once the files are back.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  cpSync,
+  existsSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import { databaseFile, lockFile, StoreError } from './open.ts'
+import { openStore } from './open-store.ts'
+import { checkReferences, checkRollUps } from './test-database.ts'
+
+const options = (directory: string) => ({
+  directory,
+  durability: 'process' as const,
+  retention: { rows: 1_000_000, days: 30, bytes: 2 ** 30 },
+  artifacts: { keep: 10, bytes: 2 ** 20 },
+  now: Date.now,
+})
+
+interface Deed {
+  readonly what: string
+  /** `aside` is a place beside the data directory that is not there yet. */
+  act(data: string, aside: string): void
+  /** Puts the same files back; where there is none, only a restart helps. */
+  undo?(data: string, aside: string): void
+  /** The reason that /readyz gives. */
+  readonly says: RegExp
+}
+
+const wal = (data: string) => `${databaseFile(data)}-wal`
+const shm = (data: string) => `${databaseFile(data)}-shm`
+const away = (file: string) => `${file}.away`
+
+const DEEDS: readonly Deed[] = [
+  {
+    what: 'rm -rf of the directory',
+    act: (data) => rmSync(data, { recursive: true }),
+    says: /waybill\.db is gone/,
+  },
+  {
+    what: 'rm of all files in the directory',
+    act(data) {
+      for (const name of readdirSync(data)) rmSync(join(data, name))
+    },
+    says: /waybill\.db is gone/,
+  },
+  { what: 'rm of the database', act: (data) => rmSync(databaseFile(data)), says: /waybill\.db is gone/ },
+  {
+    what: 'mv of the database',
+    act: (data) => renameSync(databaseFile(data), away(databaseFile(data))),
+    undo: (data) => renameSync(away(databaseFile(data)), databaseFile(data)),
+    says: /waybill\.db is gone/,
+  },
+  { what: 'rm of the write-ahead log', act: (data) => rmSync(wal(data)), says: /waybill\.db-wal is gone/ },
+  { what: 'rm of the shared memory', act: (data) => rmSync(shm(data)), says: /waybill\.db-shm is gone/ },
+  {
+    what: 'rm of log and shared memory',
+    act(data) {
+      rmSync(wal(data))
+      rmSync(shm(data))
+    },
+    says: /waybill\.db-(wal|shm) is gone/,
+  },
+  {
+    what: 'mv of log and shared memory',
+    act(data) {
+      renameSync(wal(data), away(wal(data)))
+      renameSync(shm(data), away(shm(data)))
+    },
+    undo(data) {
+      renameSync(away(wal(data)), wal(data))
+      renameSync(away(shm(data)), shm(data))
+    },
+    says: /waybill\.db-(wal|shm) is gone/,
+  },
+  { what: 'rm of the lock', act: (data) => rmSync(lockFile(data)), says: /waybill\.lock is gone/ },
+  {
+    what: 'another lock',
+    act(data) {
+      renameSync(lockFile(data), away(lockFile(data)))
+      writeFileSync(lockFile(data), '')
+    },
+    undo: (data) => renameSync(away(lockFile(data)), lockFile(data)),
+    says: /waybill\.lock is another file/,
+  },
+  {
+    what: 'mv of the directory',
+    act: renameSync,
+    undo: (data, aside) => renameSync(aside, data),
+    says: /waybill\.db is gone/,
+  },
+  {
+    what: 'an empty directory in its place',
+    act(data, aside) {
+      renameSync(data, aside)
+      mkdirSync(data)
+    },
+    undo(data, aside) {
+      rmSync(data, { recursive: true })
+      renameSync(aside, data)
+    },
+    says: /waybill\.db is gone/,
+  },
+  {
+    what: 'a copy of the directory in its place',
+    act(data, aside) {
+      renameSync(data, aside)
+      cpSync(aside, data, { recursive: true })
+    },
+    undo(data, aside) {
+      rmSync(data, { recursive: true })
+      renameSync(aside, data)
+    },
+    says: /waybill\.db is another file/,
+  },
+  {
+    what: 'a symbolic link to a copy in its place',
+    act(data, aside) {
+      renameSync(data, aside)
+      cpSync(aside, `${aside}-copy`, { recursive: true })
+      symlinkSync(`${aside}-copy`, data)
+    },
+    undo(data, aside) {
+      rmSync(data)
+      renameSync(aside, data)
+    },
+    says: /waybill\.db is another file/,
+  },
+  {
+    what: 'a copy of the database in its place',
+    act(data, aside) {
+      cpSync(databaseFile(data), aside)
+      renameSync(aside, databaseFile(data))
+    },
+    says: /waybill\.db is another file/,
+  },
+  {
+    what: 'an empty file in its place',
+    act(data) {
+      rmSync(databaseFile(data))
+      writeFileSync(databaseFile(data), '')
+    },
+    says: /waybill\.db is another file/,
+  },
+  {
+    what: 'a file where the directory was',
+    act(data, aside) {
+      renameSync(data, aside)
+      writeFileSync(data, '')
+    },
+    undo(data, aside) {
+      rmSync(data)
+      renameSync(aside, data)
+    },
+    says: /waybill\.db is gone/,
+  },
+  {
+    what: 'a log that was cut to nothing',
+    act: (data) => truncateSync(wal(data)),
+    says: /waybill\.db-wal was cut/,
+  },
+]
+
+const READS = [
+  '/api/usage/request-logs',
+  '/api/usage/logs',
+  '/api/usage/history?window=24h',
+  '/api/sessions',
+  '/api/analytics/auto-routing?window=24h',
+]
+
+/** Clients that call without a pause until they are told to stop. */
+function load(gateway: TestGateway, clients: number) {
+  const statuses: number[] = []
+  let calling = true
+  const loops = Array.from({ length: clients }, async () => {
+    while (calling) statuses.push((await gateway.chat(ask('auto'), { 'x-session-id': 'load' })).status)
+  })
+  return {
+    served: () => statuses.filter((status) => status === 200).length,
+    async stop() {
+      calling = false
+      await Promise.all(loops)
+    },
+  }
+}
+
+async function until(what: string, holds: () => Promise<boolean> | boolean, ms = 5_000): Promise<void> {
+  for (const end = Date.now() + ms; !(await holds()); await sleep(10)) assert.ok(Date.now() < end, what)
+}
+
+/** A gateway on a directory of its own, and a second name of its database by which it can be read afterwards. */
+async function watched(t: TestContext) {
+  const parent = temporaryDirectory(t)
+  const data = join(parent, 'data')
+  mkdirSync(data)
+  const gateway = await testGateway(t, { data })
+  linkSync(databaseFile(data), join(parent, 'kept.db'))
+  return { gateway, data, aside: join(parent, 'aside'), kept: join(parent, 'kept.db') }
+}
+
+/**
+ * Every inference is on record in this database, and nothing else is but attempts that were refused while the files went
+ * away: nobody could know whether those were written, and the next start says so of those that are still open.
+ */
+function assertRecorded(file: string, gateway: TestGateway): void {
+  const db = new Database(file)
+  try {
+    const count = (where: string) =>
+      db.prepare<[], number>(`SELECT count(*) FROM call_attempts WHERE ${where}`).pluck().get()!
+    assert.equal(
+      count(`outcome = 'not_sent'`) + count(`outcome = 'open'`) + count(`outcome = 'answered'`),
+      count('true'),
+    )
+    assert.ok(count(`outcome <> 'not_sent'`) >= gateway.received(), 'every inference is on record')
+    assert.ok(count(`outcome = 'answered'`) <= gateway.received(), 'and no other is')
+    assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
+  } finally {
+    db.close()
+  }
+}
+
+for (const { what, act, undo, says } of DEEDS)
+  test(`${what}: nothing is spent unrecorded, and all that is asked says so (LOG-07, LIFE-04)`, async (t) => {
+    const { gateway, data, aside, kept } = await watched(t)
+    const clients = load(gateway, 6)
+    await until('calls are served', () => clients.served() > 40)
+    act(data, aside)
+    await until('not ready', async () => (await gateway.get('/readyz')).status === 503, 1_500)
+    await clients.stop()
+
+    const spent = gateway.received()
+    const refused = await gateway.chat(ask('auto'))
+    assert.deepEqual([refused.status, refused.json.error.code], [503, 'log_unavailable'])
+    assert.equal(gateway.received(), spent, 'nothing more is spent')
+    const ready = await gateway.get('/readyz')
+    assert.equal(ready.status, 503)
+    assert.match(ready.json.error.message, says)
+    for (const path of READS) {
+      const { status, json } = await gateway.get(path)
+      assert.deepEqual([status, json.error?.code], [503, 'log_unavailable'], path)
+    }
+    await assert.rejects(openStore(options(data)), (error: Error) => {
+      assert.ok(error instanceof StoreError, String(error))
+      assert.match(error.message, /in use by another Waybill/)
+      return true
+    })
+
+    if (undo) {
+      undo(data, aside)
+      await until('ready again', async () => (await gateway.get('/readyz')).status === 200)
+      assert.equal((await gateway.chat(ask('auto'), { 'x-session-id': 'load' })).status, 200)
+      const { json } = await gateway.get('/api/usage/request-logs?limit=200&status=ok')
+      assert.equal(json.data.length, gateway.received())
+    }
+    await gateway.gateway.close()
+    if (!what.includes('cut')) assertRecorded(kept, gateway) // what was in a log that was cut is lost
+    if (!undo) return
+    const db = new Database(databaseFile(data))
+    checkReferences(db)
+    checkRollUps(db)
+    db.close()
+  })
+
+test('a gateway without calls says within a second that its files are gone (LIFE-04)', async (t) => {
+  const said: string[] = []
+  const parent = temporaryDirectory(t)
+  const data = join(parent, 'data')
+  const store = await openStore({ ...options(data), onFailure: (why) => said.push(why) })
+  t.after(() => store.close(10))
+  rmSync(data, { recursive: true })
+  await until('it was said', () => said.length > 0, 1_500)
+  assert.match(said[0]!, /waybill\.db is gone/)
+  assert.match(store.failure!, /waybill\.db is gone/)
+  await assert.rejects(openStore(options(data)), /in use by another Waybill/)
+  assert.equal(existsSync(data), false, 'nothing was made in its place')
+})
+
+test('once the gateway whose files are gone has ended, another one starts (LIFE-05)', async (t) => {
+  const data = join(temporaryDirectory(t), 'data')
+  const store = await openStore(options(data))
+  rmSync(data, { recursive: true })
+  await store.close(10)
+  await (await openStore(options(data))).close()
+})
+
+test('log and shared memory deleted, then SIGKILL: every call is on record (LIFE-01, LOG-07)', async (t) => {
+  for (const deletes of ['-wal -shm', '-wal', '-shm', '-wal -shm .lock']) {
+    const data = join(temporaryDirectory(t), 'data')
+    const script = join(temporaryDirectory(t), 'victim.mjs')
+    writeFileSync(script, VICTIM(data))
+    const child = spawn(process.execPath, ['--import', 'tsx', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    const lines: string[] = []
+    child.stdout.setEncoding('utf8').on('data', (text) => lines.push(...text.split('\n').filter(Boolean)))
+    await until('50 calls are on record', () => lines.includes('recorded'), 20_000)
+    for (const end of deletes.split(' '))
+      rmSync(end === '.lock' ? lockFile(data) : `${databaseFile(data)}${end}`)
+    await until('it was said', () => lines.includes('failed'), 1_500)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const db = new Database(databaseFile(data))
+    assert.equal(db.prepare('SELECT count(*) FROM call_logs').pluck().get(), 50, deletes)
+    checkRollUps(db)
+    db.close()
+  }
+})
+
+/** Writes 50 calls and waits. */
+const VICTIM = (data: string) => `
+  import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
+  import { idOf } from ${JSON.stringify(new URL('../../call.ts', import.meta.url).href)}
+  const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now, onFailure: () => console.log('failed') })
+  const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
+  for (let n = 0; n < 50; n++) {
+    const at = Date.now()
+    const call = { id: idOf(at), createdAt: at, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, keyName: null, stream: true, cache: 'BYPASS' }
+    await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [target], decision: { cause: 'priority', skipped: [] } } })
+  }
+  console.log('recorded')
+  setInterval(() => {}, 1_000)`
+
+test('what others may do with the files is no reason to refuse (LIFE-04)', async (t) => {
+  const { gateway, data, aside } = await watched(t)
+  const calls = async (what: string) => {
+    for (let call = 0; call < 5; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200, what)
+    assert.equal((await gateway.get('/readyz')).status, 200, what)
+  }
+  await calls('at first')
+  const other = new Database(databaseFile(data))
+  other.pragma('wal_checkpoint(TRUNCATE)')
+  await calls('a checkpoint by another program')
+  other.exec(`VACUUM INTO '${aside}'`)
+  await calls('a copy made by another program')
+  other.close()
+  writeFileSync(join(data, 'notes.txt'), 'x')
+  rmSync(join(data, 'notes.txt'))
+  await calls('other files in the directory')
+  renameSync(data, `${aside}-real`)
+  symlinkSync(`${aside}-real`, data)
+  await calls('a link to the same files')
+  assert.ok(existsSync(dirname(databaseFile(data))))
+})
