@@ -1,0 +1,69 @@
+// LIFE-04: while another program holds the database locked, calls are refused at once and not after their turn of waiting,
+// and /readyz says so within a second or so.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { ask, testGateway } from '../../test-gateway.ts'
+import { databaseFile } from './open.ts'
+
+for (const [what, clients] of [
+  ['8 clients', 8],
+  ['100 clients', 100],
+  ['one client', 1],
+] as const)
+  test(`a lock of another program: ${what} are refused at once, and readiness says so (LIFE-04)`, async (t) => {
+    const gateway = await testGateway(t)
+    for (let call = 0; call < 20; call++) assert.equal((await gateway.chat(ask('auto'))).status, 200)
+    const rude = new Database(databaseFile(gateway.data))
+    t.after(() => rude.close())
+    rude.exec('BEGIN IMMEDIATE')
+    const locked = performance.now()
+    const spent = gateway.received()
+    let notReady = Number.POSITIVE_INFINITY
+    let calling = true
+    const waits: { readonly from: number; readonly ms: number }[] = []
+    const loops = Array.from({ length: clients }, async () => {
+      while (calling) {
+        const from = performance.now()
+        const { status, json } = await gateway.chat(ask('auto'))
+        assert.deepEqual([status, json.error.code], [503, 'log_unavailable'])
+        waits.push({ from, ms: performance.now() - from })
+      }
+    })
+    while (notReady === Number.POSITIVE_INFINITY && performance.now() < locked + 10_000) {
+      if ((await gateway.get('/readyz')).status === 503) notReady = performance.now() - locked
+      else await sleep(10)
+    }
+    await sleep(1_500)
+    calling = false
+    await Promise.all(loops)
+    assert.equal(gateway.received(), spent)
+    const longest = Math.max(...waits.map(({ ms }) => ms))
+    const later = waits.filter(({ from }) => from > locked + notReady + 50).map(({ ms }) => ms)
+    t.diagnostic(
+      `not ready after ${Math.round(notReady)} ms, longest refusal ${Math.round(longest)} ms, ` +
+        `${later.length} later ones, longest ${Math.round(Math.max(...later))} ms`,
+    )
+    assert.ok(notReady < 2_000, `not ready after ${notReady} ms`)
+    assert.ok(longest < 2_500, `a refusal took ${longest} ms`)
+    assert.ok(later.length > clients, 'refused again and again')
+    assert.ok(Math.max(...later) < 400, `a later refusal took ${Math.max(...later)} ms`)
+    rude.exec('ROLLBACK')
+    for (let tries = 0; (await gateway.get('/readyz')).status !== 200; tries++) {
+      assert.ok(tries < 100, 'ready again')
+      await sleep(20)
+    }
+    assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  })
+
+test('a lock that lasts a moment is waited for, and no call is refused (LIFE-04)', async (t) => {
+  const gateway = await testGateway(t)
+  const rude = new Database(databaseFile(gateway.data))
+  t.after(() => rude.close())
+  rude.exec('BEGIN IMMEDIATE')
+  const calls = Array.from({ length: 8 }, () => gateway.chat(ask('auto')))
+  await sleep(300)
+  rude.exec('ROLLBACK')
+  for (const { status } of await Promise.all(calls)) assert.equal(status, 200)
+})
