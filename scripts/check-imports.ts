@@ -25,7 +25,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['statusline', /^src\/statusline\//],
   ['observe', /^src\/observe\//],
   ['testcontainers', /^src\/testcontainers\//],
-  ['redact', /^src\/redact\.ts$/],
+  ['redact', /^src\/(redact|bounded-json)\.ts$/],
   [
     'base',
     /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|pricing|request-traits|token-estimate|log|record)\.ts)$/,

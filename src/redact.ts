@@ -1,4 +1,5 @@
-// What may never be written or repeated. Ground floor: knows no other file.
+// What may never be written or repeated. Ground floor.
+import { parseBounded } from './bounded-json.ts'
 
 /** Replaces every secret that it knows by `***`. */
 export type Mask = (text: string) => string
@@ -18,12 +19,21 @@ export function createMask(secrets: Iterable<string>): Mask {
 /** Masks JSON, also where escapes hide a secret; text without one keeps its bytes. */
 export function maskJson(text: string, mask: Mask): string {
   try {
-    const plain = JSON.stringify(JSON.parse(text))
+    const plain = JSON.stringify(parseBounded(text))
     const masked = mask(plain)
     return masked === plain ? text : masked
   } catch {
-    return mask(text)
+    return mask(withoutEscapes(text, mask))
   }
+}
+
+/** Text that is no JSON, or too much of it to be read: without the escapes where they hide a secret. */
+function withoutEscapes(text: string, mask: Mask): string {
+  if (!text.includes('\\')) return text
+  const plain = text.replace(/\\(?:u([\da-f]{4})|(.))/gi, (_, hex, other) =>
+    hex ? String.fromCharCode(Number.parseInt(hex, 16)) : other,
+  )
+  return mask(plain) === plain ? text : plain
 }
 
 /** Masks a body that is JSON, a stream of events whose data is JSON, or any other text. */

@@ -1,11 +1,15 @@
 // Chat completions as providers speak them: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama, vLLM.
 // Shapes: OpenAI API reference, "Chat" and "Streaming".
+import { parseBounded } from '../../bounded-json.ts'
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { count, errorCode, errorStatus, isObject, type Json, member } from '../json.ts'
 import { mergeTokens } from '../usage.ts'
 import { askForUsage } from './stream-options.ts'
+
+/** Characters of a model's name; the record keeps fewer, after the secrets in it were masked. */
+const MOST_MODEL = 4_096
 
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
@@ -22,7 +26,7 @@ export const upstream = {
   },
 
   readAnswer(text) {
-    const json: unknown = JSON.parse(text)
+    const json = parseBounded(text)
     if (!isObject(json) || (!Array.isArray(json.choices) && json.error == null))
       throw new Error('not a chat answer')
     return { ...read(json), done: true }
@@ -32,7 +36,7 @@ export const upstream = {
 
   readError(text) {
     try {
-      const error: unknown = member(JSON.parse(text), 'error')
+      const error: unknown = member(parseBounded(text), 'error')
       return isObject(error) && typeof error.message === 'string' ? errorOf(error) : null
     } catch {
       return null
@@ -45,7 +49,7 @@ class ChatStream implements StreamReader {
 
   read({ name, data }: StreamEvent): ParsedEvent {
     if (data.trim() === '[DONE]') return END_MARK
-    const json: unknown = JSON.parse(data)
+    const json = parseBounded(data)
     if (!isObject(json)) throw new Error('not a JSON object')
     const parsed = read(json)
     this.#tokens = mergeTokens(this.#tokens, parsed.tokens)
@@ -68,7 +72,7 @@ function read(json: Json): Mutable<ParsedEvent> {
     finished: choices?.some((choice) => member(choice, 'finish_reason') != null) ?? false,
     unusual: choices?.some((choice) => !USUAL.includes(member(choice, 'finish_reason'))) ?? false,
     text: choices?.map((choice) => textOf(member(choice, 'delta'))).join('') ?? '',
-    model: typeof model === 'string' ? model : null,
+    model: typeof model === 'string' ? model.slice(0, MOST_MODEL) : null,
     tokens: isObject(reported) ? tokensOf(reported) : null,
     usageOnly: choices?.length === 0 && isObject(usage),
     error: error == null ? null : errorOf(error),
