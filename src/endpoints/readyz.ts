@@ -31,11 +31,9 @@ export const readyz = {
   query: noQuery,
   response,
   answer(_query, _admitted, { storeFailure, readFailure, configuration, replay }) {
-    if (storeFailure() !== null)
-      throw new GatewayError(
-        'log_unavailable',
-        'The request log cannot be written; the process log says why.',
-      )
+    const failure = storeFailure()
+    if (failure !== null)
+      throw new GatewayError('log_unavailable', `The request log cannot be written: ${failure}.`)
     const { state, since } = configuration()
     return {
       status: 'ready',

@@ -1,9 +1,12 @@
-// Joins the writes of many calls into transactions: one batch in flight, everything that arrives meanwhile
-// makes up the next. Knows nothing of SQL; `commit` is given.
-
+// Joins the writes of many calls into transactions: one batch in flight, everything that arrives meanwhile makes up the
+// next. While nothing can be written, calls are refused at once. Knows nothing of SQL; `commit` is given.
 import type { Write } from './writes.ts'
-/** Commits a batch as one transaction; rejects when nothing of it was written. An empty one proves that it could. */
-export type Commit = (batch: Write[]) => Promise<void>
+
+/**
+ * Commits a batch. Resolves with null, or where some of its writes were refused, with the reason of each, null for those
+ * that are written. Rejects when nothing can be written. An empty batch proves that something could.
+ */
+export type Commit = (batch: Write[]) => Promise<readonly (string | null)[] | null>
 
 interface Waiting {
   readonly write: Write
@@ -11,11 +14,14 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** How long a closing write waits for company, ms: no call waits for it, and the next one takes it along. */
+/** How long a closing write waits for company, ms: no call waits for it, and the next call or read takes it along. */
 const LINGER_MS = 10
 
 /** How long a closing write that failed waits before it is tried again, and writing before it is tried at all, ms. */
 const RETRY_MS = 250
+
+/** A batch that takes longer counts as one that fails, until it is written: calls and reads wait no longer, ms. */
+const STUCK_MS = 1_000
 
 /**
  * `add` resolves when the write is committed. An opening write that fails is rejected, so that its call can
@@ -26,12 +32,17 @@ export class WriteQueue {
   readonly #onFailure: (message: string) => void
   #waiting: Waiting[] = []
   /** Closing writes that failed, until they are tried again. */
-  #failed: Waiting[] = []
+  #unwritten: Waiting[] = []
+  /** Reads that wait for what was added so far. */
+  #flushes: (() => void)[] = []
   #linger: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
   #running: Promise<void> | null = null
+  /** Why nothing can be written. */
+  #refusal: string | null = null
   #failure: string | null = null
   #closing = false
+  #closed = false
 
   /** `onFailure` hears of it when writing begins to fail. */
   constructor(commit: Commit, onFailure: (message: string) => void = () => {}) {
@@ -46,9 +57,30 @@ export class WriteQueue {
 
   add(write: Write): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ write, resolve, reject })
-      this.#schedule()
+      const added = { write, resolve, reject }
+      if (this.#refusal === null) {
+        this.#waiting.push(added)
+        this.#schedule()
+      } else if (isOpening(write)) reject(new Error(this.#refusal))
+      else {
+        this.#unwritten.push(added)
+        this.#tryLater()
+      }
     })
+  }
+
+  /** Resolves when what was added so far is committed; where writing fails or takes too long, without that. */
+  async flush(): Promise<void> {
+    if (this.#failure !== null || (this.#running === null && this.#waiting.length === 0)) return
+    await new Promise<void>((resolve) => {
+      this.#flushes.push(resolve)
+      this.#start()
+    })
+  }
+
+  /** Finds out at once whether writing is possible. */
+  probe(): void {
+    this.#start()
   }
 
   /** Commits everything that was added; what cannot be within `graceMs` is given up. Nothing may be added afterwards. */
@@ -57,20 +89,23 @@ export class WriteQueue {
     this.#closing = true
     do {
       this.#schedule()
-      await this.#running
-      if (this.#failed.length > 0) await sleep(Math.min(RETRY_MS, deadline - Date.now()))
+      await Promise.race([this.#running, sleep(deadline - Date.now())])
+      if (this.#unwritten.length > 0) await sleep(Math.min(RETRY_MS, deadline - Date.now()))
     } while (this.#pending && Date.now() < deadline)
+    this.#closed = true
     clearTimeout(this.#retry)
     clearTimeout(this.#linger)
   }
 
   get #pending(): boolean {
-    return this.#running !== null || this.#waiting.length > 0 || this.#failed.length > 0
+    return this.#running !== null || this.#waiting.length > 0 || this.#unwritten.length > 0
   }
 
   #schedule(): void {
-    if (this.#running || this.#waiting.length === 0) return
-    if (this.#closing || this.#waiting.some(isOpening)) this.#start()
+    if (this.#running || this.#closed) return
+    if (this.#flushes.length > 0 || this.#waiting.some(({ write }) => isOpening(write))) this.#start()
+    else if (this.#waiting.length === 0) return
+    else if (this.#closing) this.#start()
     else this.#linger ??= setTimeout(() => this.#start(), LINGER_MS)
   }
 
@@ -83,56 +118,92 @@ export class WriteQueue {
 
   async #run(): Promise<void> {
     const batch = this.#waiting
+    const flushes = this.#flushes
     this.#waiting = []
-    const error = await this.#write(batch)
-    if (error && !this.#failure) this.#onFailure(error)
-    this.#failure = error
+    this.#flushes = []
+    let isDone = false
+    // Asked in a later turn than the timer's: where this thread was held up, the answer may have been waiting.
+    const stuck = setTimeout(() => setImmediate(() => isDone || this.#stuck(flushes)), STUCK_MS)
+    try {
+      const reasons = await this.#commit(batch.map(({ write }) => write))
+      this.#refusal = null
+      this.#settle(batch, reasons)
+    } catch (error) {
+      this.#refuse(batch, error as Error)
+    }
+    isDone = true
+    clearTimeout(stuck)
     this.#running = null
-    if (error) this.#tryLater()
+    for (const resolve of flushes) resolve()
+    if (this.#failure !== null) {
+      this.#endFlushes()
+      this.#tryLater()
+    }
     this.#schedule()
   }
 
-  /**
-   * Writes a batch; when that fails, each of its writes alone, so that one that cannot be written holds up no other.
-   * Where nothing can be written, all fail at once: each alone would wait as long as the batch did.
-   */
-  async #write(batch: readonly Waiting[]): Promise<string | null> {
-    try {
-      await this.#commit(batch.map(({ write }) => write))
-      for (const { resolve } of batch) resolve()
-      return null
-    } catch (error) {
-      if (batch.length > 1 && (await this.#canWrite())) {
-        let last: string | null = null
-        for (const each of batch) last = (await this.#write([each])) ?? last
-        return last
+  /** The batch is done, but some of its writes may have been refused. */
+  #settle(batch: readonly Waiting[], reasons: readonly (string | null)[] | null): void {
+    let failure: string | null = null
+    for (const [index, each] of batch.entries()) {
+      const reason = reasons?.[index] ?? null
+      if (reason === null) each.resolve()
+      else if (isOpening(each.write)) each.reject(new Error(reason))
+      else {
+        this.#unwritten.push(each)
+        failure = reason
       }
-      for (const each of batch)
-        if (isOpening(each)) each.reject(error as Error)
-        else this.#failed.push(each)
-      return (error as Error).message
     }
+    this.#fail(failure)
   }
 
-  #canWrite(): Promise<boolean> {
-    return this.#commit([]).then(
-      () => true,
-      () => false,
-    )
+  /** Nothing can be written: neither the batch nor what came meanwhile. */
+  #refuse(batch: readonly Waiting[], error: Error): void {
+    this.#refusal = error.message
+    for (const each of batch)
+      if (isOpening(each.write)) each.reject(error)
+      else this.#unwritten.push(each)
+    this.#refuseOpenings(error)
+    this.#fail(error.message)
+  }
+
+  #refuseOpenings(error: Error): void {
+    for (const each of this.#waiting) if (isOpening(each.write)) each.reject(error)
+    this.#waiting = this.#waiting.filter(({ write }) => !isOpening(write))
+  }
+
+  /** The batch that is in flight does not end. */
+  #stuck(flushes: readonly (() => void)[]): void {
+    this.#refusal = `nothing has been written for ${STUCK_MS} ms`
+    this.#refuseOpenings(new Error(this.#refusal))
+    this.#fail(this.#refusal)
+    for (const resolve of flushes) resolve()
+    this.#endFlushes()
+  }
+
+  #endFlushes(): void {
+    for (const resolve of this.#flushes) resolve()
+    this.#flushes = []
+  }
+
+  #fail(message: string | null): void {
+    if (message !== null && this.#failure === null) this.#onFailure(message)
+    this.#failure = message
   }
 
   /** There may be no call while the gateway is not ready, so an empty batch finds out when it is again. */
   #tryLater(): void {
+    if (this.#closed) return
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
-      this.#waiting.push(...this.#failed)
-      this.#failed = []
+      this.#waiting.push(...this.#unwritten)
+      this.#unwritten = []
       this.#start()
     }, RETRY_MS)
   }
 }
 
 /** Writes that must be on disk before bytes leave for a provider. */
-const isOpening = ({ write }: Waiting): boolean => write.kind === 'open' || write.kind === 'next'
+const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'next'
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))

@@ -236,7 +236,14 @@ test('whatever a write says of a provider, it is on record and so is the next on
     const at = Date.now()
     const call = {
       ...{ id: idOf(at), createdAt: at, endpoint: '/v1/chat/completions', requestedModel: 'auto' },
-      ...{ sessionId: null, agentId: null, keyName: 'ann', stream: false, cache: 'BYPASS' as const },
+      ...{
+        sessionId: null,
+        agentId: null,
+        keyName: 'ann',
+        stream: false,
+        cache: 'BYPASS' as const,
+        replayed: false,
+      },
     }
     ids.push(call.id)
     const decision = { cause: 'priority', skipped: [] }

@@ -7,12 +7,15 @@ import { timeOfId } from '../../call.ts'
 import { GatewayError } from '../../errors.ts'
 import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { DOUBT_MS, guardClock } from '../clock-guard.ts'
-import { WriteQueue } from '../queue.ts'
-import type { Reads } from '../reads.ts'
+import { type Commit, WriteQueue } from '../queue.ts'
+import type { CallLogReads } from '../reads.ts'
+import { storable } from '../storable.ts'
 import type { Store, StoreOptions } from '../store.ts'
 import type { Write } from '../writes.ts'
-import { claim, databaseFile, isDamage, refusal } from './open.ts'
-import { startReader } from './reads.ts'
+import { openCallLogs } from './call-logs.ts'
+import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
+import { claim, databaseFile, isDamage, openPaths, refusal } from './open.ts'
+import { openReader } from './reads.ts'
 import { openSpending } from './spending.ts'
 import { startThread, UnansweredError } from './thread.ts'
 import type { WriterData, WriterRequest } from './writer.ts'
@@ -20,6 +23,8 @@ import type { WriterData, WriterRequest } from './writer.ts'
 /** How often it is looked whether something has become too old, ms. */
 const EXPIRY_MS = 60_000
 const DAY = 86_400_000
+/** How often it is looked whether the files are where they were, ms; every batch looks as well. */
+const LOOK_MS = 500
 /** Artifacts have at most this part of the bytes, whatever their own limit is. */
 const MOST_ARTIFACTS = 8
 
@@ -41,13 +46,25 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const release = claim(directory, now())
   const file = databaseFile(directory)
+  let main: Database.Database | undefined
+  let files: OpenFiles
+  try {
+    main = new Database(file, { readonly: true, fileMustExist: true })
+    main.pragma('user_version') // with the first read its log is there, and stays while this connection does
+    files = noteFiles(openPaths(directory))
+  } catch (cause) {
+    main?.close()
+    release()
+    throw refusal(directory, cause)
+  }
+  const db = main
   let isOpen = false
   const noteDeath = (reason: string) => {
     if (isOpen) onDeath(reason) // before, it refuses the start
   }
   const writer = startThread(
     'writer',
-    { file, durability, retention, artifacts } satisfies WriterData,
+    { file, files, durability, retention, artifacts } satisfies WriterData,
     noteDeath,
   )
   let damage: string | null = null
@@ -57,8 +74,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     onFailure(damage)
     writer.ask({ damaged: damage } satisfies WriterRequest).catch(() => {}) // it refuses everything from now on
   }
+  const refuseDamage = () => {
+    if (damage !== null) throw new Error(damage)
+  }
   const ask = async (request: WriterRequest) => {
-    if (damage !== null) throw new Error(damage) // a writer that was started again does not know
+    refuseDamage() // a writer that was started again does not know
     try {
       return await writer.ask(request)
     } catch (error) {
@@ -66,30 +86,43 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       throw error
     }
   }
-  const reader = startReader({ file }, noteDamage, noteDeath)
   let clock = now
   const expire = () => ask({ expire: clock() - retention.days * DAY })
   try {
     await ask('[]') // answered when the thread is up and has written something
     await ask({ artifacts: [] }) // there may be more than are to be kept from now on
-    clock = guardClock({ now, elapsed }, await lastSure(reader.reads))
+    clock = guardClock({ now, elapsed }, lastSure(openCallLogs(db)))
     await expire()
   } catch (cause) {
-    await reader.thread.stop()
+    db.close()
     await writer.stop()
     release()
-    throw refusal(directory, cause instanceof GatewayError ? cause.cause : cause)
+    throw refusal(directory, cause)
   }
-  const queue = new WriteQueue(async (batch) => void (await ask(JSON.stringify(batch))), onFailure)
+  const queue = new WriteQueue(
+    async (batch) => (await ask(JSON.stringify(batch))) as Awaited<ReturnType<Commit>>,
+    onFailure,
+  )
+  const seen = async () => {
+    refuseDamage()
+    const lost = lostFile(files)
+    if (lost !== null) throw new Error(lost)
+    await queue.flush()
+  }
+  const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
   const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
-  const spent = new Database(file, { readonly: true, fileMustExist: true })
-  const spending = openSpending(spent)
+  // A gateway without calls, too, says that its files are gone, and saves what it can.
+  const watch = setInterval(() => {
+    if (queue.failure === null && lostFile(files) !== null) queue.probe()
+  }, LOOK_MS)
+  const spending = openSpending(db)
   let open = 0
   isOpen = true
 
   return {
-    async write(write) {
+    async write(said) {
+      const write = storable(said)
       if (write.kind === 'close') open--
       if (write.kind !== 'open') return queue.add(write)
       open++
@@ -132,20 +165,23 @@ export async function openStore(options: StoreOptions): Promise<Store> {
       },
     },
     get failure() {
-      return damage ?? writer.failure ?? queue.failure
+      return damage ?? lostFile(files) ?? writer.failure ?? queue.failure
     },
     get readFailure() {
-      return damage ?? reader.thread.failure
+      return damage ?? reader.failure
     },
     async close(graceMs = 5_000) {
       const deadline = Date.now() + graceMs
       clearInterval(expiry)
+      clearInterval(watch)
       // A call whose connection was cut a moment ago is about to write its end.
       while (open > 0 && Date.now() < deadline) await sleep(5)
-      await queue.drain(Math.max(1, deadline - Date.now()))
+      // Into files that are gone or damaged nothing will be written any more.
+      const isLost = damage !== null || lostFile(files) !== null
+      await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
       await artifactBuffer.drain()
-      spent.close()
-      await reader.thread.stop() // first, because the last connection to close takes the write-ahead log with it
+      db.close()
+      await reader.stop() // first, because the last connection to close takes the write-ahead log with it
       await writer.stop()
       release()
     },
@@ -156,13 +192,13 @@ export async function openStore(options: StoreOptions): Promise<Store> {
  * When a call was surely made, ms since the epoch; null without calls. Those of the last hour on record may all have been
  * made under a clock that leapt, so it is the newest before them, where there is one.
  */
-async function lastSure({ list }: Reads): Promise<number | null> {
-  const newest = async (until?: number) => {
-    const [call] = (await list({ until }, { limit: 1 })).data
+function lastSure({ list }: CallLogReads): number | null {
+  const newest = (until?: number) => {
+    const [call] = list({ until }, { limit: 1 }).data
     return call ? timeOfId(call.id) : null
   }
-  const last = await newest()
-  return last === null ? null : ((await newest(last - DOUBT_MS)) ?? last)
+  const last = newest()
+  return last === null ? null : (newest(last - DOUBT_MS) ?? last)
 }
 
 /** The end of a call that was refused and yet may be on record. Where it is not, this writes nothing. */

@@ -1,8 +1,9 @@
 // Opens the data directory: one owner at a time, the newest schema, no call left open by a gateway that died.
 // Never replaces an existing database.
-import { chmodSync, existsSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import { lockDirectory } from './directory-lock.ts'
 import { migrate } from './migrations.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
 import { chargeReservations } from './spending.ts'
@@ -17,9 +18,18 @@ export const databaseFile = (directory: string): string => join(directory, 'wayb
 /** Held by the gateway that runs on the directory. */
 export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
 
-/** SQLite found the file damaged. Writing on would make it worse. */
+/** Everything that is open while a gateway runs. */
+export const openPaths = (directory: string): string[] => {
+  const file = databaseFile(directory)
+  return [file, `${file}-wal`, `${file}-shm`, lockFile(directory)]
+}
+
+/** A write-ahead log that another program has cut. */
+export const LOG_CUT = 'WAYBILL_LOG_CUT'
+
+/** The files are damaged. Writing on would make it worse. */
 export const isDamage = (error: unknown): boolean =>
-  /^SQLITE_(CORRUPT|NOTADB)/.test((error as { code?: string }).code ?? '')
+  /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_LOG_CUT)/.test((error as { code?: string }).code ?? '')
 
 /** Up to here a database is looked through at every start, and rewritten where that lets it shrink, bytes. */
 const SMALL = 256 * 2 ** 20
@@ -58,10 +68,9 @@ export function refusal(directory: string, cause: unknown): StoreError {
  * operating system does the same when the process dies.
  */
 export function claim(directory: string, now: number): () => void {
-  let lock: Database.Database | undefined
+  let release: (() => void) | undefined
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    lock = takeLock(directory)
+    release = lockDirectory(directory)
     const file = databaseFile(directory)
     const fresh = !existsSync(file)
     const db = new Database(file, { timeout: BUSY_MS })
@@ -75,16 +84,15 @@ export function claim(directory: string, now: number): () => void {
     } finally {
       db.close()
     }
-    const held = lock
-    return () => held.close()
+    return release
   } catch (cause) {
-    lock?.close()
+    release?.()
     throw refusal(directory, cause)
   }
 }
 
 /** How long another program may hold the database, ms. */
-export const BUSY_MS = 2_000
+export const BUSY_MS = 1_000
 
 /** A damaged page in the middle would show itself only when it is read. */
 function check(db: Database.Database): void {
@@ -100,26 +108,6 @@ function makeShrinkable(db: Database.Database, file: string): void {
   db.pragma('journal_mode = DELETE')
   db.pragma('auto_vacuum = INCREMENTAL')
   db.exec('VACUUM')
-}
-
-/** `doctor` holds the lock for a moment when it looks whether somebody has it, ms. */
-const LOCK_MS = 500
-
-/** An exclusive lock held by SQLite's own file locking, which ends with the process, however it ends. */
-function takeLock(directory: string): Database.Database {
-  const file = lockFile(directory)
-  const lock = new Database(file, { timeout: LOCK_MS })
-  try {
-    chmodSync(file, 0o600)
-    lock.exec('BEGIN EXCLUSIVE')
-    return lock
-  } catch (cause) {
-    lock.close()
-    if ((cause as { code?: string }).code !== 'SQLITE_BUSY') throw cause
-    throw new StoreError(
-      `data directory ${directory} is in use by another Waybill; stop that one, or set another directory with WAYBILL_DATA`,
-    )
-  }
 }
 
 /** What was open when the process died: the call is `interrupted`, its attempt `unknown`, what was set aside is spent. */

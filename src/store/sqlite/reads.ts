@@ -6,6 +6,7 @@ import { GatewayError } from '../../errors.ts'
 import type { AllReads, ReadName, Reads } from '../reads.ts'
 import { openArtifactReads } from './artifacts.ts'
 import { openCallLogs } from './call-logs.ts'
+import type { OpenFiles } from './data-files.ts'
 import { openRoutingShares } from './routing-shares.ts'
 import { openSessions } from './sessions.ts'
 import { startThread, type Thread, ThreadError } from './thread.ts'
@@ -13,6 +14,7 @@ import { openUsage } from './usage.ts'
 
 export interface ReaderData {
   readonly file: string
+  readonly files: OpenFiles
 }
 
 /** What the reader thread is asked. */
@@ -27,17 +29,31 @@ export const openReads = (db: Database): AllReads => ({
   ...openSessions(db),
 })
 
-/** Starts the reader thread. `onFailure` hears of every read that failed, `onDeath` why the thread died. */
-export function startReader(
+export interface Reader {
+  /** Each throws GatewayError `log_unavailable` when the record cannot be read. */
+  readonly reads: Reads
+  /** Why it cannot be read just now; null when it can. */
+  readonly failure: string | null
+  stop(): Promise<void>
+}
+
+/**
+ * Reads in a thread, which the first read starts. `ready` is waited for before each: what was written is to be seen.
+ * `onFailure` hears of every read that failed, `onDeath` why the thread died.
+ */
+export function openReader(
   data: ReaderData,
+  ready: () => Promise<void>,
   onFailure: (error: ThreadError) => void,
   onDeath: (reason: string) => void,
-): { readonly reads: Reads; readonly thread: Pick<Thread, 'failure' | 'stop'> } {
-  const thread = startThread('reader', data, onDeath)
+): Reader {
+  let thread: Thread | null = null
   const read =
     (name: ReadName) =>
     async (...args: readonly unknown[]) => {
       try {
+        await ready()
+        thread ??= startThread('reader', data, onDeath)
         return await thread.ask([name, args] satisfies Read)
       } catch (error) {
         onFailure(error as ThreadError)
@@ -60,5 +76,11 @@ export function startReader(
     sessions: read('sessions'),
     session: read('session'),
   }
-  return { reads: reads as unknown as Reads, thread }
+  return {
+    reads: reads as unknown as Reads,
+    get failure() {
+      return thread?.failure ?? null
+    },
+    stop: async () => thread?.stop(),
+  }
 }

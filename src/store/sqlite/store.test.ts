@@ -32,8 +32,8 @@ test('a call whose record cannot be written is refused and reaches no provider; 
   assert.equal((await gateway.get('/readyz')).status, 503)
   other.exec('DROP TRIGGER full')
   other.close()
+  while ((await gateway.get('/readyz')).status !== 200) await sleep(20)
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
-  assert.equal((await gateway.get('/readyz')).status, 200)
 })
 
 test('when only the closing write fails, the client keeps its answer and the write is made up for', async (t) => {
@@ -123,6 +123,7 @@ test('the writes of one turn are committed together, in order, one batch at a ti
     batches.push(batch.map((write) => (write as { id: string }).id))
     await sleep(5)
     inFlight--
+    return null
   })
   const write = (kind: Write['kind'], id: string) => queue.add({ kind, id } as Write)
   const first = [write('close', 'a'), write('next', 'b'), write('next', 'c')]
@@ -142,8 +143,9 @@ test('the writes of one turn are committed together, in order, one batch at a ti
 test('a closing write that can never succeed holds up no other', async () => {
   const written: string[] = []
   const queue = new WriteQueue(async (batch) => {
-    if (batch.some((write) => (write as { id: string }).id === 'poison')) throw new Error('datatype mismatch')
-    written.push(...batch.map((write) => (write as { id: string }).id))
+    const ids = batch.map((write) => (write as { id: string }).id)
+    written.push(...ids.filter((id) => id !== 'poison'))
+    return ids.map((id) => (id === 'poison' ? 'datatype mismatch' : null))
   })
   const write = (kind: Write['kind'], id: string) => queue.add({ kind, id } as Write)
   void write('close', 'poison')
@@ -162,8 +164,38 @@ test('where nothing can be written, no call waits for the refusals of the others
   })
   const writes = Array.from({ length: 50 }, () => queue.add({ kind: 'open' } as Write))
   for (const { status } of await Promise.allSettled(writes)) assert.equal(status, 'rejected')
-  assert.equal(tries, 2)
+  assert.equal(tries, 1)
   await queue.drain(1)
+})
+
+test('while a batch does not end, calls are refused and reads wait no longer; it may end all the same (LIFE-04)', async () => {
+  const said: string[] = []
+  let end = () => {}
+  const queue = new WriteQueue(
+    (batch) =>
+      new Promise((resolve) => {
+        end = () => resolve(batch.map(() => null))
+      }),
+    (why) => said.push(why),
+  )
+  const first = queue.add({ kind: 'open' } as Write)
+  await sleep(20)
+  const meanwhile = queue.add({ kind: 'next' } as Write)
+  const closing = queue.add({ kind: 'close' } as Write)
+  const begun = performance.now()
+  const [, refused] = await Promise.allSettled([queue.flush(), meanwhile])
+  assert.equal(refused.status, 'rejected')
+  assert.ok(performance.now() - begun < 2_000)
+  assert.match(queue.failure!, /nothing has been written for 1000 ms/)
+  await assert.rejects(queue.add({ kind: 'open' } as Write), /nothing has been written/)
+  await queue.flush()
+  assert.equal(said.length, 1)
+  end()
+  await first
+  assert.equal(queue.failure, null)
+  await sleep(20)
+  end()
+  await closing
 })
 
 test('token counts that cannot be are not reported, and do no harm', async (t) => {

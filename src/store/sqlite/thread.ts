@@ -11,12 +11,16 @@ export class ThreadError extends Error {
   }
 }
 
-/** The thread died during the request: it is not known whether it was carried out. */
+/** It is not known how much of the request was carried out: the thread died during it, or threw this itself. */
 export class UnansweredError extends ThreadError {}
 
 /** What came of a request that failed; of any other the thread sends what it returned, as it is. */
 interface Failed {
-  readonly failure: { readonly message: string; readonly code: string | undefined }
+  readonly failure: {
+    readonly message: string
+    readonly code: string | undefined
+    readonly unanswered: boolean
+  }
 }
 const isFailed = (answer: unknown): answer is Failed =>
   typeof answer === 'object' && answer !== null && 'failure' in answer
@@ -92,8 +96,12 @@ export function startThread(
 
   function answered(answer: unknown): void {
     const { resolve, reject } = waiting.shift()!
-    if (isFailed(answer)) reject(new ThreadError(answer.failure.message, answer.failure.code))
-    else resolve(answer)
+    if (!isFailed(answer)) {
+      resolve(answer)
+      return
+    }
+    const { message, code, unanswered } = answer.failure
+    reject(unanswered ? new UnansweredError(message, code) : new ThreadError(message, code))
   }
 
   start()
@@ -132,7 +140,8 @@ export function answerRequests(answer: (message: never) => unknown, onStop: () =
       parentPort!.postMessage(answer(message as never))
     } catch (error) {
       const { message, code } = error as Error & { code?: string }
-      parentPort!.postMessage({ failure: { message, code } } satisfies Failed)
+      const unanswered = error instanceof UnansweredError
+      parentPort!.postMessage({ failure: { message, code, unanswered } } satisfies Failed)
     }
   })
   parentPort!.postMessage('up')

@@ -75,6 +75,7 @@ const readable = async ({ get }: TestGateway) => (await get('/readyz')).json.rea
 test('a reader that died is started again; open reads are refused, calls go on and are on record (LOG-11)', async (t) => {
   const gateway = await mortal(t)
   assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.get('/api/usage/request-logs')).status, 200, 'the first read starts the reader')
   const reads = Array.from({ length: 20 }, () => gateway.get('/api/usage/request-logs'))
   await gateway.end('reader')
   for (const { status, json } of await Promise.all(reads))
@@ -100,14 +101,15 @@ test('a reader that died is started again; open reads are refused, calls go on a
 test('a reader that cannot be started is tried again until it can, a line for each time (LOG-11)', async (t) => {
   const gateway = await mortal(t)
   const { headers } = await gateway.chat(ask('auto'))
+  assert.equal((await gateway.get('/api/sessions')).status, 200)
   const file = databaseFile(gateway.data)
   renameSync(file, `${file}.away`)
   await gateway.end('reader')
   const deaths = () => gateway.said.filter((line) => line.includes('database thread'))
   await until('it was tried again', async () => deaths().length >= 3)
-  assert.match(deaths().at(-1)!, /the reader thread failed: unable to open database file/)
+  assert.match(deaths().at(-1)!, /the reader thread failed: waybill\.db is gone/)
   assert.equal((await gateway.get('/api/sessions')).status, 503)
-  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.chat(ask('auto'))).status, 503)
   renameSync(`${file}.away`, file)
   await until('readable again', () => readable(gateway))
   assert.equal((await gateway.record(headers.get('x-gateway-request-id'))).state, 'completed')
@@ -206,21 +208,29 @@ async function atRest(t: TestContext, { gateway, data }: TestGateway): Promise<v
 test('a thread that dies while the store is opened refuses the start, and nothing says that it is started again (LIFE-04)', async (t) => {
   const directory = temporaryDirectory(t)
   const deaths: string[] = []
-  for (const [name, why] of [
-    ['reader', 'the request log cannot be read: the reader thread ended'],
-    ['writer', 'the writer thread ended'],
-  ]) {
-    const end = (worker: Worker) => void (worker.threadName === name && worker.terminate())
-    process.on('worker', end)
-    t.after(() => process.off('worker', end))
-    await assert.rejects(openStore({ ...options(directory), onDeath: (why) => deaths.push(why) }), {
-      name: 'StoreError',
-      message: `cannot use data directory ${directory}: ${why}`,
-    })
-    process.off('worker', end)
-  }
+  const end = (worker: Worker) => void worker.terminate()
+  process.on('worker', end)
+  t.after(() => process.off('worker', end))
+  await assert.rejects(openStore({ ...options(directory), onDeath: (why) => deaths.push(why) }), {
+    name: 'StoreError',
+    message: `cannot use data directory ${directory}: the writer thread ended`,
+  })
+  process.off('worker', end)
   assert.deepEqual(deaths, [])
   await (await openStore(options(directory))).close()
+})
+
+test('nothing is started for reads before the first one (the memory of an idle gateway)', async (t) => {
+  const started: (string | null)[] = []
+  const note = (worker: Worker) => void started.push(worker.threadName)
+  process.on('worker', note)
+  t.after(() => process.off('worker', note))
+  const gateway = await testGateway(t)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  assert.equal((await gateway.get('/readyz')).json.reads, 'ready')
+  assert.deepEqual(started, ['writer'])
+  assert.equal((await gateway.get('/api/sessions')).status, 200)
+  assert.deepEqual(started, ['writer', 'reader'])
 })
 
 test('an end that is written twice is charged once (LOG-07)', async (t) => {

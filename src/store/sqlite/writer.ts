@@ -1,20 +1,24 @@
 // The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
-// artifacts and deletes what is too old. Once the database is found to be damaged, it writes nothing any more.
-
+// artifacts and deletes what is too old. It writes nothing while the files are not where they were opened, and nothing any
+// more once they are found to be damaged.
+import { statSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
+import { reduced } from '../storable.ts'
 import type { Durability, RetentionLimits } from '../store.ts'
 import type { Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
-import { BUSY_MS, isDamage } from './open.ts'
+import { lostFile, type OpenFiles } from './data-files.ts'
+import { BUSY_MS, isDamage, LOG_CUT } from './open.ts'
 import { openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
-import { answerRequests } from './thread.ts'
+import { answerRequests, UnansweredError } from './thread.ts'
 import { prepareWrites } from './write-statements.ts'
 
 export interface WriterData {
   readonly file: string
+  readonly files: OpenFiles
   readonly durability: Durability
   readonly retention: RetentionLimits
   readonly artifacts: ArtifactLimits
@@ -22,7 +26,7 @@ export interface WriterData {
 
 /**
  * What the writer is asked: to commit a batch of writes, as text, because the structured clone of these objects costs
- * more; to keep artifacts; to delete what is older than a moment; or to touch nothing any more.
+ * more, and answered with the reasons of those that are refused, see `Commit`; to keep artifacts; to delete what is older than a moment; or to touch nothing any more.
  */
 export type WriterRequest =
   | string
@@ -30,11 +34,15 @@ export type WriterRequest =
   | { readonly expire: number }
   | { readonly damaged: string }
 
-const { file, durability, retention: limits, artifacts } = workerData as WriterData
+const { file, files, durability, retention: limits, artifacts } = workerData as WriterData
+/** Why nothing is written: the files are not where they were. */
+let lost = lostFile(files)
+if (lost !== null) throw new Error(lost)
 const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
 db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
 const schema = db.pragma('user_version', { simple: true })
+const pageSize = db.pragma('page_size', { simple: true }) as number
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
@@ -45,6 +53,12 @@ let cleaning = false
 /** Why the last one failed. */
 let uncleaned: string | null = null
 
+/** The log is in the database; nothing has been written since. */
+let isFolded = false
+const log = `${file}-wal`
+const logInode = files.find(({ path }) => path === log)!.inode
+let logSize = 0
+
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
   rollUps.settle()
@@ -52,13 +66,15 @@ const commit = db.transaction((batch: Write[]) => {
   if (batch.length === 0) db.pragma(`user_version = ${schema}`)
 })
 
-function answer(request: WriterRequest): void {
+function answer(request: WriterRequest): unknown {
   if (typeof request === 'object' && 'damaged' in request) damaged ??= request.damaged
   if (damaged !== null) throw new Error(damaged)
   try {
-    if (typeof request === 'string') commit(JSON.parse(request))
-    else if ('artifacts' in request) ring.keep(request.artifacts)
+    if ((lost !== null || request === '[]') && look() !== null) throw new Error(lost!)
+    if (typeof request === 'string') return write(JSON.parse(request))
+    if ('artifacts' in request) ring.keep(request.artifacts)
     else if ('expire' in request) expire(request.expire)
+    return null
   } catch (error) {
     rollUps.forget()
     note(error)
@@ -66,6 +82,111 @@ function answer(request: WriterRequest): void {
   } finally {
     cleanSoon()
   }
+}
+
+/** Looks where the files are; returns why nothing may be written. */
+function look(): string | null {
+  lost = lostFile(files)
+  if (lost === null) isFolded = false
+  else fold()
+  return lost
+}
+
+/**
+ * Brings the log into the database, wherever that is now: a log that has lost its name would be lost with the process.
+ * Another gateway may have begun where the lock is not ours any more, and two must not write.
+ */
+function fold(): void {
+  if (isFolded || lostFile(files.filter(({ path }) => path.endsWith('.lock')))?.includes('another')) return
+  isFolded = true
+  try {
+    db.pragma('wal_checkpoint(TRUNCATE)')
+  } catch {
+    // the reason that is told is the one that files are lost
+  }
+}
+
+function write(batch: Write[]): (string | null)[] | null {
+  refuseCutLog()
+  const reasons = commitAll(batch)
+  // Looked at afterwards, so that nothing leaves that went into a file without a name; it may be on record all the same.
+  if (look() !== null) throw new UnansweredError(lost!)
+  return reasons
+}
+
+/** All in one transaction; where one of them is refused, each alone. */
+function commitAll(batch: Write[]): (string | null)[] | null {
+  try {
+    if (batch.length === 0) proveWritable()
+    commit(batch)
+    return null
+  } catch (error) {
+    if (batch.length === 0 || !isRefusal(error)) throw error
+  }
+  rollUps.forget()
+  try {
+    return batch.map(commitAlone)
+  } catch (error) {
+    const { message, code } = error as Error & { code?: string }
+    throw new UnansweredError(message, code)
+  }
+}
+
+/** Returns why it is not written. A table may refuse what a provider said; then that is left out. */
+function commitAlone(write: Write): string | null {
+  let reason = ''
+  for (const form of new Set([write, reduced(write)])) {
+    try {
+      commit([form])
+      return null
+    } catch (error) {
+      rollUps.forget()
+      if (!isRefusal(error)) throw error
+      reason = (error as Error).message
+    }
+  }
+  proveWritable() // where nothing of the kind can be written, it is not the fault of this one
+  return reason
+}
+
+/** Opens and closes a call as any other, and undoes it. Throws where that is not possible. */
+function proveWritable(): void {
+  try {
+    db.transaction(() => {
+      for (const each of PROOF) run(each)
+      rollUps.settle()
+      throw UNDO
+    })()
+  } catch (error) {
+    if (error !== UNDO) throw error
+  } finally {
+    rollUps.forget()
+  }
+}
+
+/** The table refuses a value, in contrast to all that is wrong with the database or the disk. */
+function isRefusal(error: unknown): boolean {
+  const { code } = error as { code?: string }
+  return (
+    error instanceof TypeError ||
+    error instanceof RangeError ||
+    /^SQLITE_(CONSTRAINT|MISMATCH|TOOBIG|RANGE)/.test(code ?? '')
+  )
+}
+
+/** Frames that are not in the file any more are lost, and those that follow would be lost with them. */
+function refuseCutLog(): void {
+  const found = statSync(log, { throwIfNoEntry: false })
+  if (found?.ino !== logInode) return // that is said afterwards
+  const { size } = found!
+  const isShorter = size < logSize
+  logSize = size
+  if (!isShorter) return
+  const [{ log: frames }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
+  if (frames <= 0 || size >= frames * pageSize) return
+  throw Object.assign(new Error('waybill.db-wal was cut by another program; restart the gateway'), {
+    code: LOG_CUT,
+  })
 }
 
 /** Tells, too, when deleting has failed since it was asked for last. */
@@ -84,7 +205,7 @@ function cleanSoon(): void {
 
 function clean(): void {
   cleaning = false
-  if (damaged !== null) return
+  if (damaged !== null || lost !== null) return
   try {
     if (retention.step()) cleanSoon()
   } catch (error) {
@@ -96,6 +217,29 @@ function clean(): void {
 function note(error: unknown): void {
   if (isDamage(error)) damaged = (error as Error).message
 }
+
+const UNDO = new Error('undone')
+const NOBODY = { provider: '', model: '', tier: null, weight: 1 }
+const NO_CALL = '00000000-0000-7000-8000-000000000000'
+const PROOF: readonly Write[] = [
+  {
+    kind: 'open',
+    call: {
+      ...{ id: NO_CALL, createdAt: 0, endpoint: '', requestedModel: '', sessionId: null, agentId: null },
+      ...{ keyName: null, stream: false, cache: 'BYPASS', replayed: false },
+    },
+    route: { name: null, strategy: '', candidates: [NOBODY], decision: { cause: '', skipped: [] } },
+  },
+  {
+    ...{ kind: 'close', id: NO_CALL, at: 0, requestsSent: 0, fallbacks: 0, target: NOBODY },
+    ended: { n: 1, target: NOBODY, outcome: 'not_sent', status: null, errorCode: null, tokens: null },
+    cost: { usd: null, price: null },
+    outcome: {
+      ...{ state: 'failed', status: null, errorCode: null, responseModel: null, latencyMs: 0, ttftMs: null },
+      tokens: null,
+    },
+  },
+]
 
 answerRequests(answer, () => {
   if (damaged === null) db.close()

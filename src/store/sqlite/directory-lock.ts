@@ -1,0 +1,86 @@
+// One gateway on a data directory: a lock in the directory, and one on its name, which holds when the directory is deleted
+// or swapped under the gateway that runs on it. Both end with the process, however it ends. Knows no record.
+import { createHash } from 'node:crypto'
+import { chmodSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import Database from 'better-sqlite3'
+import { lockFile, StoreError } from './open.ts'
+
+/** `doctor` holds the lock for a moment when it looks whether somebody has it, ms. */
+const LOCK_MS = 500
+
+/** Makes the directory (0700) where there is none and holds it until what is returned is called. */
+export function lockDirectory(directory: string): () => void {
+  const releaseName = lockName(directory)
+  try {
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const lock = take(lockFile(directory), LOCK_MS)
+    if (!lock) throw inUse(directory)
+    return () => {
+      lock.close()
+      releaseName()
+    }
+  } catch (error) {
+    releaseName()
+    throw error
+  }
+}
+
+/** Only where there is a private place for it: in a container that cannot write to its /tmp the first lock has to do. */
+function lockName(directory: string): () => void {
+  let file: string
+  let lock: Database.Database | null
+  try {
+    file = nameLockFile(directory)
+    lock = take(file, 0)
+  } catch {
+    return () => {}
+  }
+  if (!lock) throw inUse(directory)
+  return () => {
+    rmSync(file, { force: true })
+    lock.close()
+  }
+}
+
+const inUse = (directory: string): StoreError =>
+  new StoreError(
+    `data directory ${directory} is in use by another Waybill; stop that one, or set another directory with WAYBILL_DATA`,
+  )
+
+/** An exclusive lock by SQLite's own file locking; null when another process has it. */
+function take(file: string, patience: number): Database.Database | null {
+  const lock = new Database(file, { timeout: patience })
+  try {
+    chmodSync(file, 0o600)
+    lock.exec('BEGIN EXCLUSIVE')
+    return lock
+  } catch (cause) {
+    lock.close()
+    if ((cause as { code?: string }).code !== 'SQLITE_BUSY') throw cause
+    return null
+  }
+}
+
+/** Named after where the directory is, and on which device, because each container has a /data of its own. */
+function nameLockFile(directory: string): string {
+  const path = resolve(directory)
+  const parent = realpathSync(dirname(path))
+  const name = join(parent, basename(path))
+  const digest = createHash('sha256')
+    .update(`${statSync(parent).dev} ${name}`)
+    .digest('hex')
+  return join(privateDirectory(), `${digest.slice(0, 32)}.lock`)
+}
+
+/** In a place that everybody may write to somebody else could have made it. */
+function privateDirectory(): string {
+  const { uid, username } = userInfo()
+  const directory = join(tmpdir(), `waybill-locks-${uid < 0 ? username : uid}`)
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const stats = lstatSync(directory)
+  if (uid >= 0 && (!stats.isDirectory() || stats.uid !== uid || (stats.mode & 0o077) !== 0))
+    throw new Error(`${directory} is not private`)
+  return directory
+}

@@ -1,0 +1,121 @@
+// What a write says of a provider's answer, in a form that any table takes. A provider may put anything into a number or a
+// text: what cannot be a count, a status or an amount is unknown, texts are cut. Pure; knows the writes and no database.
+import type { Tokens } from '../call.ts'
+import type { Cost } from '../pricing.ts'
+import type { EndedAttempt, Write } from './writes.ts'
+
+/** The most characters of a provider's text that go on record. */
+const MOST_TEXT = 256
+
+/** The write as it can be recorded; `open` comes from the gateway itself and stays as it is. */
+export function storable(write: Write): Write {
+  switch (write.kind) {
+    case 'open':
+      return write
+    case 'streaming':
+      return { ...write, ttftMs: amount(write.ttftMs) ?? 0 }
+    case 'next':
+      return { ...write, ended: endOf(write.ended), cost: costOf(write.cost) }
+    case 'close': {
+      const { ended, outcome } = write
+      return {
+        ...write,
+        ended: ended && endOf(ended),
+        cost: costOf(write.cost),
+        outcome: {
+          state: outcome.state,
+          status: count(outcome.status),
+          errorCode: text(outcome.errorCode),
+          responseModel: text(outcome.responseModel),
+          latencyMs: amount(outcome.latencyMs) ?? 0,
+          ttftMs: amount(outcome.ttftMs),
+          tokens: tokensOf(outcome.tokens),
+        },
+      }
+    }
+  }
+}
+
+/**
+ * The same without anything that a provider said: for a table that refuses it all the same. What is left says that the
+ * call was made, where it went and how it ended.
+ */
+export function reduced(write: Write): Write {
+  const silent = (ended: EndedAttempt): EndedAttempt => ({
+    ...ended,
+    status: null,
+    errorCode: null,
+    tokens: null,
+  })
+  switch (write.kind) {
+    case 'open':
+    case 'streaming':
+      return write
+    case 'next':
+      return { ...write, ended: silent(write.ended), cost: UNKNOWN }
+    case 'close': {
+      const { ended, outcome } = write
+      const { state, latencyMs, ttftMs } = outcome
+      return {
+        ...write,
+        ended: ended && silent(ended),
+        cost: UNKNOWN,
+        outcome: {
+          state,
+          latencyMs,
+          ttftMs,
+          status: null,
+          errorCode: null,
+          responseModel: null,
+          tokens: null,
+        },
+      }
+    }
+  }
+}
+
+const UNKNOWN: Cost = { usd: null, price: null }
+
+const endOf = ({ n, target, outcome, status, errorCode, tokens }: EndedAttempt): EndedAttempt => ({
+  n,
+  target,
+  outcome,
+  status: count(status),
+  errorCode: text(errorCode),
+  tokens: tokensOf(tokens),
+})
+
+const costOf = ({ usd, price }: Cost): Cost => ({
+  usd: amount(usd),
+  price: typeof price === 'object' ? price : null,
+})
+
+function tokensOf(tokens: Tokens | null): Tokens | null {
+  if (typeof tokens !== 'object' || tokens === null) return null
+  const { source } = tokens
+  return {
+    source: source === 'estimated' ? source : 'reported',
+    input: count(tokens.input),
+    output: count(tokens.output),
+    cached_input: count(tokens.cached_input),
+    cache_write: count(tokens.cache_write),
+    reasoning: count(tokens.reasoning),
+  }
+}
+
+const count = (value: unknown): number | null =>
+  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null
+
+const amount = (value: unknown): number | null =>
+  typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? value : null
+
+/** SQLite ends a text at NUL when it measures it; half a character has no UTF-8. */
+function text(value: unknown): string | null {
+  if (typeof value !== 'string') return null
+  const short = value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value
+  const whole = short.isWellFormed() ? short : withoutHalves(short, value.length > MOST_TEXT)
+  return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole
+}
+
+const withoutHalves = (value: string, isCut: boolean): string =>
+  (isCut ? value.replace(/[\ud800-\udbff]$/, '') : value).toWellFormed()
