@@ -273,5 +273,5 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
         ...{ latencyMs: 1, ttftMs: 1, tokens: null },
       },
     })
-  assert.equal(store.spending.spent('ann', at), 2)
+  assert.equal(store.spending.spent('ann', at).usd, 2)
 })
