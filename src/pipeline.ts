@@ -243,8 +243,8 @@ class OpenCall implements Answering, SendListener {
   }
 }
 
-/** A provider may name a model as long as it likes; more is not recorded, characters. */
-const MOST_MODEL = 256
+/** Characters of a model's name that are looked through for secrets; the record keeps fewer, so that none is cut in two. */
+const MOST_MODEL = 4_096
 
 /** A provider answered the call; what it refused says nothing about how quick it is. */
 const isAnswer = ({ answer }: SendResult): boolean =>

@@ -8,9 +8,6 @@ import { count, errorCode, errorStatus, isObject, type Json, member } from '../j
 import { mergeTokens } from '../usage.ts'
 import { askForUsage } from './stream-options.ts'
 
-/** Characters of a model's name; the record keeps fewer, after the secrets in it were masked. */
-const MOST_MODEL = 4_096
-
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
 
@@ -72,7 +69,7 @@ function read(json: Json): Mutable<ParsedEvent> {
     finished: choices?.some((choice) => member(choice, 'finish_reason') != null) ?? false,
     unusual: choices?.some((choice) => !USUAL.includes(member(choice, 'finish_reason'))) ?? false,
     text: choices?.map((choice) => textOf(member(choice, 'delta'))).join('') ?? '',
-    model: typeof model === 'string' ? model.slice(0, MOST_MODEL) : null,
+    model: typeof model === 'string' ? model : null,
     tokens: isObject(reported) ? tokensOf(reported) : null,
     usageOnly: choices?.length === 0 && isObject(usage),
     error: error == null ? null : errorOf(error),
