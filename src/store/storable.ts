@@ -6,6 +6,8 @@ import type { EndedAttempt, Write } from './writes.ts'
 
 /** The most characters of a provider's text that go on record. */
 const MOST_TEXT = 256
+/** No attempt costs more, US dollars. */
+const MOST_USD = 1e9
 
 /** The write as it can be recorded; `open` comes from the gateway itself and stays as it is. */
 export function storable(write: Write): Write {
@@ -86,7 +88,7 @@ const endOf = ({ n, target, outcome, status, errorCode, tokens }: EndedAttempt):
 })
 
 const costOf = ({ usd, price }: Cost): Cost => ({
-  usd: amount(usd),
+  usd: typeof usd === 'number' && usd < MOST_USD ? amount(usd) : null,
   price: typeof price === 'object' ? price : null,
 })
 
