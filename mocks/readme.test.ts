@@ -16,7 +16,7 @@ test('the README speaks the truth', (t) => {
   const file = join(directory, 'example.mts')
   writeFileSync(file, example.replace('waybill/mocks', new URL('./library.ts', import.meta.url).href))
   const env = { ...process.env, NODE_TEST_CONTEXT: undefined } // a run of its own, not a part of this one
-  const { stdout } = spawnSync(process.execPath, ['--import', 'tsx', '--test', '--test-reporter=tap', file], {
+  const { stdout } = spawnSync(process.execPath, ['--test', '--test-reporter=tap', file], {
     encoding: 'utf8',
     env,
   })

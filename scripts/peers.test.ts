@@ -18,11 +18,10 @@ test('what else lies in the scratch directory stays', (t) => {
   // A shell and nothing that installs: the run ends before anything is fetched.
   const shell = spawnSync('sh', ['-c', 'command -v sh'], { encoding: 'utf8' }).stdout.trim()
   symlinkSync(shell, join(scratch, 'bin/sh'))
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', script, '--dir', scratch, 'portkey'],
-    { env: { PATH: join(scratch, 'bin') }, encoding: 'utf8' },
-  )
+  const { status, stderr } = spawnSync(process.execPath, [script, '--dir', scratch, 'portkey'], {
+    env: { PATH: join(scratch, 'bin') },
+    encoding: 'utf8',
+  })
   assert.match(stderr, /peers: portkey cannot be installed/)
   assert.equal(status, 3)
   assert.deepEqual(readdirSync(scratch).sort(), ['bin', 'mine', 'mine.txt', 'reports'])

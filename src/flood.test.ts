@@ -181,7 +181,7 @@ keys: [ ${key('ann')}, ${key('bob')} ]`,
   )
   const child: ChildProcess = spawn(
     process.execPath,
-    [`--max-old-space-size=${HEAP}`, '--import', 'tsx', 'src/cli.ts', 'serve', '--config', file],
+    [`--max-old-space-size=${HEAP}`, 'src/cli.ts', 'serve', '--config', file],
     { stdio: ['ignore', 'pipe', 'pipe'] },
   )
   let exit: string | null = null

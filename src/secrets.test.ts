@@ -78,7 +78,7 @@ keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   )
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', fileURLToPath(new URL('cli.ts', import.meta.url)), 'serve', '-c', config],
+    [fileURLToPath(new URL('cli.ts', import.meta.url)), 'serve', '-c', config],
     { env: { PATH: process.env.PATH, ALPHA_KEY: PROVIDER } },
   )
   t.after(() => child.kill('SIGKILL'))

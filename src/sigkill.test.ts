@@ -298,11 +298,10 @@ resilience: { cooldown: 0ms }
 
   start(): void {
     const life = ++this.#life
-    const child = spawn(
-      process.execPath,
-      ['--import', 'tsx', 'src/cli.ts', 'serve', '--config', this.#config],
-      { cwd: join(import.meta.dirname, '..'), stdio: ['ignore', 'pipe', 'inherit'] },
-    )
+    const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--config', this.#config], {
+      cwd: join(import.meta.dirname, '..'),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
     this.#child = child
     child.once('exit', (code) => {
       if (child === this.#child) this.#giveUp(new Error(`the gateway ended by itself with exit code ${code}`))

@@ -19,7 +19,7 @@ after(() => rmSync(root, { recursive: true, force: true }))
 
 function start(args: readonly string[]) {
   const env = { PATH: process.env.PATH, NO_COLOR: '1' }
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], { env })
+  const child = spawn(process.execPath, [CLI, ...args], { env })
   const said = { out: '', err: '' }
   child.stdout.on('data', (piece) => (said.out += piece))
   child.stderr.on('data', (piece) => (said.err += piece))

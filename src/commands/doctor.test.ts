@@ -20,7 +20,7 @@ import { ask, temporaryDirectory } from '../test-gateway.ts'
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 async function doctor(config: string, env = {}) {
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'doctor', '-c', config], {
+  const child = spawn(process.execPath, [CLI, 'doctor', '-c', config], {
     env: { PATH: process.env.PATH, KEY: 'sk-of-the-operator', ...env },
   })
   let said = ''

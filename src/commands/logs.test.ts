@@ -14,7 +14,7 @@ import { createTable, type ShownCall } from './logs-table.ts'
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 function logs(...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'logs', ...args], {
+  const child = spawn(process.execPath, [CLI, 'logs', ...args], {
     env: { PATH: process.env.PATH },
   })
   const said = { stdout: '', stderr: '' }

@@ -17,7 +17,7 @@ const OWN = fileURLToPath(new URL('../../recordings', import.meta.url))
 const environment = { PATH: process.env.PATH, NO_COLOR: '1' }
 
 function waybill(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', CLI, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
     encoding: 'utf8',
     env: environment,
   })
@@ -36,20 +36,7 @@ test('record says that it costs money, keeps a redacted recording of each call, 
   )
   const child = spawn(
     process.execPath,
-    [
-      '--import',
-      'tsx',
-      CLI,
-      'record',
-      '--provider',
-      'alpha',
-      '-c',
-      config,
-      '--out',
-      out,
-      '--scenario',
-      'greeting',
-    ],
+    [CLI, 'record', '--provider', 'alpha', '-c', config, '--out', out, '--scenario', 'greeting'],
     { env: { ...environment, ALPHA_KEY: 'sk-alpha-secret' } },
   )
   t.after(() => child.kill('SIGKILL'))

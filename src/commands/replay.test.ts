@@ -32,7 +32,7 @@ async function started(t: TestContext, ...args: string[]) {
 
 /** The same with further environment variables. */
 async function startedWith(t: TestContext, env: Record<string, string>, ...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, ...args], {
+  const child = spawn(process.execPath, [CLI, ...args], {
     env: { PATH: process.env.PATH, NO_COLOR: '1', KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env },
   })
   t.after(() => child.kill('SIGKILL'))

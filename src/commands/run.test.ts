@@ -15,11 +15,10 @@ import { greeting } from './serve.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const EXAMPLE = fileURLToPath(new URL('../../examples/waybill.yaml', import.meta.url))
-const TSX = import.meta.resolve('tsx') // an address, because a child elsewhere would not find it by its name
 const environment = { PATH: process.env.PATH, NO_COLOR: '1' }
 
 function waybill(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', CLI, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
     encoding: 'utf8',
     env: environment,
   })
@@ -28,7 +27,7 @@ function waybill(...args: string[]) {
 
 /** Starts `serve` and waits until it says where it listens. */
 async function serve(t: TestContext, args: string[], env = {}, cwd = process.cwd()) {
-  const child = spawn(process.execPath, ['--import', TSX, CLI, 'serve', ...args], {
+  const child = spawn(process.execPath, [CLI, 'serve', ...args], {
     cwd,
     env: { ...environment, WAYBILL_DATA: temporaryDirectory(t), ...env },
   })
@@ -221,7 +220,7 @@ test('a port that is taken, a data directory that cannot be made, a public addre
     [{ WAYBILL_DATA: directory }, /cannot use data directory/],
     [{ WAYBILL_HOST: '0.0.0.0' }, /refusing to listen on 0\.0\.0\.0 without keys/],
   ] as const) {
-    const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', live], {
+    const { status, stderr } = spawnSync(process.execPath, [CLI, 'serve', '-c', live], {
       encoding: 'utf8',
       env: { ...environment, WAYBILL_PORT: '0', WAYBILL_DATA: temporaryDirectory(t), ...env },
       timeout: 20_000,
@@ -236,8 +235,6 @@ test('an old Node is refused in one line before anything native is loaded', () =
   const old = spawnSync(
     process.execPath,
     [
-      '--import',
-      'tsx',
       '--import',
       'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})',
       CLI,

@@ -25,7 +25,7 @@ async function serving(t: TestContext, provider: StandIn, config: string, env = 
   const file = join(directory, 'waybill.yaml')
   const head = `server: { port: 0 }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n`
   writeFileSync(file, head + config)
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', file], {
+  const child = spawn(process.execPath, [CLI, 'serve', '-c', file], {
     env: { PATH: process.env.PATH, KEY: 'sk-of-the-operator', ...env },
   })
   t.after(() => child.kill('SIGKILL'))
@@ -205,13 +205,9 @@ test('the session is said at level debug only, and a level that does not exist i
   })
   assert.equal((await gateway.line(/^call opened$/)).session_id, 'the-session')
 
-  const wrong = spawn(
-    process.execPath,
-    ['--import', 'tsx', CLI, 'serve', '-c', gateway.file, '--log-level', 'loud'],
-    {
-      env: { PATH: process.env.PATH, KEY: 'x' },
-    },
-  )
+  const wrong = spawn(process.execPath, [CLI, 'serve', '-c', gateway.file, '--log-level', 'loud'], {
+    env: { PATH: process.env.PATH, KEY: 'x' },
+  })
   let stderr = ''
   wrong.stderr.on('data', (part) => (stderr += part))
   assert.deepEqual(await once(wrong, 'close'), [2, null])
@@ -252,7 +248,7 @@ test('a second process on the same data directory is refused in one line, and th
   const provider = await startStandIn()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
-  const second = spawn(process.execPath, ['--import', 'tsx', CLI, 'serve', '-c', gateway.file], {
+  const second = spawn(process.execPath, [CLI, 'serve', '-c', gateway.file], {
     env: { PATH: process.env.PATH, KEY: 'x' },
   })
   let stderr = ''

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url'
 const cli = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 function run(t: TestContext, ...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', cli, 'witness', ...args])
+  const child = spawn(process.execPath, [cli, 'witness', ...args])
   t.after(() => child.kill('SIGKILL'))
   return child
 }

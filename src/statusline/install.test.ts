@@ -25,8 +25,7 @@ function home(t: TestContext, text: string | null, env: Record<string, string> =
   return {
     file,
     env: all,
-    waybill: (...args) =>
-      run([process.execPath, '--import', import.meta.resolve('tsx'), CLI, 'statusline', ...args], all, ''),
+    waybill: (...args) => run([process.execPath, CLI, 'statusline', ...args], all, ''),
   }
 }
 

@@ -101,7 +101,7 @@ test('what a killed process left open is interrupted and unknown at the next sta
     process.kill(process.pid, 'SIGKILL')`
   const file = join(temporaryDirectory(t), 'victim.mjs')
   writeFileSync(file, script)
-  const { signal, stderr } = spawnSync(process.execPath, ['--import', 'tsx', file], {
+  const { signal, stderr } = spawnSync(process.execPath, [file], {
     encoding: 'utf8',
     timeout: 20_000,
   })
