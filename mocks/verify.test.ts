@@ -226,6 +226,19 @@ test('found: a name of its own that tells what the answer was about (REC-01)', (
   assert.match(problems.join('\n'), /: its name is not the one .*; call it chat-completions-plain$/)
 })
 
+test('found: a body file whose name tells what the answer was about (REC-01)', (t) => {
+  const problems = verifyRecordings(
+    folder(t, {
+      'chat-completions-plain.json': {
+        ...head,
+        response: { ...head.response, body: 'acme-merger.body.json' },
+      },
+      'acme-merger.body.json': body,
+    }),
+  )
+  assert.match(problems.join('\n'), /plain\.json: response\.body: is not called like its head/)
+})
+
 test('found: a second value of a field, which a reader of JSON passes over (REC-01)', (t) => {
   const twice = JSON.stringify(head).replace('"origin":', `"note":${JSON.stringify(text)},"origin":`)
   const dir = folder(t, {
