@@ -27,7 +27,7 @@ const isPlainWord = (word: string): boolean =>
 
 /** What is wrong with the head of a live exchange, field by field, without the values. */
 export function wrongInHead(recording: Recording): string[] {
-  const { name, provider, endpoint, request, note, shape, api_version } = recording
+  const { name, provider, endpoint, request, response, note, shape, api_version } = recording
   const place = createPlaceholders(true)
   const nameModel = namesItsModels(provider) ? deploymentName : modelName
   const stand = providers.find((one) => one.name === provider)
@@ -37,6 +37,8 @@ export function wrongInHead(recording: Recording): string[] {
   )
   const stems = stemsOf(recording)
   const base = name.slice(name.lastIndexOf('/') + 1)
+  const isNamed = (file: string) =>
+    stems.some((stem) => file.startsWith(stem) && /^(?:-\d+)?$/.test(file.slice(stem.length)))
   const checks: [holds: boolean, problem: string][] = [
     [
       hostName(provider) === provider || (isPlainWord(provider) && !/[.:]/.test(provider)),
@@ -56,10 +58,13 @@ export function wrongInHead(recording: Recording): string[] {
   ]
   const wrong = checks.filter(([holds]) => !holds).map(([, problem]) => problem)
   // The right name is told only where it is made of nothing wrong.
-  const named = stems.some((stem) => base.startsWith(stem) && /^(?:-\d+)?$/.test(base.slice(stem.length)))
-  return wrong.length > 0 || named
-    ? wrong
-    : [`its name is not the one that record and import give, so it may tell something; call it ${stems[0]}`]
+  if (wrong.length > 0) return wrong
+  if (!isNamed(base))
+    return [
+      `its name is not the one that record and import give, so it may tell something; call it ${stems[0]}`,
+    ]
+  const isOurs = isNamed(response.body.replace(/\.(?:sse|body\.json|txt)$/, ''))
+  return isOurs ? [] : ['response.body: is not called like its head']
 }
 
 function isLive(shape: string, provider: string): boolean {

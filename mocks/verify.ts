@@ -16,10 +16,11 @@ import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
 export function verifyRecordings(dir: string = ownRecordings): string[] {
   const { recordings, problems, files } = scanRecordings(dir)
   // While a head cannot be read, nobody knows which body is its own.
-  const owned =
-    problems.length > 0 ? files : recordings.flatMap((one) => [`${one.name}.json`, bodyFile(one.name, one)])
+  const owned = new Set(
+    problems.length > 0 ? files : recordings.flatMap((one) => [`${one.name}.json`, bodyFile(one.name, one)]),
+  )
   for (const file of files) {
-    if (!owned.includes(file) && file !== 'README.md')
+    if (!owned.has(file) && file !== 'README.md')
       problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
     const at = findCredential(readFileSync(join(dir, file), 'latin1'))
     if (at !== null) problems.push(`${file}: holds what looks like a credential at byte ${at}; redact it`)
