@@ -39,7 +39,7 @@ export interface ReadContext {
   /** The newest calls that were refused before they had a record: of one key, or all of them. */
   readonly refusals: Refusals['list']
   /** All figures in Prometheus' text format. */
-  readonly metrics: () => Promise<string>
+  readonly metrics: () => string
   /** The interface, see `http/openapi.ts`. */
   readonly openApi: OpenApi
 }

@@ -1,9 +1,9 @@
 // The gateway in figures, for Prometheus. Labels are bounded: providers, routes and strategies come from the
 // configuration, and a model that it does not name is `other`; a session is never one, and a key only where it has a
-// budget. Registry per gateway.
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+// budget.
 import { targetId } from '../call.ts'
 import type { Config } from '../config.ts'
+import { Counter, Gauge, Histogram, type Labels, labels, render } from './figures.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -39,138 +39,127 @@ export interface Metrics extends Observer {
   /** Which models have a label of their own from now on. */
   configure(config: Pick<Config, 'routes' | 'models'>): void
   /** All figures in Prometheus' text format. */
-  render(): Promise<string>
+  render(): string
 }
 
 export function createMetrics(gauges: Gauges): Metrics {
-  const registers = [new Registry()]
-  const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
-    new Counter({ name: `waybill_${name}_total`, help, labelNames, registers })
-  const histogram = <Label extends string>(
-    name: string,
-    help: string,
-    buckets: number[],
-    ...labelNames: Label[]
-  ) => new Histogram({ name: `waybill_${name}_seconds`, help, buckets, labelNames, registers })
-
-  const calls = counter(
-    'calls',
-    'Calls that ended, by the target that served or was tried last.',
-    'provider',
-    'model',
-    'route',
-    'strategy',
-    'state',
-  )
-  const attempts = counter('attempts', 'Attempts that ended.', 'provider', 'model', 'outcome')
-  const fallbacks = counter('fallbacks', 'Changes of target inside a call.', 'route')
-  const refused = counter('refused_calls', 'Calls turned away before they were routed.', 'code')
-  const failures = counter('internal_errors', 'Failures of the gateway itself.')
-  const tokens = counter('tokens', 'Tokens on record.', 'provider', 'model', 'kind')
-  const cost = counter('cost_usd', 'US dollars on record.', 'provider', 'model')
-  const unpriced = counter('calls_without_cost', 'Calls whose cost is not known.', 'provider', 'model')
-  const cache = counter('cache', 'Calls that ended, by what the response cache did.', 'result')
-  const saved = counter('saved_usd', 'US dollars that cache hits did not cost.', 'provider', 'model')
-  const latency = histogram('latency', 'From arrival to the last byte.', SECONDS, 'provider', 'model')
-  const firstToken = histogram(
-    'first_token',
+  const counter = (name: string, help: string, plain = false) =>
+    new Counter(`waybill_${name}_total`, help, plain)
+  const calls = counter('calls', 'Calls that ended, by the target that served or was tried last.')
+  const attempts = counter('attempts', 'Attempts that ended.')
+  const fallbacks = counter('fallbacks', 'Changes of target inside a call.')
+  const refused = counter('refused_calls', 'Calls turned away before they were routed.')
+  const failures = counter('internal_errors', 'Failures of the gateway itself.', true)
+  const tokens = counter('tokens', 'Tokens on record.')
+  const cost = counter('cost_usd', 'US dollars on record.')
+  const unpriced = counter('calls_without_cost', 'Calls whose cost is not known.')
+  const cache = counter('cache', 'Calls that ended, by what the response cache did.')
+  const saved = counter('saved_usd', 'US dollars that cache hits did not cost.')
+  const latency = new Histogram('waybill_latency_seconds', 'From arrival to the last byte.', SECONDS)
+  const firstToken = new Histogram(
+    'waybill_first_token_seconds',
     'From arrival to the first event of a stream.',
     SECONDS,
-    'provider',
-    'model',
   )
-  const recordWrite = histogram(
-    'record_write',
+  const recordWrite = new Histogram(
+    'waybill_record_write_seconds',
     'From asking for a write that must precede a request to its commit.',
     WRITE_SECONDS,
   )
-  const open = new Gauge({ name: 'waybill_open_calls', help: 'Calls that are open now.', registers })
-  new Gauge({
-    name: 'waybill_target_cooling',
-    help: '1 for a target of the configuration that is being passed over.',
-    labelNames: ['provider', 'model'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { provider, model, cooling } of gauges.cooling())
-        this.set({ provider, model }, cooling ? 1 : 0)
-    },
-  })
-  new Gauge({
-    name: 'waybill_configuration_current',
-    help: '0 while the configuration in the file was rejected and an earlier one is in force.',
-    registers,
-    collect() {
-      this.set(gauges.configurationCurrent() ? 1 : 0)
-    },
-  })
-  for (const can of ['writable', 'readable'] as const)
-    new Gauge({
-      name: `waybill_record_${can}`,
-      help: `0 while the record is not ${can}.`,
-      registers,
-      collect() {
-        this.set(gauges[can]() ? 1 : 0)
-      },
-    })
-  for (const [name, help] of [
-    ['budget', 'What a key may spend in a month, US dollars.'],
-    ['spent', 'What counts of the budget of a key in this month, US dollars.'],
-    ['reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'],
-  ] as const)
-    new Gauge({
-      name: `waybill_key_${name}_usd`,
-      help,
-      labelNames: ['key'],
-      registers,
-      collect() {
-        this.reset()
-        for (const each of gauges.budgets()) this.set({ key: each.key }, each[name])
-      },
-    })
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the process.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss())
-    },
-  })
+  let open = 0
+  const one = (name: string, help: string, value: () => number | boolean) =>
+    new Gauge(name, help, () => [['', Number(value())]])
+  const budget = (name: 'budget' | 'spent' | 'reserved', help: string) =>
+    new Gauge(`waybill_key_${name}_usd`, help, () =>
+      gauges.budgets().map((each) => [labels('key', each.key), each[name]]),
+    )
+  const cooling = () =>
+    gauges
+      .cooling()
+      .map(
+        ({ provider, model, cooling }) =>
+          [labels('provider', provider, 'model', model), Number(cooling)] as const,
+      )
+  const figures = [
+    calls,
+    attempts,
+    fallbacks,
+    refused,
+    failures,
+    tokens,
+    cost,
+    unpriced,
+    cache,
+    saved,
+    latency,
+    firstToken,
+    recordWrite,
+    one('waybill_open_calls', 'Calls that are open now.', () => open),
+    // A target that stands in two routes has one line.
+    new Gauge(
+      'waybill_target_cooling',
+      '1 for a target of the configuration that is being passed over.',
+      () => new Map(cooling()),
+    ),
+    one(
+      'waybill_configuration_current',
+      '0 while the configuration in the file was rejected and an earlier one is in force.',
+      gauges.configurationCurrent,
+    ),
+    one('waybill_record_writable', '0 while the record is not writable.', gauges.writable),
+    one('waybill_record_readable', '0 while the record is not readable.', gauges.readable),
+    budget('budget', 'What a key may spend in a month, US dollars.'),
+    budget('spent', 'What counts of the budget of a key in this month, US dollars.'),
+    budget('reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'),
+    one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
+  ]
 
-  let known = new Set<string>()
-  const labels = (target: { provider: string; model: string }) => ({
-    provider: target.provider,
-    model: known.has(targetId(target)) ? target.model : 'other',
-  })
+  /** Of the targets that the configuration names, and of every provider for those that it does not. */
+  let known = new Map<string, Labels>()
+  const unknown = new Map<string, Labels>()
+  const labelsOf = (target: { provider: string; model: string }): Labels => {
+    const id = targetId(target)
+    const { provider } = target
+    const found = known.get(id) ?? unknown.get(provider)
+    if (found !== undefined) return found
+    const other = labels('provider', provider, 'model', 'other')
+    unknown.set(provider, other)
+    return other
+  }
 
   return {
-    opened: () => open.inc(),
-    recorded: (ms) => recordWrite.observe(ms / 1000),
-    attempted: ({ target, outcome }) => attempts.inc({ ...labels(target), outcome }),
-    fellBack: ({ route }) => fallbacks.inc({ route: route.name ?? '' }),
+    opened: () => void open++,
+    recorded: (ms) => recordWrite.observe('', ms / 1000),
+    attempted: ({ target, outcome }) => attempts.add(`${labelsOf(target)},outcome="${outcome}"`),
+    fellBack: ({ route }) => fallbacks.add(labels('route', route.name ?? '')),
     closed({ call, route }: WatchedCall, { target, outcome, costUsd, savedUsd }: CallEnd) {
       const { state, latencyMs, ttftMs } = outcome
-      const where = labels(target)
-      open.dec()
-      calls.inc({ ...where, route: route.name ?? '', strategy: route.strategy, state })
+      const where = labelsOf(target)
+      open--
+      calls.add(`${where},${labels('route', route.name ?? '', 'strategy', route.strategy, 'state', state)}`)
       latency.observe(where, latencyMs / 1000)
       if (call.stream && ttftMs !== null) firstToken.observe(where, ttftMs / 1000)
       if (outcome.tokens)
         for (const kind of KINDS) {
           const count = outcome.tokens[kind]
-          if (count) tokens.inc({ ...where, kind }, count)
+          if (count) tokens.add(`${where},kind="${kind}"`, count)
         }
-      cache.inc({ result: call.cache })
-      if (savedUsd) saved.inc(where, savedUsd)
-      if (costUsd === null) unpriced.inc(where)
-      else if (costUsd > 0) cost.inc(where, costUsd)
+      cache.add(`result="${call.cache}"`)
+      if (savedUsd) saved.add(where, savedUsd)
+      if (costUsd === null) unpriced.add(where)
+      else if (costUsd > 0) cost.add(where, costUsd)
     },
-    refused: (code) => refused.inc({ code }),
-    failed: () => failures.inc(),
+    refused: (code) => refused.add(labels('code', code)),
+    failed: () => failures.add(''),
     configure({ routes, models }) {
       const targets = Object.values(routes).flatMap((route) => route.targets.map(({ model }) => model))
-      known = new Set([...Object.keys(models), ...targets])
+      known = new Map(
+        [...Object.keys(models), ...targets].map((id) => {
+          const slash = id.indexOf('/')
+          return [id, labels('provider', id.slice(0, slash), 'model', id.slice(slash + 1))]
+        }),
+      )
     },
-    render: () => registers[0]!.metrics(),
+    render: () => render(figures),
   }
 }

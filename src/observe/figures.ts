@@ -1,0 +1,113 @@
+// Figures that are counted in place and put into Prometheus' text format when somebody looks: counting is on the way of
+// every call, looking is not. Knows the format (text/plain; version=0.0.4), not what is counted.
+
+/** Labels as they stand between the braces; empty for none. */
+export type Labels = string
+
+/** Names and values in turn. */
+export function labels(...pairs: readonly string[]): Labels {
+  let text = ''
+  for (let index = 0; index < pairs.length; index += 2)
+    text += `${text && ','}${pairs[index]}="${pairs[index + 1]!.replace(/[\\"\n]/g, (c) => (c === '\n' ? '\\n' : `\\${c}`))}"`
+  return text
+}
+
+interface Figure {
+  /** Its lines, without the one that ends the last. */
+  render(): string
+}
+
+const head = (name: string, help: string, type: string): string =>
+  `# HELP ${name} ${help}\n# TYPE ${name} ${type}`
+
+const sample = (name: string, labels: Labels, value: number): string =>
+  `${name}${labels && `{${labels}}`} ${value}`
+
+export class Counter implements Figure {
+  readonly #name: string
+  readonly #help: string
+  readonly #values = new Map<Labels, number>()
+
+  /** `plain`: it has no labels, so it is there from the beginning. */
+  constructor(name: string, help: string, plain = false) {
+    this.#name = name
+    this.#help = help
+    if (plain) this.#values.set('', 0)
+  }
+
+  add(labels: Labels, by = 1): void {
+    this.#values.set(labels, (this.#values.get(labels) ?? 0) + by)
+  }
+
+  render(): string {
+    const lines = [...this.#values].map(([labels, value]) => sample(this.#name, labels, value))
+    return [head(this.#name, this.#help, 'counter'), ...lines].join('\n')
+  }
+}
+
+/** Asked when somebody looks. */
+export class Gauge implements Figure {
+  readonly #name: string
+  readonly #help: string
+  readonly #values: () => Iterable<readonly [Labels, number]>
+
+  constructor(name: string, help: string, values: () => Iterable<readonly [Labels, number]>) {
+    this.#name = name
+    this.#help = help
+    this.#values = values
+  }
+
+  render(): string {
+    const lines = [...this.#values()].map(([labels, value]) => sample(this.#name, labels, value))
+    return [head(this.#name, this.#help, 'gauge'), ...lines].join('\n')
+  }
+}
+
+interface Distribution {
+  /** How many fell into each bucket and into none before it. */
+  readonly counts: number[]
+  sum: number
+}
+
+export class Histogram implements Figure {
+  readonly #name: string
+  readonly #help: string
+  readonly #bounds: readonly number[]
+  readonly #values = new Map<Labels, Distribution>()
+
+  constructor(name: string, help: string, bounds: readonly number[]) {
+    this.#name = name
+    this.#help = help
+    this.#bounds = bounds
+  }
+
+  observe(labels: Labels, value: number): void {
+    let found = this.#values.get(labels)
+    if (!found) {
+      found = { counts: new Array<number>(this.#bounds.length + 1).fill(0), sum: 0 }
+      this.#values.set(labels, found)
+    }
+    let bucket = 0
+    while (bucket < this.#bounds.length && value > this.#bounds[bucket]!) bucket++
+    found.counts[bucket]!++
+    found.sum += value
+  }
+
+  render(): string {
+    const lines = [head(this.#name, this.#help, 'histogram')]
+    for (const [labels, { counts, sum }] of this.#values) {
+      let count = 0
+      for (const [index, inBucket] of counts.entries()) {
+        count += inBucket
+        const bound = `le="${this.#bounds[index] ?? '+Inf'}"`
+        lines.push(sample(`${this.#name}_bucket`, labels ? `${bound},${labels}` : bound, count))
+      }
+      lines.push(sample(`${this.#name}_sum`, labels, sum), sample(`${this.#name}_count`, labels, count))
+    }
+    return lines.join('\n')
+  }
+}
+
+/** All of them in the text format. */
+export const render = (figures: readonly Figure[]): string =>
+  `${figures.map((figure) => figure.render()).join('\n\n')}\n`
