@@ -10,6 +10,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 /** Lines that are not read are dropped beyond this, so that a stuck reader does not fill the memory, bytes. */
 const MOST_WAITING = 16 * 2 ** 20
 
+/** Lines are written together, when there are so many bytes of them or after so many ms. */
+const BATCH = 8_192
+const BATCH_MS = 50
+
 const ORDINARY = /^[\x20-\x7e]*\n?$/
 
 export interface LogLook {
@@ -48,7 +52,13 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
     return { log: pino(options, lines), flush: () => {} }
   }
   if (stream) return { log: pino(options, stream), flush: () => {} }
-  const lines = pino.destination({ dest: 1, sync: false, maxLength: MOST_WAITING })
+  const lines = pino.destination({
+    dest: 1,
+    sync: false,
+    maxLength: MOST_WAITING,
+    minLength: BATCH,
+    periodicFlush: BATCH_MS,
+  })
   return { log: pino(options, lines), flush: () => lines.flushSync() }
 }
 

@@ -1,6 +1,6 @@
 // Connections to providers, kept alive and shared. A call may outlive the configuration that it began with, so none is
 // closed before the end; idle ones end by themselves.
-import { Agent, type Dispatcher, interceptors } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 
 export interface Connections {
   /** For a time-out of connecting, ms. */
@@ -23,12 +23,7 @@ export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor
   }
 }
 
-/** Compressed answers are taken apart, because they have to be read. */
 function createDispatcher(connectMs: number, wire?: Dispatcher.DispatcherComposeInterceptor): Dispatcher {
   const agent = new Agent({ connect: { timeout: connectMs }, keepAliveTimeout: 30_000 })
-  const { emitWarning } = process
-  process.emitWarning = () => {} // undici calls its decompression experimental on every start; we test what we use of it
-  const decompress = interceptors.decompress({ skipErrorResponses: false })
-  process.emitWarning = emitWarning
-  return wire ? agent.compose(wire, decompress) : agent.compose(decompress)
+  return wire ? agent.compose(wire) : agent
 }

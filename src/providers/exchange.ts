@@ -13,6 +13,7 @@ import {
   reported,
   type StatusAndHeaders,
 } from './attempt-result.ts'
+import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
 
 /** Milliseconds. */
@@ -51,6 +52,8 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #chunks: Buffer[] = []
   #size = 0
   #reader: EventReader | null = null
+  /** There where the answer is compressed. */
+  #decoder: Dispatcher.DispatchHandler | null = null
   #held: StreamPart[] = []
   #heldBytes = 0
   #decided = false
@@ -96,8 +99,24 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     if (this.#stopped) controller.abort(this.#stopped)
   }
 
-  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
+  /** Pauses and aborts go this way from now on. */
+  steerBy(controller: Controller): void {
+    this.#controller = controller
+  }
+
+  onResponseStart(controller: Controller, status: number, headers: IncomingHttpHeaders): void {
     if (status < 200) return
+    if (headers['content-encoding'] && !this.#decoder) {
+      this.#decoder = decompressed(new Decoded(this))
+      this.#decoder.onRequestStart?.(controller, null)
+      this.#decoder.onResponseStart?.(controller, status, headers)
+      return
+    }
+    this.responseStarted(status, headers)
+  }
+
+  /** The response headers as they are after decompression, like all that follows. */
+  responseStarted(status: number, headers: IncomingHttpHeaders): void {
     this.#response = { status, headers }
     this.#trace.responseStarted(status, headers)
     const isStream = /^text\/event-stream\b/i.test(headers['content-type'] ?? '')
@@ -105,7 +124,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
       this.#reader = new EventReader(this.#dialect.openStream())
   }
 
-  onResponseData(_: Controller, chunk: Buffer): void {
+  onResponseData(controller: Controller, chunk: Buffer): void {
+    if (this.#decoder) this.#decoder.onResponseData?.(controller, chunk)
+    else this.data(chunk)
+  }
+
+  data(chunk: Buffer): void {
     this.#trace.chunk(chunk)
     if (!this.#reader) {
       this.#size += chunk.length
@@ -117,7 +141,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     else if (this.#started) this.#timer.refresh()
   }
 
-  onResponseEnd(): void {
+  onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
+    if (this.#decoder) this.#decoder.onResponseEnd?.(controller, trailers)
+    else this.complete()
+  }
+
+  complete(): void {
     this.#trace.end('complete')
     const rest = this.#reader?.rest()
     if (rest) this.#deliver([rest])
@@ -129,7 +158,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     else this.#decide(judgeWhole(this.#response!, Buffer.concat(this.#chunks), this.#dialect))
   }
 
-  onResponseError(_: Controller | null, error: Error): void {
+  onResponseError(controller: Controller | null, error: Error): void {
+    if (this.#decoder && controller) this.#decoder.onResponseError?.(controller, error)
+    else this.failed(error)
+  }
+
+  failed(error: Error): void {
     this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
     if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
@@ -197,7 +231,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     this.#stopped = reason
     if (this.#controller) this.#controller.abort(reason)
     // Still in undici's queue, where nothing can be aborted: answer at once, and stop it should its turn come.
-    else this.onResponseError(null, reason)
+    else this.failed(reason)
   }
 
   #pause(): void {
@@ -221,3 +255,32 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
 
 /** The connection ended, in contrast to bytes that cannot be read as an answer. */
 const isConnectionError = (code: string): boolean => /^(E[A-Z]+|UND_ERR_SOCKET)$/.test(code)
+
+/** Tells an exchange what its compressed answer means. */
+class Decoded implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#exchange.steerBy(controller)
+  }
+
+  onResponseStart(_: Controller, status: number, headers: IncomingHttpHeaders): void {
+    this.#exchange.responseStarted(status, headers)
+  }
+
+  onResponseData(_: Controller, chunk: Buffer): void {
+    this.#exchange.data(chunk)
+  }
+
+  onResponseEnd(): void {
+    this.#exchange.complete()
+  }
+
+  onResponseError(_: Controller, error: Error): void {
+    this.#exchange.failed(error)
+  }
+}
