@@ -7,7 +7,8 @@ import { writeNonce } from '../mocks/ledger.ts'
 import { account } from './account.ts'
 import type { Evidence } from './evidence.ts'
 import { entry, evidence, exchange } from './made-evidence.ts'
-import { bareTarget, type Target } from './target.ts'
+import { bareTarget } from './read-target.ts'
+import type { Target } from './target.ts'
 
 const target = bareTarget('http://127.0.0.1:1', 'auto', {})
 const OTHER = 'fedcba9876543210'

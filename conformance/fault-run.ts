@@ -5,9 +5,10 @@ import { sentenceOf } from './check.ts'
 import type { Fault } from './fault.ts'
 import { faults } from './faults.ts'
 import type { Verdict } from './judge.ts'
+import { readTarget } from './read-target.ts'
 import { conform } from './run.ts'
 import { StartError } from './running.ts'
-import { readTarget, type Target } from './target.ts'
+import type { Target } from './target.ts'
 
 /** A fault after its run. */
 export interface FaultResult {

@@ -7,9 +7,10 @@ import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { docker, eventually, image, noEngine } from '../src/test-image.ts'
 import { openContainers } from './containers.ts'
+import { ownTargets, readTarget } from './read-target.ts'
 import { conform } from './run.ts'
 import { StartError } from './running.ts'
-import { ownTargets, readTarget, type Target } from './target.ts'
+import type { Target } from './target.ts'
 
 const reference = readTarget(join(ownTargets, 'waybill.image.yaml'))
 const skip = { skip: noEngine }

@@ -1,52 +1,67 @@
 // The target file: how a gateway is started, how it is pointed at the witness, what it claims, and where it tells
-// the route. One YAML file for each gateway, or one that `extends` another; this schema is its reference,
-// and that is why it is long.
-import { readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parse } from 'yaml'
+// the route. One YAML file for each gateway, or one that `extends` another (read-target.ts). This schema is the
+// reference: docs/target-files.md and the JSON Schema for editors are generated from it, so each field has a
+// description. Over 250 lines, because it is a list of fields.
 import { z } from 'zod'
+import type { JsonSchema } from '../src/config/json-schema.ts'
 
-const pointer = z.string().regex(/^(\/[^/]*)*$/, 'expected a JSON pointer such as /data/0/model')
+const pointer = z
+  .string()
+  .regex(/^(\/[^/]*)*$/, 'expected a JSON pointer such as /data/0/model')
+  .meta({ title: 'JSON pointer' })
+const at = (what: string) => pointer.optional().describe(what)
 
 /** Begins with what is filled in later, or is an address. */
 const ADDRESS = /^(\{\{|https?:\/\/)/
-const address = z.string().regex(ADDRESS, 'expected an address such as http://127.0.0.1:8080')
+const address = z
+  .string()
+  .regex(ADDRESS, 'expected an address such as http://127.0.0.1:8080')
+  .meta({ title: 'address' })
 
-/** A log that can be asked for one call or for the newest ones. */
 const log = z.strictObject({
   path: z.string().describe('Read path of the list, newest first.'),
   list: pointer.describe('Where the array is in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
   fields: z
     .strictObject({
-      id: pointer,
-      requested_model: pointer.optional(),
-      provider: pointer.optional(),
-      model: pointer.optional(),
-      strategy: pointer.optional(),
-      session: pointer.optional(),
-      latency: pointer.optional(),
-      input_tokens: pointer.optional(),
-      output_tokens: pointer.optional(),
-      cost: pointer.optional(),
-      state: pointer.optional(),
+      id: pointer.describe('The request id.'),
+      requested_model: at('The id that was asked for.'),
+      provider: at('The provider that served.'),
+      model: at('The model that served, as its provider calls it.'),
+      strategy: at('How the target was chosen.'),
+      session: at('The session of the call.'),
+      latency: at('How long the call took.'),
+      input_tokens: at('Input tokens.'),
+      output_tokens: at('Output tokens.'),
+      cost: at('What the call cost.'),
+      state: at('How far the call is; see `completed` and `failed`.'),
     })
     .describe('Where a record has what.'),
   attempts: z
-    .strictObject({ list: pointer, provider: pointer, model: pointer, outcome: pointer.optional() })
+    .strictObject({
+      list: pointer.describe('Where the array is in the record.'),
+      provider: pointer.describe('In an attempt: the provider.'),
+      model: pointer.describe('In an attempt: the model.'),
+      outcome: at('In an attempt: how it ended.'),
+    })
     .optional()
     .describe('Where the record of one call lists its attempts.'),
-  /** Outcomes of attempts that need not have reached a provider. */
-  unsure_outcomes: z.array(z.string()).default([]),
+  unsure_outcomes: z
+    .array(z.string())
+    .default([])
+    .describe('Outcomes of attempts that need not have reached a provider.'),
   completed: z.array(z.string()).default([]).describe('Values of `state` that say: completed successfully.'),
   failed: z.array(z.string()).default([]).describe('Values of `state` that say: failed.'),
-  lag_ms: z.number().positive().default(1_000).describe('When a record is final after the end of the call.'),
+  lag_ms: z
+    .number()
+    .positive()
+    .default(1_000)
+    .describe('Ms from the end of a call until its record is final, at most.'),
 })
 
 /** A request to the gateway's own management interface. */
 const step = z.strictObject({
-  method: z.string().default('POST'),
+  method: z.string().default('POST').describe('Its method.'),
   path: z
     .string()
     .regex(
@@ -54,8 +69,8 @@ const step = z.strictObject({
       'expected a path that begins with /, such as /api/setup, or a whole address',
     )
     .describe('Below base_url; a whole address where the management interface lies elsewhere.'),
-  headers: z.record(z.string(), z.string()).default({}),
-  body: z.unknown().optional(),
+  headers: z.record(z.string(), z.string()).default({}).describe('Its headers, beside `content-type`.'),
+  body: z.unknown().optional().describe('Its body, sent as JSON.'),
 })
 
 /** Calls that a gateway makes of its own accord and says so. */
@@ -66,137 +81,248 @@ const background = z.strictObject({
     .record(pointer, z.unknown())
     .refine((members) => Object.keys(members).length > 0, 'says nothing; name what its requests hold')
     .describe('JSON pointer -> what stands there in each of them.'),
-  every_ms: z.number().positive().describe('How often one comes, at most.'),
+  every_ms: z.number().positive().describe('Ms between two of them, at least.'),
 })
 export type Background = z.output<typeof background>
 
-const served = z.strictObject({ id: z.string(), provider: z.string(), model: z.string() })
+const served = z.strictObject({
+  id: z.string().describe('What a client calls.'),
+  provider: z.string().describe('The provider of the witness that it goes to.'),
+  model: z.string().describe('The model that this provider is asked for.'),
+})
 
 const fields = z.strictObject({
-  name: z.string(),
-  homepage: z.string().optional(),
-  version: z.string().optional(),
-  note: z.string().optional(),
+  name: z.string().describe('What reports call the gateway.'),
+  homepage: z.string().optional().describe('Where to read about it.'),
+  version: z.string().optional().describe('The version that is tested, for the report.'),
+  note: z.string().optional().describe('What a reader of the report should know.'),
 
   start: z
     .union([
-      z.strictObject({ url: address }).describe('It runs already.'),
-      z.strictObject({ command: z.array(z.string()).min(1) }).describe('Run here, stopped with SIGTERM.'),
       z
-        .strictObject({ image: z.string(), port: z.int(), command: z.array(z.string()).optional() })
-        .describe('Run in a container, where it listens on this port; `{{dir}}` lies in there.'),
-      z.strictObject({ inproc: z.string() }).describe('A module beside the target files.'),
+        .strictObject({ url: address.describe('It runs already, at this address.') })
+        .meta({ title: 'one that runs already' }),
+      z
+        .strictObject({
+          command: z
+            .array(z.string())
+            .min(1)
+            .describe('Program and arguments. Run in a directory of its own, stopped with SIGTERM.'),
+        })
+        .meta({ title: 'a command' }),
+      z
+        .strictObject({
+          image: z.string().describe('Run in a container; `{{dir}}` lies in there.'),
+          port: z.int().describe('Where the image listens.'),
+          command: z.array(z.string()).optional().describe('Takes the place of the image’s own command.'),
+        })
+        .meta({ title: 'an image' }),
+      z
+        .strictObject({ inproc: z.string().describe('A module beside the target files that come along.') })
+        .meta({ title: 'a module' }),
     ])
     .describe('How it comes to run.'),
   base_url: address.default('http://127.0.0.1:{{port}}').describe('What requests begin with, without /v1.'),
-  /** Name of the environment variable that holds the key of a gateway that runs already. */
-  key_env: z.string().optional(),
-  /** The keys as they are shown, for gateways that hand them out themselves or want a prefix before them. */
-  keys: z.strictObject({ client: z.string(), other: z.string(), reader: z.string() }).partial().default({}),
-  /** Its environment, beside PATH, HOME and LANG; `{{env.NAME}}` is the suite's own. */
-  env: z.record(z.string(), z.string()).default({}),
+  key_env: z
+    .string()
+    .optional()
+    .describe('Name of the environment variable that holds the key of a gateway that has one already.'),
+  keys: z
+    .strictObject({
+      client: z.string().describe('Shown with calls.'),
+      other: z.string().describe('The key of a second client.'),
+      reader: z.string().describe('Shown when the log is read.'),
+    })
+    .partial()
+    .default({})
+    .describe(
+      'The keys as they are shown, for gateways that hand them out themselves or want a prefix before them.',
+    ),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      'Its environment, beside PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own.',
+    ),
   files: z.record(z.string(), z.string()).default({}).describe('Written into {{dir}} before the start.'),
   instances: z
     .int()
     .min(1)
     .default(1)
     .describe('How many of it are held to the contract at the same time, each with a witness of its own.'),
-  /** Where the witness listens, for gateways that were pointed at it before; any free port where nothing is said. */
-  witness_port: z.int().min(0).max(65_535).default(0),
-  /** Sent with every call, for gateways that are told the provider by the client. */
-  headers: z.record(z.string(), z.string()).default({}),
+  witness_port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe('Where the witness listens, for gateways that were pointed at it before; 0 takes a free port.'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Sent with every request, for gateways that are told the provider by the client.'),
   ready: z
     .strictObject({
-      path: z.string(),
-      status: z.int().default(200),
-      timeout_ms: z.number().default(30_000),
+      path: z.string().describe('What is asked until it answers.'),
+      status: z.int().default(200).describe('The status that says: ready.'),
+      timeout_ms: z.number().default(30_000).describe('How long this may take, ms.'),
       settle_ms: z
         .number()
         .default(0)
-        .describe('How long it is left alone after the setup, where it takes that up late.'),
+        .describe('How long it is left alone after the setup, where it takes that up late, ms.'),
     })
-    .prefault({ path: '/v1/models' }),
-  /** Requests that configure a gateway that has no configuration file, in order, once it is ready. */
+    .prefault({ path: '/v1/models' })
+    .describe('When it is ready for calls.'),
   setup: z
     .array(
       step.extend({
-        /** Variables for later requests and the rest of this file: name -> where in the answer. */
-        keep: z.record(z.string(), pointer).default({}),
+        keep: z
+          .record(z.string(), pointer)
+          .default({})
+          .describe('Variables for later requests and the rest of this file: name -> where in the answer.'),
       }),
     )
-    .default([]),
-  /** Requests before each check that make it forget the failures of the one before, where it would not by itself. */
-  reset: z.array(step).default([]),
+    .default([])
+    .describe(
+      'Requests that configure a gateway that has no configuration file, in order, once it is ready.',
+    ),
+  reset: z
+    .array(step)
+    .default([])
+    .describe(
+      'Requests before each check, where it would not forget the failures of the one before by itself.',
+    ),
 
   providers: z
-    .record(z.string(), z.strictObject({ aliases: z.array(z.string()).default([]) }))
+    .record(
+      z.string(),
+      z.strictObject({
+        aliases: z.array(z.string()).default([]).describe('Its other names in headers and records.'),
+      }),
+    )
     .describe('Providers of the witness, and the names under which the gateway speaks of them.'),
-  models: z.strictObject({
-    /** What is called where it does not matter which; the first of the others where nothing is said. */
-    call: z.string().optional(),
-    logical: z
-      .array(z.strictObject({ id: z.string(), targets: z.array(served.omit({ id: true })).min(1) }))
-      .default([]),
-    direct: z.array(served).default([]),
-  }),
+  models: z
+    .strictObject({
+      call: z
+        .string()
+        .optional()
+        .describe(
+          'What is called where it does not matter which; the first of the others where nothing is said.',
+        ),
+      logical: z
+        .array(
+          z.strictObject({
+            id: z.string().describe('What a client calls.'),
+            targets: z
+              .array(served.omit({ id: true }))
+              .min(1)
+              .describe('Where it may go; the first one is tried first, where there is an order.'),
+          }),
+        )
+        .default([])
+        .describe('Ids that stand for a list of targets.'),
+      direct: z.array(served).default([]).describe('Ids that mean one provider and model.'),
+    })
+    .describe('What can be called, and where it goes.'),
   observability: z
     .strictObject({
       headers: z
         .strictObject({
-          provider: z.string().optional(),
-          model: z.string().optional(),
-          request_id: z.string().optional(),
-          session: z.string().optional(),
+          provider: z.string().optional().describe('The header with the provider that served.'),
+          model: z.string().optional().describe('The header with the model that served.'),
+          request_id: z.string().optional().describe('The header with the request id.'),
+          session: z.string().optional().describe('The header with the session.'),
         })
-        .prefault({}),
-      log: log.optional(),
+        .prefault({})
+        .describe('Response headers of a call.'),
+      log: log.optional().describe('A log that can be asked for one call or for the newest ones.'),
     })
-    .prefault({}),
+    .prefault({})
+    .describe('Where it tells the route.'),
   capabilities: z
     .strictObject({
-      read_paths: z.array(z.string()).default([]),
+      read_paths: z
+        .array(z.string())
+        .default([])
+        .describe('Paths of GET requests that must not cost anything.'),
       catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
       resolve: z
-        .strictObject({ path: z.string().describe('{model} is put in.'), provider: pointer, model: pointer })
-        .optional(),
-      fallback_statuses: z.array(z.int()).default([]),
-      /** A missing or wrong key is refused; the paths that need one, inference included. */
+        .strictObject({
+          path: z.string().describe('Its path; {model} is put in.'),
+          provider: pointer.describe('Where the provider is in the answer.'),
+          model: pointer.describe('Where the model is in the answer.'),
+        })
+        .optional()
+        .describe('A read path that says where a call would go.'),
+      fallback_statuses: z
+        .array(z.int())
+        .default([])
+        .describe('Statuses of a provider after which the next target is tried.'),
       gateway_keys: z
         .strictObject({
           protected: z
             .array(z.string())
-            .describe('Paths, asked with GET; `POST /v1/embeddings` where it is another method.'),
+            .describe(
+              'Paths that need a key, asked with GET; `POST /v1/embeddings` where it is another method.',
+            ),
         })
-        .optional(),
+        .optional()
+        .describe('A missing or wrong key is refused.'),
       time_outs: z
         .strictObject({
-          connect_ms: z.number(),
-          answer_ms: z.number(),
-          first_event_ms: z.number(),
-          idle_ms: z.number(),
+          connect_ms: z.number().describe('Until a provider is reached.'),
+          answer_ms: z.number().describe('Until a whole answer is there.'),
+          first_event_ms: z.number().describe('Until the first event of a stream.'),
+          idle_ms: z.number().describe('Between two events of a stream.'),
         })
         .partial()
-        .optional(),
-      session: z.strictObject({ header: z.string() }).optional(),
-      /** It can be stopped and started again on the same data. */
-      restart: z.boolean().default(false),
-      cache: z.strictObject({ model: z.string() }).optional(),
-      /** The gateway's own probes of its providers, if it makes any: how often. */
-      probe_interval_ms: z.number().nonnegative().default(30_000),
+        .optional()
+        .describe('How long it waits for a provider, ms.'),
+      session: z
+        .strictObject({ header: z.string().describe('The request header that names the session.') })
+        .optional()
+        .describe('Calls belong to sessions.'),
+      restart: z.boolean().default(false).describe('It can be stopped and started again on the same data.'),
+      cache: z
+        .strictObject({ model: z.string().describe('An id whose answers are cached.') })
+        .optional()
+        .describe('It can give an answer again.'),
+      probe_interval_ms: z
+        .number()
+        .nonnegative()
+        .default(30_000)
+        .describe('How often it asks its providers by itself whether they are there, ms; 0 for never.'),
       background: z
         .array(background)
         .default([])
         .describe('Inferences that no call asks for: no excuse for spending on reads, but accounted for.'),
-      /** How long a target that failed is passed over. */
-      cooldown_ms: z.number().nonnegative().default(0),
-      /** After how long a failed request to a provider is sent again, at most. */
-      retry_delay_ms: z.number().nonnegative().default(1_000),
+      cooldown_ms: z
+        .number()
+        .nonnegative()
+        .default(0)
+        .describe('How long a target that failed is passed over, ms.'),
+      retry_delay_ms: z
+        .number()
+        .nonnegative()
+        .default(1_000)
+        .describe('After how many ms a failed request to a provider is sent again, at most.'),
     })
-    .prefault({}),
-  /** Its network reaches nothing but the witness: no call can go elsewhere unseen. Made so for an image. */
-  sealed: z.boolean().default(false),
-  /** For requirements of this project's own interface: further configurations to start it with, file by file. */
-  variants: z.record(z.string(), z.strictObject({ files: z.record(z.string(), z.string()) })).default({}),
+    .prefault({})
+    .describe('What it promises. What is not declared is not tested.'),
+  sealed: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Its network reaches nothing but the witness, so that no call can go elsewhere unseen. Made so for an image.',
+    ),
+  variants: z
+    .record(
+      z.string(),
+      z.strictObject({
+        files: z.record(z.string(), z.string()).describe('In the place of `files`, file by file.'),
+      }),
+    )
+    .default({})
+    .describe('Further configurations to start it with, for requirements of Waybill’s own interface.'),
 })
 
 export const targetSchema = fields.refine(
@@ -209,6 +335,18 @@ export const targetSchema = fields.refine(
 )
 
 export type Target = z.output<typeof targetSchema>
+
+/** The JSON Schema of a target file, for editors and for the reference. One that extends another may leave out the rest. */
+export function targetJsonSchema(): JsonSchema {
+  const base = z
+    .string()
+    .optional()
+    .describe('Another target file, which gives everything that this one does not say.')
+  const { required, ...schema } = z.toJSONSchema(fields.extend({ extends: base }), {
+    io: 'input',
+  }) as JsonSchema
+  return { ...schema, anyOf: [{ required: ['extends'] }, { required: required ?? [] }] }
+}
 
 /** What a check may need a target file to declare, variants apart. */
 export const CAPABILITIES = [
@@ -282,61 +420,3 @@ export function declares(
       return ours && Object.hasOwn(variants, capability.slice('variant:'.length))
   }
 }
-
-/** The target files that come with the package; the same step up from conformance/ and from dist/. */
-export const ownTargets = fileURLToPath(new URL('../conformance/targets', import.meta.url))
-
-/** A target file that cannot be used; `problems` are complete lines for a person. */
-export class TargetError extends Error {
-  override readonly name = 'TargetError'
-}
-
-/** Fields of version 0.1 -> their names now. */
-const RENAMED = { tells: 'observability', has: 'capabilities' }
-
-/** Reads a target file. Throws TargetError, one line for each problem. */
-export function readTarget(file: string): Target {
-  const given = completed(file)
-  for (const [name, now] of Object.entries(RENAMED))
-    if (Object.hasOwn(Object(given), name))
-      throw new TargetError(`${file}: \`${name}\` is now called \`${now}\``)
-  const parsed = targetSchema.safeParse(given)
-  if (parsed.success) return parsed.data
-  const lines = parsed.error.issues.map(
-    ({ path, message }) => `${file}: ${path.join('.') || 'file'}: ${message}`,
-  )
-  throw new TargetError(lines.join('\n'))
-}
-
-/** The file with what it takes from another: `extends: other.yaml` gives everything that it does not say itself. */
-function completed(file: string): unknown {
-  const raw = readYaml(file)
-  if (typeof raw !== 'object' || raw === null || !('extends' in raw)) return raw
-  const { extends: base, ...own } = raw
-  return { ...Object(readYaml(resolve(dirname(file), String(base)))), ...own }
-}
-
-function readYaml(file: string): unknown {
-  try {
-    return parse(readFileSync(file, 'utf8'))
-  } catch (cause) {
-    throw new TargetError(`${file}: ${(cause as Error).message.split('\n')[0]}`, { cause })
-  }
-}
-
-/** A target of which nothing is known but its address and a model: what a bare url on the command line stands for. */
-export const bareTarget = (
-  url: string,
-  model: string,
-  options: { keyEnv?: string; witnessPort?: number },
-): Target =>
-  targetSchema.parse({
-    name: new URL(url).host,
-    start: { url: url.replace(/\/+$/, '').replace(/\/v1$/, '') },
-    key_env: options.keyEnv,
-    witness_port: options.witnessPort,
-    providers: { openai: {} },
-    // What the provider will be asked for is the gateway's business: nothing is claimed of it.
-    models: { call: model },
-    capabilities: { catalog: '/v1/models', read_paths: ['/v1/models'] },
-  })

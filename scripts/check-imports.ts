@@ -26,6 +26,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['observe', /^src\/observe\//],
   ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/(redact|bounded-json)\.ts$/],
+  ['words', /^src\/config\/(json-schema|nearest|problem|wording|yaml)\.ts$/],
   [
     'base',
     /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|pricing|request-traits|token-estimate|log|record)\.ts)$/,
@@ -40,7 +41,9 @@ const PARTS: readonly [string, RegExp][] = [
 /** What each part may import beside itself. */
 const MAY: Readonly<Record<string, readonly string[]>> = {
   redact: [],
-  base: ['redact', 'terminal'],
+  // How the mistakes of any YAML file are said; they know no setting.
+  words: ['terminal'],
+  base: ['words', 'redact', 'terminal'],
   http: ['base', 'redact'],
   routing: ['base', 'redact'],
   dialects: ['base', 'redact'],
@@ -79,12 +82,13 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'terminal',
     'mocks',
     'conformance',
+    'words',
     'base',
     'redact',
   ],
   testcontainers: ['base', 'mocks'],
   mocks: ['redact'],
-  conformance: ['terminal', 'mocks'],
+  conformance: ['mocks', 'words', 'terminal'],
   targets: ['conformance', 'terminal', 'gateway', 'commands', 'base', 'mocks'],
   scripts: [
     'gateway',
@@ -96,6 +100,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'redact',
     'mocks',
     'conformance',
+    'words',
     'targets',
   ],
 }

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { configJsonSchema, type JsonSchema } from '../src/config/schema.ts'
+import type { JsonSchema } from '../src/config/json-schema.ts'
+import { configJsonSchema } from '../src/config/schema.ts'
 import { configurationPage } from './configuration.ts'
 
 test('the page has every setting of the schema, with type, default and meaning', () => {
@@ -29,7 +30,7 @@ test('the page has every setting of the schema, with type, default and meaning',
 test('a setting without a description is refused', () => {
   assert.throws(
     () => configurationPage({ type: 'object', properties: { a: { type: 'string' } } }),
-    /^Error: a has no description; describe it in src\/config\/schema\.ts$/,
+    /^Error: a has no description; describe it in the schema$/,
   )
 })
 

@@ -1,5 +1,5 @@
-// The JSON Schema of waybill.yaml -> the page docs/configuration.md. Pure.
-import type { JsonSchema } from '../src/config/schema.ts'
+// The JSON Schema of a file that people write -> a page with a row for each of its settings. Pure.
+import type { JsonSchema } from '../src/config/json-schema.ts'
 
 const HEAD = `# Configuration
 
@@ -10,8 +10,10 @@ The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_C
 A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\`: there is no default, and where the part around it is there, it must be too.
 `
 
+export const configurationPage = (schema: JsonSchema): string => settingsPage(HEAD, schema)
+
 /** Throws where a setting has no description. */
-export function configurationPage(schema: JsonSchema): string {
+export function settingsPage(head: string, schema: JsonSchema): string {
   const parts = Object.entries(schema.properties ?? {})
   const single = parts.filter(([, part]) => rowsBelow('', part).length === 0)
   const groups = parts.filter(([, part]) => rowsBelow('', part).length > 0)
@@ -19,7 +21,7 @@ export function configurationPage(schema: JsonSchema): string {
     [`## ${name}`, described(name, part), table(rowsBelow(name, part))].join('\n\n'),
   )
   const top = single.map(([name, part]) => row(name, part, schema))
-  return `${[HEAD.trimEnd(), table(top), ...sections].join('\n\n')}\n`
+  return `${[head.trimEnd(), table(top), ...sections].join('\n\n')}\n`
 }
 
 const table = (rows: readonly string[]): string =>
@@ -29,10 +31,12 @@ const table = (rows: readonly string[]): string =>
 function rowsBelow(path: string, schema: JsonSchema): string[] {
   const entry = schema.items ?? (isSchema(schema.additionalProperties) ? schema.additionalProperties : null)
   if (entry) return rowsBelow(`${path}${schema.items ? '[]' : '.<name>'}`, entry)
-  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
+  const rows = Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
     const below = `${path}.${name}`
     return [row(below, part, schema), ...rowsBelow(below, part)]
   })
+  // One of several forms: the rows of each.
+  return [...rows, ...(schema.anyOf ?? []).flatMap((form) => rowsBelow(path, form))]
 }
 
 function row(path: string, part: JsonSchema, around: JsonSchema): string {
@@ -51,7 +55,7 @@ const plain = (value: unknown): string =>
   typeof value === 'object' || value === '' ? '' : typeof value === 'string' ? value : JSON.stringify(value)
 
 function described(path: string, { description }: JsonSchema): string {
-  if (!description) throw new Error(`${path} has no description; describe it in src/config/schema.ts`)
+  if (!description) throw new Error(`${path} has no description; describe it in the schema`)
   return description.replaceAll('|', '\\|')
 }
 
@@ -60,6 +64,7 @@ function typeOf(part: JsonSchema): string {
   if (part.const !== undefined) return `\`${part.const}\``
   if (part.enum) return part.enum.map((value) => `\`${value}\``).join(', ')
   if (part.anyOf) return part.anyOf.map(typeOf).join(', or ')
+  if (part.type === undefined) return 'anything'
   if (part.type === 'array')
     return part.items?.type === 'object'
       ? 'list of mappings'

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { conformByUrl } from '../conformance/by-url.ts'
+import { ownTargets, readTarget } from '../conformance/read-target.ts'
 import { PROFILES } from '../conformance/requirements.ts'
 import { type Conformed, type ConformOptions, conform } from '../conformance/run.ts'
-import { ownTargets, readTarget } from '../conformance/target.ts'
 
 const target = (name: string) => readTarget(join(ownTargets, `${name}.yaml`))
 type Way = (options: Omit<ConformOptions, 'target'>) => Promise<Conformed>

@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import { resultsSchema } from '../conformance/judge.ts'
+import { targetJsonSchema } from '../conformance/target.ts'
 import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
@@ -15,6 +16,7 @@ import { fieldsTable } from './fields-table.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
 import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
+import { targetFilesPage } from './target-files.ts'
 
 const check = process.argv.includes('--check')
 const stale: string[] = []
@@ -66,6 +68,8 @@ put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema),
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
 put('docs/configuration.md', configurationPage(configJsonSchema()))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+put('docs/target-files.md', targetFilesPage(targetJsonSchema()))
+put('docs/target.schema.json', `${JSON.stringify(targetJsonSchema(), null, 2)}\n`)
 put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
 
 const { page, problems } = requirementsPage(fileURLToPath(new URL('..', import.meta.url)))

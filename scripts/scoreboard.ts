@@ -8,7 +8,8 @@ import { z } from 'zod'
 import { type Evidence, evidenceSchema } from '../conformance/evidence.ts'
 import type { Results, Verdict } from '../conformance/judge.ts'
 import { runSchema } from '../conformance/judge.ts'
-import { CAPABILITIES, declares, readTarget } from '../conformance/target.ts'
+import { readTarget } from '../conformance/read-target.ts'
+import { CAPABILITIES, declares } from '../conformance/target.ts'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const board = join(docs, 'scoreboard')

@@ -6,7 +6,7 @@ import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
 import { inconsistencies, missingKeys } from './config/consistency.ts'
 import type { Problem } from './config/problem.ts'
-import { schema } from './config/schema.ts'
+import { configJsonSchema, schema } from './config/schema.ts'
 import { mistakes } from './config/wording.ts'
 import { readYaml } from './config/yaml.ts'
 import { escaped } from './terminal/clean.ts'
@@ -68,7 +68,11 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
   const problems: Problem[] = [...yaml.problems]
   if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })
   else if (!yaml.broken)
-    problems.push(...mistakes(raw), ...inconsistencies(raw), ...(replay ? [] : missingKeys(raw, env)))
+    problems.push(
+      ...mistakes(raw, { schema, json: configJsonSchema() }),
+      ...inconsistencies(raw),
+      ...(replay ? [] : missingKeys(raw, env)),
+    )
   if (problems.length > 0) throw new ConfigError(linesOf(problems, yaml, variables))
 
   const config = schema.parse(raw)

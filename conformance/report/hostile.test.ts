@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Results, RunFile, Verdict } from '../judge.ts'
+import { bareTarget } from '../read-target.ts'
 import type { Kept } from '../rejudge.ts'
-import { bareTarget } from '../target.ts'
 import { comment, markdown } from './markdown.ts'
 import { table } from './terminal.ts'
 

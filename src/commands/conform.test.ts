@@ -269,9 +269,13 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
   const url = { url: 'http://127.0.0.1:1' }
   const CASES: readonly [what: string, args: () => string[], says: RegExp][] = [
     ['a file that is not there', () => ['no-such-target.yaml'], /no-such-target\.yaml: ENOENT/],
-    ['a file that is no YAML', () => [write('name: [')], /\.yaml: /],
-    ['a file that says nothing', () => [write('')], /file: /],
-    ['a setting that does not exist', () => [targetFile(url, { colour: 'red' })], /"colour"/],
+    ['a file that is no YAML', () => [write('name: [')], /\.yaml:1:8 file: is indented differently/],
+    ['a file that says nothing', () => [write('')], /\.yaml:1:1 file: is empty/],
+    [
+      'a setting that does not exist',
+      () => [targetFile(url, { colour: 'red' })],
+      /:1:\d+ colour: no such setting/,
+    ],
     ['a gateway without an address', () => [targetFile({ url: '127.0.0.1:1' })], /expected an address/],
     [
       'a setup request without an address',

@@ -3,6 +3,7 @@
 // description. Knows no file and no environment, and not whether the parts fit together (consistency.ts).
 // Over 250 lines, because it is a list of settings.
 import { z } from 'zod'
+import type { JsonSchema } from './json-schema.ts'
 
 const UNITS: Record<string, number> = {
   ms: 1,
@@ -348,22 +349,3 @@ export const schema = z.strictObject({
 
 /** JSON Schema of waybill.yaml, for editors; written to docs/waybill.schema.json. */
 export const configJsonSchema = (): JsonSchema => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema
-
-/** As much of a JSON Schema as is asked for here. */
-export interface JsonSchema {
-  readonly title?: string
-  readonly type?: string
-  readonly description?: string
-  readonly default?: unknown
-  readonly enum?: readonly unknown[]
-  readonly const?: unknown
-  readonly required?: readonly string[]
-  readonly properties?: Readonly<Record<string, JsonSchema>>
-  readonly additionalProperties?: boolean | JsonSchema
-  readonly items?: JsonSchema
-  readonly anyOf?: readonly JsonSchema[]
-  readonly format?: string
-  readonly minimum?: number
-  readonly maximum?: number
-  readonly exclusiveMinimum?: number
-}

@@ -1,18 +1,27 @@
-// What the schema refuses, in words for whoever wrote the file. Knows the schema's kinds, not its settings.
+// What a schema refuses, in words for whoever wrote the file. Knows the kinds of a schema, and no setting of any.
 import type { z } from 'zod'
 import { escaped } from '../terminal/clean.ts'
+import type { JsonSchema } from './json-schema.ts'
 import { nearest } from './nearest.ts'
 import type { Problem } from './problem.ts'
-import { configJsonSchema, type JsonSchema, schema } from './schema.ts'
 
-/** Every setting that is unknown, missing or has a wrong value. */
-export function mistakes(raw: unknown): Problem[] {
-  const { error } = schema.safeParse(raw, { error: worded, reportInput: true })
-  return withoutEchoes((error?.issues ?? []).flatMap(problemsOf))
+/** What may stand in a file, twice: as what checks it, and as what names the settings. */
+export interface Settings {
+  readonly schema: z.ZodType
+  readonly json: JsonSchema
 }
 
+/** Every setting that is unknown, missing or has a wrong value. */
+export function mistakes(raw: unknown, { schema, json }: Settings): Problem[] {
+  const { error } = schema.safeParse(raw, { error: worded, reportInput: true })
+  return withoutEchoes((error?.issues ?? []).flatMap((issue) => problemsOf(issue, [], json)))
+}
+
+/** A problem, and for an unknown name the one that was probably meant. */
+type Told = Problem & { readonly meant?: string | null }
+
 /** A mistyped name is told once, not as missing too. */
-function withoutEchoes(problems: readonly (Problem & { readonly meant?: string | null })[]): Problem[] {
+function withoutEchoes(problems: readonly Told[]): Told[] {
   const meant = new Set(
     problems.flatMap((each) => (each.meant ? [key([...each.path.slice(0, -1), each.meant])] : [])),
   )
@@ -22,31 +31,43 @@ function withoutEchoes(problems: readonly (Problem & { readonly meant?: string |
 const key = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String))
 
 const MISSING = 'is missing'
+/** What zod says where nobody words it. */
+const UNWORDED = 'Invalid input'
 
-function problemsOf(issue: z.core.$ZodIssue): (Problem & { readonly meant?: string | null })[] {
-  const { path } = issue
+/** `above` is where the issue's path begins. */
+function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json: JsonSchema): Told[] {
+  const path = [...above, ...issue.path]
   if (issue.code === 'unrecognized_keys')
     return issue.keys.map((name) => {
-      const known = settingsAt(path)
+      const known = settingsAt(path, json)
       const meant = nearest(name, known)
       const advice = meant === null ? `there are: ${known.join(', ')}` : `did you mean ${meant}?`
       return { path: [...path, name], message: `no such setting; ${advice}`, atName: true, meant }
     })
   if (issue.code === 'invalid_key')
     return [{ path, message: issue.issues[0]?.message ?? issue.message, atName: true }]
+  // One of several forms, and the schema has no sentence of its own for them: the nearest one was meant.
+  if (issue.code === 'invalid_union' && issue.message === UNWORDED && issue.errors.length > 0) {
+    const forms = issue.errors.map((issues) =>
+      withoutEchoes(issues.flatMap((each) => problemsOf(each, path, json))),
+    )
+    return forms.reduce((best, each) => (each.length < best.length ? each : best))
+  }
   return [{ path, message: issue.message }]
 }
 
 /** Names of the settings below a path. */
-function settingsAt(path: readonly PropertyKey[]): string[] {
-  let here: JsonSchema | undefined = configJsonSchema()
-  for (const part of path) {
-    const below: boolean | JsonSchema | undefined =
-      here?.properties?.[String(part)] ?? here?.items ?? here?.additionalProperties
-    here = typeof below === 'object' ? below : undefined
-  }
-  return Object.keys(here?.properties ?? {})
+function settingsAt(path: readonly PropertyKey[], json: JsonSchema): string[] {
+  let here: readonly JsonSchema[] = [json]
+  for (const part of path)
+    here = here.flatMap(formsOf).flatMap((each) => {
+      const below = each.properties?.[String(part)] ?? each.items ?? each.additionalProperties
+      return typeof below === 'object' ? [below] : []
+    })
+  return [...new Set(here.flatMap(formsOf).flatMap((each) => Object.keys(each.properties ?? {})))]
 }
+
+const formsOf = (json: JsonSchema): readonly JsonSchema[] => json.anyOf ?? [json]
 
 /** The message of an issue where the schema itself names none. */
 function worded(issue: z.core.$ZodRawIssue): string | undefined {
