@@ -49,8 +49,9 @@ export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
 const MOST = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
 
 function mostOutput(body: ClaimOptions['body']): number {
-  const most = MOST.map((name) => body[name]).find(isCount) ?? DEFAULT_OUTPUT
-  return most * (isCount(body.n) ? body.n : 1)
+  const gemini = (body.generationConfig ?? {}) as { maxOutputTokens?: unknown; candidateCount?: unknown }
+  const most = [...MOST.map((name) => body[name]), gemini.maxOutputTokens].find(isCount) ?? DEFAULT_OUTPUT
+  return most * ([body.n, gemini.candidateCount].find(isCount) ?? 1)
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0

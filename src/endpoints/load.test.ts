@@ -1,0 +1,100 @@
+// What all clients together may ask for at the same time: open calls, bytes of their bodies; and what one key may.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, type Script } from '../../mocks/stand-in.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+
+const key = (name: string) =>
+  `{ name: ${name}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`
+const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
+const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+const MIB = 2 ** 20
+
+/** A provider that answers when it is told to. */
+function held() {
+  let release = () => {}
+  const released = new Promise<void>((done) => (release = done))
+  const script: Script = async (response, received) => {
+    await released
+    answer()(response, received)
+  }
+  return { script, release }
+}
+
+const until = async (isSo: () => boolean) => {
+  for (const end = performance.now() + 2_000; !isSo(); await sleep(5)) assert.ok(performance.now() < end)
+}
+
+test('one call more than may be open is 503 with Retry-After, reaches no provider, and has no record', async (t) => {
+  const { script, release } = held()
+  const gateway = await testGateway(t, { providers: { alpha: script }, server: 'max_calls: 2' })
+  const open = [gateway.chat(ask('auto')), gateway.chat(ask('auto'))]
+  await until(() => gateway.received() === 2)
+  const refused = await gateway.chat(ask('auto'))
+  assert.deepEqual([refused.status, refused.json.error.code], [503, 'overloaded'])
+  assert.equal(refused.headers.get('retry-after'), '1')
+  assert.equal((await gateway.get('/api/usage/request-logs')).json.data.length, 2)
+  release()
+  for (const call of open) assert.equal((await call).status, 200)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+  assert.equal(gateway.received(), 3)
+})
+
+test('one key of several has at most half of the open calls', async (t) => {
+  const { script, release } = held()
+  const gateway = await testGateway(t, {
+    providers: { alpha: script },
+    server: 'max_calls: 4',
+    config: `${AUTO}\nkeys: [ ${key('ann')}, ${key('bob')} ]`,
+  })
+  const open = [1, 2].map(() => gateway.chat(ask('auto'), as('ann')))
+  await until(() => gateway.received() === 2)
+  const refused = await gateway.chat(ask('auto'), as('ann'))
+  assert.deepEqual([refused.status, refused.json.error.code], [503, 'overloaded'])
+  assert.match(refused.json.error.message, /the key "ann" has 2 open calls/)
+  const other = gateway.chat(ask('auto'), as('bob'))
+  await until(() => gateway.received() === 3)
+  release()
+  for (const call of [...open, other]) assert.equal((await call).status, 200)
+})
+
+/** Begins a call and sends so much of its body, of the size of `announced`. */
+function begin(t: TestContext, { url }: TestGateway, sent: number, announced: number) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  t.after(() => socket.destroy())
+  let text = ''
+  socket.setEncoding('utf8').on('data', (chunk) => {
+    text += chunk
+  })
+  const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: ${announced}\r\n\r\n`
+  socket.write(head + ' '.repeat(sent))
+  return { socket, text: () => text }
+}
+
+test('where unfinished bodies take too much, the largest is refused, and small calls pass', async (t) => {
+  const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 2MiB' })
+  const bodies = [0.9, 0.7, 0.6].map((part) => begin(t, gateway, part * MIB, MIB))
+  await until(() => bodies.some(({ text }) => text() !== ''))
+  await sleep(100)
+  const answered = bodies.filter(({ text }) => text() !== '')
+  assert.equal(answered.length, 1, 'one is enough')
+  assert.match(answered[0]!.text(), /^HTTP\/1\.1 503 .*"code":"overloaded"/s)
+  assert.match(answered[0]!.text(), /\r\nretry-after: 1\r\n/i)
+  assert.equal((await gateway.chat(ask('auto'))).status, 200)
+})
+
+test('what a call holds is given back when it is over, however it ends', async (t) => {
+  const gateway = await testGateway(t, { server: 'body_limit: 1MiB, max_body_bytes: 1MiB, max_calls: 1' })
+  const large = ask('auto', { user: 'x'.repeat(0.9 * MIB) })
+  for (const body of [large, '{'.repeat(0.9 * MIB), ask('nowhere', { user: 'x'.repeat(0.9 * MIB) }), large])
+    assert.notEqual((await gateway.chat(body)).status, 503)
+  const { socket } = begin(t, gateway, 0.5 * MIB, MIB)
+  await sleep(50)
+  assert.equal((await gateway.chat(large)).status, 503, 'the one place is taken')
+  socket.destroy()
+  for (const end = performance.now() + 1_000; (await gateway.chat(large)).status === 503; await sleep(10))
+    assert.ok(performance.now() < end, 'its place is not given back')
+})
