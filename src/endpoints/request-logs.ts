@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
+import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
 import { callList, listArguments, noQuery, ownKey } from './query.ts'
 import { attempt, callRecord, count, page, time } from './schemas.ts'
@@ -16,7 +17,8 @@ export const requestLogs = {
   query: callList,
   response: requestLogsResponse,
   async answer(query, { caller }, { calls }) {
-    return { object: 'list', ...(await calls.list(...listArguments(query, caller))) }
+    const [filter, page] = listArguments(query, caller)
+    return new JsonText(await calls.listText(filter, page))
   },
 } satisfies ReadEndpoint<ReadContext, typeof callList, typeof requestLogsResponse>
 
@@ -93,6 +95,6 @@ export const artifact = {
     const json = await calls.artifact(rest.replace(/\/artifact$/, ''), ownKey(caller))
     if (json === null)
       throw new GatewayError('not_found', 'There is no artifact of this call any more, or it is not yours.')
-    return JSON.parse(json)
+    return new JsonText(json)
   },
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof artifactResponse>

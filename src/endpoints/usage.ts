@@ -4,7 +4,7 @@
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import type { CallRecord } from '../record.ts'
+import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, ownKey, span, spanAnswer, spanOf } from './query.ts'
 import * as schemas from './schemas.ts'
@@ -29,17 +29,12 @@ export const usageLogs = {
   query: callList,
   response: usageLogsResponse,
   async answer(query, { caller }, { calls }) {
-    const { data, ...rest } = await calls.list(...listArguments(query, caller))
-    return { object: 'list', data: data.map(usageOf), ...rest }
+    const [filter, page] = listArguments(query, caller)
+    return new JsonText(await calls.listText(filter, page, FIELDS))
   },
 } satisfies ReadEndpoint<ReadContext, typeof callList, typeof usageLogsResponse>
 
 const FIELDS = Object.keys(item.shape) as (keyof typeof item.shape)[]
-const usageOf = (record: CallRecord) =>
-  Object.fromEntries(FIELDS.map((field) => [field, record[field]])) as Pick<
-    CallRecord,
-    keyof typeof item.shape
-  >
 
 const BUCKETS = { '1m': 60_000, '5m': 300_000, '1h': 3_600_000, '1d': 86_400_000 }
 const MOST_BUCKETS = 1_500

@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { GatewayError } from '../errors.ts'
+import type { JsonText } from '../json/json-text.ts'
 import type { Caller } from './auth.ts'
 import type { CallSlot } from './call-slots.ts'
 
@@ -41,12 +42,12 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
   readonly response: Response
   /** Answers a text of this type, which `answer` returns. JSON by default. */
   readonly mediaType?: string
-  /** Returns what is sent as JSON, or throws a GatewayError. */
+  /** Returns what is sent as JSON, or that JSON itself, or throws a GatewayError. */
   answer(
     query: z.output<Query>,
     admitted: AdmittedRead,
     context: Context,
-  ): AnswerOf<Response> | Promise<AnswerOf<Response>>
+  ): AnswerOf<Response> | Promise<AnswerOf<Response> | JsonText<AnswerOf<Response>>>
 }
 
 /** Any of them. */

@@ -12,6 +12,7 @@ import polka, { type Request } from 'polka'
 import type { z } from 'zod'
 import { idOf } from '../call.ts'
 import { asGatewayError, GatewayError } from '../errors.ts'
+import { JsonText } from '../json/json-text.ts'
 import type { Caller } from './auth.ts'
 import type { CallSlots } from './call-slots.ts'
 import { serveInTurn } from './connection.ts'
@@ -143,7 +144,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         try {
           const said = await answer(parsed, admitted, readContext)
           if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
-          else replyJson(response, 200, JSON.stringify(said))
+          else replyJson(response, 200, said instanceof JsonText ? said.text : JSON.stringify(said))
         } finally {
           slot?.leave()
         }

@@ -13,6 +13,8 @@ export interface Listed<Item> {
 export interface CallLogReads {
   /** Newest first; one row more than the page tells whether there are more. */
   list(filter: CallFilter, page: Page): Listed<CallRecord>
+  /** The same as JSON, contract "Lists", so that it is written where it is read; of each record these fields, else all. */
+  listText(filter: CallFilter, page: Page, fields?: readonly (keyof CallRecord)[]): string
   /** One record with its attempts; null when there is none, or none for this key. */
   find(id: string, keyName?: string): CallDetail | null
 }

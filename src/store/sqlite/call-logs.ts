@@ -19,7 +19,7 @@ export function openCallLogs(db: Database): CallLogReads {
   const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
   const hoursOf = openHourIndex(db)
 
-  return {
+  const reads: CallLogReads = {
     list(filter, { limit, cursor = AFTER_ALL }) {
       const { where, values } = conditions(filter)
       const page = db.prepare<unknown[], Row>(
@@ -42,6 +42,13 @@ export function openCallLogs(db: Database): CallLogReads {
       const has_more = rows.length > limit
       return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
     },
+    listText(filter, page, fields) {
+      const { data, ...rest } = reads.list(filter, page)
+      const shown = fields
+        ? data.map((record) => Object.fromEntries(fields.map((field) => [field, record[field]])))
+        : data
+      return JSON.stringify({ object: 'list', data: shown, ...rest })
+    },
     find(id, keyName) {
       const row = byId.get(id)
       if (!row || (keyName !== undefined && row.key_name !== keyName)) return null
@@ -50,6 +57,7 @@ export function openCallLogs(db: Database): CallLogReads {
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
   }
+  return reads
 }
 
 function conditions(filter: CallFilter): { where: string[]; values: unknown[] } {

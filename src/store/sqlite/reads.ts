@@ -69,6 +69,7 @@ export function openReader(
     }
   const reads: { readonly [Each in ReadName]: ReturnType<typeof read> } = {
     list: read('list'),
+    listText: read('listText'),
     find: read('find'),
     artifact: read('artifact'),
     history: read('history'),
