@@ -107,6 +107,22 @@ export function changeJson(
   }
 }
 
+/** The body hook that changes the JSON of answers to paths that begin like this. */
+export const onRead =
+  (
+    prefix: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+    change: (json: Record<string, any>) => unknown,
+  ): NonNullable<FaultHooks['body']> =>
+  (body, { path }) =>
+    path.startsWith(prefix) ? changeJson(body, change) : body
+
+/** An answer that is an error. */
+export const failed = (status: number) => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: '{"error":{"message":"not now"}}',
+})
+
 /** One row of a table in faults/. */
 export type Fault = {
   /** One sentence: what is wrong. */

@@ -1,6 +1,6 @@
 // What can be wrong with a gateway, and which checks of CAT must catch it.
 import type { Fault } from '../fault.ts'
-import { changeJson } from '../fault.ts'
+import { changeJson, failed, onRead } from '../fault.ts'
 
 export const faults = {
   'bare-catalog': {
@@ -68,6 +68,28 @@ export const faults = {
               data: json.data?.map(({ type: _, ...rest }: { type: string }) => rest),
             }))
           : body,
+    },
+  },
+  'lists-nothing': {
+    what: 'The catalog is an empty list.',
+    caughtBy: ['CAT-01/has-entries'],
+    hooks: { body: onRead('/v1/models', (json) => ({ ...json, data: [] })) },
+  },
+  'lists-twice': {
+    what: 'A model stands in the catalog twice.',
+    caughtBy: ['CAT-01/no-id-twice'],
+    hooks: {
+      body: onRead('/v1/models', (json) => ({ ...json, data: json.data && [json.data[0], ...json.data] })),
+    },
+  },
+  'lists-now-and-then': {
+    what: 'Every third reading of the catalog is refused.',
+    caughtBy: ['CAT-03/readings-are-answered'],
+    hooks: () => {
+      let readings = 0
+      return {
+        request: ({ path }) => (path === '/v1/models' && ++readings % 3 === 0 ? failed(503) : undefined),
+      }
     },
   },
 } satisfies Readonly<Record<string, Fault>>

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Fault } from '../fault.ts'
-import { CHAT, callIn } from '../fault.ts'
+import { CHAT, callIn, failed } from '../fault.ts'
 
 export const faults = {
   'bad-json-is-our-fault': {
@@ -140,6 +140,36 @@ export const faults = {
         body(body) {
           lost ||= body.includes('"upstream_unreachable"')
           return body
+        },
+      }
+    },
+  },
+  'stumbles-after-bad-json': {
+    what: 'The call after a malformed one fails.',
+    caughtBy: ['FAIL-02/works-afterwards'],
+    hooks: () => {
+      let stumbles = false
+      return {
+        request(wanted) {
+          const stumbled = stumbles
+          stumbles = wanted.method === 'POST' && callIn(wanted)?.messages === undefined
+          // The last malformed body of the check is a call with messages.
+          stumbles ||= callIn(wanted)?.temperature === 'hot'
+          return stumbled && callIn(wanted) ? failed(500) : undefined
+        },
+      }
+    },
+  },
+  'stumbles-after-long-bodies': {
+    what: 'The call after one that was too large fails.',
+    caughtBy: ['FAIL-03/works-afterwards'],
+    hooks: () => {
+      let stumbles = false
+      return {
+        request(wanted) {
+          const stumbled = stumbles
+          stumbles = Number(wanted.headers['content-length'] ?? 0) > 2 ** 19
+          return stumbled && !stumbles && callIn(wanted) ? failed(500) : undefined
         },
       }
     },

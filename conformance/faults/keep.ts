@@ -1,6 +1,6 @@
 // What can be wrong with a gateway, and which checks of KEEP must catch it.
 import type { Fault } from '../fault.ts'
-import { callIn, changeJson } from '../fault.ts'
+import { callIn, changeJson, failed } from '../fault.ts'
 
 export const faults = {
   'answers-errors-itself': {
@@ -122,6 +122,27 @@ export const faults = {
     hooks: {
       body: (body, { path }) =>
         path.includes('?key=') ? body.replace('"message":"', `"message":"${path} `) : body,
+    },
+  },
+  'answers-from-memory': {
+    what: 'After the first call no call reaches a provider.',
+    caughtBy: ['KEEP-02/calls-reach-a-provider', 'ROUTE-01'],
+    hooks: () => {
+      let calls = 0
+      return { request: (wanted) => (callIn(wanted) && ++calls > 1 ? failed(502) : undefined) }
+    },
+  },
+  'locks-everybody-out': {
+    what: 'The public metadata are refused with any key.',
+    caughtBy: ['KEEP-03/answered-with-the-key'],
+    hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failed(401) : undefined) },
+  },
+  'hides-own-calls': {
+    what: 'A session that is asked for by name is empty, also for the key that made it.',
+    caughtBy: ['KEEP-04/own-key-finds-it'],
+    hooks: {
+      body: (body, { path }) =>
+        path.includes('session_id=') ? changeJson(body, (json) => ({ ...json, data: [] })) : body,
     },
   },
 } satisfies Readonly<Record<string, Fault>>

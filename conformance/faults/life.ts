@@ -1,12 +1,14 @@
 // What can be wrong with a gateway, and which checks of LIFE must catch it.
 
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import type { Fault } from '../fault.ts'
-import { changeJson, referenceWith } from '../fault.ts'
+import { callIn, changeJson, failed, onRead, referenceWith } from '../fault.ts'
 
+/** The directories in which a second process was refused. */
+const refused = new Set<string>()
 /** Once in a run: it is started and ended several times. */
 let first = true
 
@@ -91,6 +93,70 @@ export const faults = {
     caughtBy: ['LIFE-05'],
     hooks: {
       config: (text) => text.replace('/data\n', `/data-${process.pid}-${Math.random()}\n`),
+    },
+  },
+  'invents-answers': {
+    what: 'Each record has an attempt more, which was answered.',
+    caughtBy: ['LIFE-01/no-invented-answer'],
+    asCommand: true,
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) => ({
+        ...json,
+        attempt_log: json.attempt_log && [
+          ...json.attempt_log,
+          { ...json.attempt_log[0], outcome: 'succeeded', status: 200 },
+        ],
+      })),
+    },
+  },
+  'takes-calls-to-the-end': {
+    what: 'It takes new calls for six seconds after it was told to end.',
+    caughtBy: ['LIFE-02/new-calls-are-refused'],
+    start: async (directory, env) => {
+      const gateway = await referenceWith({})(directory, env)
+      return {
+        async close() {
+          await sleep(6_000)
+          await gateway.close()
+        },
+      }
+    },
+  },
+  'has-every-artifact': {
+    what: 'Artifacts that were dropped are answered with 200.',
+    caughtBy: ['LIFE-03/artifacts-under-cap'],
+    hooks: {
+      head(head, { path }) {
+        if (path.endsWith('/artifact')) head.status = 200
+      },
+    },
+  },
+  'falls-with-the-second': {
+    what: 'When a second process was refused, the first one refuses calls.',
+    caughtBy: ['LIFE-05/first-goes-on'],
+    start: async (directory, env) => {
+      try {
+        return await referenceWith({
+          request: (wanted) => (callIn(wanted) && refused.has(directory) ? failed(503) : undefined),
+        })(directory, env)
+      } catch (cause) {
+        refused.add(directory)
+        throw cause
+      }
+    },
+  },
+  'forgets-streams-on-reload': {
+    what: 'What a stream brings after the configuration has changed is lost.',
+    caughtBy: ['LIFE-07/open-stream-ends-well'],
+    hooks: () => {
+      let first: string | null = null
+      return {
+        event(event, _index, _wanted, { directory }) {
+          const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
+          first ??= text
+          return text === first ? [event] : []
+        },
+      }
     },
   },
 } satisfies Readonly<Record<string, Fault>>

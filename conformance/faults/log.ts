@@ -2,7 +2,7 @@
 
 import { rmSync } from 'node:fs'
 import type { Fault } from '../fault.ts'
-import { callIn, changeJson } from '../fault.ts'
+import { callIn, changeJson, onRead } from '../fault.ts'
 
 export const faults = {
   'always-empty-log': {
@@ -326,6 +326,72 @@ export const faults = {
         const call = callIn(wanted)
         if (call) await spend({ messages: call.messages })
       },
+    },
+  },
+  'shows-the-newest-twice': {
+    what: 'The newest record stands in the list twice.',
+    caughtBy: ['LOG-01/no-record-twice'],
+    hooks: {
+      body: onRead('/api/usage/request-logs?', (json) => ({
+        ...json,
+        data: json.data && [...json.data.slice(0, 1), ...json.data],
+      })),
+    },
+  },
+  'knows-no-latency': {
+    what: 'The record has no latency.',
+    caughtBy: ['LOG-02/latency'],
+    hooks: { body: onRead('/api/usage/request-logs/', (json) => ({ ...json, latency_ms: null })) },
+  },
+  'doubles-the-output': {
+    what: 'The record holds twice the output tokens that were reported.',
+    caughtBy: ['LOG-02/output-tokens'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) => ({
+        ...json,
+        tokens: json.tokens && { ...json.tokens, output: json.tokens.output * 2 },
+      })),
+    },
+  },
+  'requested-is-resolved': {
+    what: 'The record names the model that served as the one that was asked for.',
+    caughtBy: ['LOG-02/requested-model'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) => ({ ...json, requested_model: json.resolved_model })),
+    },
+  },
+  'never-completed': {
+    what: 'A record stays at streaming after the answer has ended.',
+    caughtBy: ['LOG-03/completed-afterwards'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) =>
+        json.state === 'completed' ? { ...json, state: 'streaming' } : json,
+      ),
+    },
+  },
+  'analytics-count-one-more': {
+    what: 'Analytics count a call more than the log has.',
+    caughtBy: ['LOG-10/analytics'],
+    hooks: { body: onRead('/api/analytics', (json) => ({ ...json, total_calls: json.total_calls + 1 })) },
+  },
+  'sessions-count-one-more': {
+    what: 'A session has a call more than the log.',
+    caughtBy: ['LOG-10/sessions'],
+    hooks: {
+      body: onRead('/api/sessions', (json) => ({
+        ...json,
+        data: json.data?.map((each: { calls: number }) => ({ ...each, calls: each.calls + 1 })),
+      })),
+    },
+  },
+  'lists-no-failures': {
+    what: 'Failed calls are counted and not listed.',
+    caughtBy: ['LOG-10/log'],
+    hooks: {
+      body: onRead('/api/usage/request-logs?', (json) => ({
+        ...json,
+        data: json.data?.filter(({ state }: { state: string }) => state !== 'failed'),
+      })),
     },
   },
 } satisfies Readonly<Record<string, Fault>>

@@ -3,7 +3,7 @@
 import { appendFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Fault } from '../fault.ts'
-import { CHAT, callIn, changeJson } from '../fault.ts'
+import { CHAT, callIn, changeJson, failed } from '../fault.ts'
 
 /** Of the newest call. */
 let messages: unknown
@@ -191,5 +191,10 @@ export const faults = {
         stopping: () => clearInterval(timer),
       }
     },
+  },
+  'resolve-fails': {
+    what: 'Resolving is answered with 500.',
+    caughtBy: ['PURE-04/reads-are-answered'],
+    hooks: { request: ({ path }) => (path.includes('/resolve') ? failed(500) : undefined) },
   },
 } satisfies Readonly<Record<string, Fault>>

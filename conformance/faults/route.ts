@@ -325,4 +325,35 @@ export const faults = {
       },
     },
   },
+  'unknown-is-our-fault': {
+    what: 'An unknown model is answered with 500.',
+    caughtBy: ['ROUTE-03/unknown-is-refused'],
+    hooks: {
+      head(head, wanted) {
+        if (callIn(wanted) && head.status === 404) head.status = 500
+      },
+    },
+  },
+  'limits-are-final': {
+    what: 'A 429 of a provider ends the call instead of moving it on.',
+    caughtBy: ['ROUTE-09/429-moves-on', 'ROUTE-07'],
+    hooks: {
+      upstream: {
+        head(head) {
+          if (head.status === 429) head.status = 400
+        },
+      },
+    },
+  },
+  'prefers-the-second': {
+    what: 'A call that any target can take goes to the second one.',
+    caughtBy: ['ROUTE-12/plain-goes-first'],
+    hooks: {
+      config: (text) =>
+        text.replace(
+          '{ model: openai/no-tools }, { model: groq/no-images }',
+          '{ model: groq/no-images }, { model: openai/no-tools }',
+        ),
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>
