@@ -39,13 +39,15 @@ export const errorShape = {
         // A provider's own error is relayed as it is, and carries no request id.
         const relayed = /provider refuses|all targets fail/.test(label) && isOpenAiError(body)
         const ok = harmless || (failed && (worded || relayed))
-        const said = `${label}: answered with ${status ?? exchange.error}: ${body.slice(0, 120)}`
-        const wanted = `an error status and {"error":{"message":…}}${waybill ? ' with a request_id' : ''}`
         return finding(
           'error-body',
           ok,
-          ok ? said : `${said}; expected ${wanted}`,
+          `the answer to "${label}"`,
           refs(exchange, servedBy(evidence, exchange)),
+          {
+            expected: `an error status and {"error":{"message":…}}${waybill ? ' with a request_id' : ''}`,
+            actual: `${status ?? exchange.error}: ${body.slice(0, 120) || 'no body'}`,
+          },
         )
       }),
 } satisfies Check

@@ -18,8 +18,9 @@ export const malformedIs4xx = {
       return finding(
         'malformed-is-4xx',
         status !== null && status >= 400 && status < 500,
-        `a body that is ${label}: ${status ?? exchange.error}, expected a 4xx`,
+        `the answer to a body that is ${label}`,
         [ref(exchange)],
+        { expected: 'a 4xx', actual: String(status ?? exchange.error) },
       )
     }),
 } satisfies Check

@@ -28,8 +28,12 @@ export const bodyLimit = {
       finding(
         'too-large-is-413',
         exchange.status === 413 && at(jsonOf(exchange.body), '/error/code') === 'body_too_large',
-        `${exchange.label}: ${exchange.status ?? exchange.error} after ${Math.round(exchange.end_at - exchange.at)} ms`,
+        `the answer to a body that is ${exchange.label}`,
         [ref(exchange)],
+        {
+          expected: '413 body_too_large',
+          actual: `${exchange.status ?? exchange.error} after ${Math.round(exchange.end_at - exchange.at)} ms`,
+        },
       ),
     ),
     ...labelled(evidence, 'afterwards').map((exchange) =>

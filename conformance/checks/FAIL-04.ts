@@ -37,21 +37,23 @@ export const finalErrorsKeepMeaning = {
         const kept = status !== null && status >= 400 && status < 500
         const worded = body.includes('12 tokens too long')
         return [
-          finding(
-            'keeps-status-and-message',
-            kept && worded,
-            `${label} of the provider became ${status} ${worded ? 'with' : 'without'} its message: ${body.slice(0, 120)}`,
-            see,
-          ),
+          finding('keeps-status-and-message', kept && worded, `what became of the provider's ${label}`, see, {
+            expected: "a 4xx with the provider's message",
+            actual: `${status} ${worded ? 'with' : 'without'} it: ${body.slice(0, 120) || 'no body'}`,
+          }),
         ]
       }
       return [
-        finding('keeps-429', status === 429, `429 of every target became ${status}, expected 429`, see),
+        finding('keeps-429', status === 429, 'what became of a 429 of every target', see, {
+          expected: '429',
+          actual: String(status),
+        }),
         finding(
           'keeps-retry-after',
           headers['retry-after'] !== undefined,
-          `Retry-After of the provider: ${headers['retry-after'] ?? 'not passed on'}`,
+          "the provider's Retry-After",
           see,
+          { expected: 'to be passed on', actual: headers['retry-after'] ?? 'no such header' },
         ),
       ]
     }),

@@ -111,8 +111,12 @@ export const brokenProvider = {
         return finding(
           'readable-error-in-time',
           worded && within && exchange.body.length > 0,
-          `${exchange.label}: ${status ?? exchange.error} after ${took} ms, expected ${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body; ${entries.length} requests of at most ${limit} ms`,
+          `the answer when the provider is "${label}"`,
           refs(exchange, ...entries),
+          {
+            expected: `${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body within ${allowed} ms`,
+            actual: `${status ?? exchange.error} ${body.length > 0 ? 'with' : 'without'} a body after ${took} ms; ${entries.length} requests`,
+          },
         )
       }),
   ],

@@ -17,8 +17,12 @@ export const cutIsVisible = {
       return finding(
         'cut-is-visible',
         ok,
-        `${exchange.label}: ${entry ? 'the provider cut its stream' : 'the provider was not asked'}, the client saw ${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`} and ${done} [DONE], expected an error and none`,
+        `how the stream ended for the client when ${entry ? `the provider cut it (${exchange.label})` : 'no provider was asked'}`,
         refs(exchange, entry),
+        {
+          expected: 'an error, and no [DONE]',
+          actual: `${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`}${done > 0 ? `, with ${done} [DONE]` : ', and no [DONE]'}`,
+        },
       )
     }),
 } satisfies Check

@@ -5,6 +5,9 @@ import { refs, servedBy } from '../lookup.ts'
 import { readChat } from '../reading.ts'
 import { streamEach } from './flow.ts'
 
+const endOf = ({ finish, done, afterDone }: ReturnType<typeof readChat>): string =>
+  `finish reasons ${finish.map(({ reason }) => reason).join(', ') || 'none'}, ${done} [DONE]${afterDone ? ', and something after it' : ''}`
+
 export const oneEnd = {
   id: 'FLOW-07',
   exercise: streamEach('plain', 'tools', 'finish-length', 'finish-content-filter'),
@@ -17,11 +20,9 @@ export const oneEnd = {
         got.done === sent.done &&
         !got.afterDone &&
         sent.done === 1
-      return finding(
-        'one-end',
-        ok,
-        `${exchange.label}: finish reasons ${got.finish.map(({ reason }) => reason).join(', ') || 'none'}, ${got.done} [DONE]${got.afterDone ? ', and something after it' : ''}`,
-        refs(exchange, entry),
-      )
+      return finding('one-end', ok, `the end of the stream "${exchange.label}"`, refs(exchange, entry), {
+        expected: `${endOf(sent)}, and nothing after it`,
+        actual: endOf(got),
+      })
     }),
 } satisfies Check

@@ -1,6 +1,8 @@
 // FLOW-10: A slow client slows the provider down instead of filling memory.
+
 import { type Check, doubt, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
+import { size } from '../words.ts'
 
 /** Bytes that may still move between the two looks without the provider being read on. */
 const STILL = 2 ** 20
@@ -31,7 +33,7 @@ export const slowClientSlowsUpstream = {
   judge({ evidence }) {
     const [first, second] = evidence.facts.taken as [number | null, number | null]
     const see = evidence.exchanges.map(ref)
-    const what = `while the client read nothing, ${first ?? 'an unknown number of'} bytes had been taken from the provider after 2 s and ${second ?? 'an unknown number'} after 4 s${evidence.facts.complete === true ? ', which was all of them' : ''}`
+    const what = `while the client read nothing, ${first === null ? 'an unknown number of bytes' : size(first)} had been taken from the provider after 2 s and ${second === null ? 'an unknown number' : size(second)} after 4 s${evidence.facts.complete === true ? ', which was all of them' : ''}`
     // What repeats itself is compressed to next to nothing, and fits into any buffer.
     if (evidence.exchanges.some(({ headers }) => headers['content-encoding'] !== undefined))
       return [doubt('provider-is-slowed', `${what}; the answer is compressed`, see)]

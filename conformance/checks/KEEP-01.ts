@@ -1,9 +1,11 @@
 // KEEP-01: Planted secrets (client key, provider key, key in a query) appear in no answer, header, error or read
 // endpoint; (Waybill) nor in database, WAL, artifacts, standard output. A provider key that the client itself sends
 // with its calls is no secret from this client.
+
 import { type Check, finding } from '../check.ts'
 import { ref, refs, requestsOf } from '../lookup.ts'
 import { secretsGivenAway } from '../secrets.ts'
+import { secrets } from '../words.ts'
 
 export const secretsStayInside = {
   id: 'KEEP-01',
@@ -59,8 +61,9 @@ export const secretsStayInside = {
         return finding(
           'no-secret-in-answers',
           found.length === 0,
-          `${exchange.request.method} ${exchange.request.path}, ${exchange.label}: ${found.join(', ') || 'no secret'} in the answer`,
+          `the answer to ${exchange.request.method} ${exchange.request.path} (${exchange.label})`,
           [ref(exchange)],
+          { expected: 'no secret in it', actual: secrets(found) || 'none' },
         )
       }),
     ]

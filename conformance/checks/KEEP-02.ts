@@ -1,8 +1,10 @@
 // KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, also
 // where a provider echoes it, in an error or in an answer.
+
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { secretsIn } from '../secrets.ts'
+import { secrets } from '../words.ts'
 
 export const keysDoNotCross = {
   id: 'KEEP-02',
@@ -36,8 +38,9 @@ export const keysDoNotCross = {
         return finding(
           'no-key-in-answers',
           found.length === 0,
-          `${exchange.label}: ${found.join(', ') || 'no key'} in the answer`,
+          `the answer to the call "${exchange.label}"`,
           [ref(exchange)],
+          { expected: 'no key in it', actual: secrets(found) || 'none' },
         )
       }),
     ]

@@ -28,8 +28,9 @@ export const keysAreRequired = {
       finding(
         'refused-without-a-key',
         exchange.status === 401,
-        `${exchange.request.method} ${exchange.request.path} with ${exchange.label}: ${exchange.status}, expected 401`,
+        `the answer to ${exchange.request.method} ${exchange.request.path} with ${exchange.label}`,
         refs(exchange, ...requestsOf(evidence, exchange)),
+        { expected: '401', actual: String(exchange.status ?? exchange.error) },
       ),
     ),
     ...labelled(evidence, 'right key').map((exchange) =>

@@ -1,9 +1,11 @@
 // LIFE-03: Rows, artifacts and bytes on disk (database, WAL, artifacts) stay under their caps; no dangling
 // reference, no orphan.
+
 import { type Check, finding } from '../check.ts'
 import { labelled, ref, refs } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
+import { size } from '../words.ts'
 
 export const capsHold = {
   id: 'LIFE-03',
@@ -46,11 +48,10 @@ export const capsHold = {
         `of 400 calls ${rows.length} records are kept, cap 100`,
         refs(log),
       ),
-      finding(
-        'bytes-under-cap',
-        (evidence.facts.bytes as number) <= 4 * 2 ** 20,
-        `${evidence.facts.bytes} bytes on disk, cap ${4 * 2 ** 20}`,
-      ),
+      finding('bytes-under-cap', (evidence.facts.bytes as number) <= 4 * 2 ** 20, 'space on disk', [], {
+        expected: `at most ${size(4 * 2 ** 20)}`,
+        actual: size(evidence.facts.bytes as number),
+      }),
       finding(
         'no-contradiction',
         dangling.length === 0,

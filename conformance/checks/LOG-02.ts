@@ -42,8 +42,9 @@ function compare(
       finding(
         name.replaceAll('_', '-'),
         ok(value),
-        `${exchange.label}: ${name} on record is ${JSON.stringify(value) ?? 'nothing'}, expected ${expected}`,
+        `the ${name} on record of the call to ${exchange.label}`,
         refs(exchange, entry),
+        { expected, actual: JSON.stringify(value) ?? 'nothing' },
       ),
     )
   }

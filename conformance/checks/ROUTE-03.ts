@@ -25,8 +25,12 @@ export const unknownIds = {
         finding(
           'unknown-is-refused',
           refused && worded,
-          `"${label}" was answered with ${status}, expected ${waybill ? '404 model_not_found' : 'a 4xx that says why'}: ${body.slice(0, 120)}`,
+          `the answer to a call of the unknown model "${label}"`,
           [ref(exchange)],
+          {
+            expected: waybill ? '404 model_not_found' : 'a 4xx that says why',
+            actual: `${status}: ${body.slice(0, 120) || 'no body'}`,
+          },
         ),
         finding(
           'goes-nowhere-else',

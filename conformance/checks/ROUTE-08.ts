@@ -38,8 +38,9 @@ export const nothingAfterCommit = {
       return finding(
         'nothing-is-retried',
         entries.length === 1,
-        `${exchange.label} after the first event: ${entries.length} requests to providers in all, expected one`,
+        `requests to providers for a call whose stream had begun (${exchange.label} after the first event)`,
         refs(exchange, ...entries),
+        { expected: '1', actual: String(entries.length) },
       )
     }),
 } satisfies Check
