@@ -16,8 +16,8 @@ export function curl({ n, request }: Exchange, start: object, file: string): str
     body === null
       ? ''
       : body.length > LONGEST
-        ? ` \\\n  --data-binary "$(jq -r '.exchanges[] | select(.n == ${n}) | .request.body' ${quoted(file)})"`
-        : ` \\\n  --data-binary ${quoted(body)}`
+        ? ` \\\n  --data-raw "$(jq -r '.exchanges[] | select(.n == ${n}) | .request.body' ${quoted(file)})"`
+        : ` \\\n  --data-raw ${quoted(body)}`
   const how = method === 'GET' ? '' : method === 'HEAD' ? '--head ' : `-X ${method} `
   return `curl -i ${how}${url}${parts.join('')}${data}`
 }
@@ -25,7 +25,7 @@ export function curl({ n, request }: Exchange, start: object, file: string): str
 /** What the witness must be told before, so that it answers as it did; null where that was nothing. */
 export function script({ nonce, script: answers }: Exchange): string | null {
   if (nonce === null || !answers) return null
-  return `curl -X PUT ${CONTROL}/script/${nonce} --data-binary ${quoted(JSON.stringify(answers))}`
+  return `curl -X PUT ${CONTROL}/script/${nonce} --data-raw ${quoted(JSON.stringify(answers))}`
 }
 
 /** One word for a shell; the names of secrets become variables. */

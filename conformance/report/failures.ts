@@ -4,9 +4,12 @@ import { byFinding } from '../by-finding.ts'
 import { sentenceOf } from '../check.ts'
 import { checks } from '../checks.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
+import { readExplanations } from '../explanations.ts'
 import type { Verdict } from '../judge.ts'
 import type { Kept } from '../rejudge.ts'
 import { CONTROL, curl, script } from './curl.ts'
+
+const EXPLANATIONS = readExplanations()
 
 export interface Failure {
   readonly verdict: Verdict
@@ -19,6 +22,8 @@ export interface Failure {
 
 export interface Failed {
   readonly id: string
+  /** What was looked at; null where `seen` says it. */
+  readonly what: string | null
   readonly expected: string
   readonly seen: string
   readonly see: readonly string[]
@@ -45,16 +50,16 @@ export const failuresOf = ({ results, run, evidence }: Kept): Failure[] =>
 
 function failedIn(verdict: Verdict): Failed[] {
   const failed = byFinding(verdict).filter(({ state }) => state !== 'holds')
-  const told = failed.some(({ state }) => state === 'fails')
-    ? failed.filter(({ state }) => state === 'fails')
-    : failed
-  return told.map(({ id, findings }) => {
+  const sure = failed.filter(({ state }) => state === 'fails')
+  return (sure.length > 0 ? sure : failed).map(({ id, findings }) => {
     const bad = findings.filter(({ ok }) => !ok)
     const { what, expected, actual, see = [] } = bad[0]!
+    const told = expected !== undefined && actual !== undefined
     return {
       id,
-      expected: expected === undefined ? verdict.text : `${what}: ${expected}`,
-      seen: expected === undefined || actual === undefined ? sentenceOf(bad[0]!) : actual,
+      what: told ? what : null,
+      expected: expected ?? verdict.text,
+      seen: told ? actual : sentenceOf(bad[0]!),
       see,
       more: bad.length - 1,
     }
@@ -76,11 +81,13 @@ function adviceFor(
       'The target file declares this, and it could not be tried, so it counts as a failure. Make it possible, or take the declaration out of the target file.',
       `Run it alone: ${alone}`,
     ]
+  const causes = EXPLANATIONS[id]?.causes
   return [
+    ...(causes ? [`What usually causes it: ${causes}`] : []),
     `Change the gateway, then run it alone: ${alone}`,
     ...(level === 'SHOULD' ? ['It is a SHOULD: it does not decide whether the gateway conforms.'] : []),
-    `To live with it for now, put this into a baseline: - { id: ${finding ?? id}, reason: why, expires: ${'YYYY-MM-DD'} }`,
-    'If the transcript shows that the gateway is right, the check is wrong, and we want to hear of it.',
+    `To live with it for now, put this into a baseline: - { id: ${finding ?? id}, reason: why, expires: YYYY-MM-DD }`,
+    `If the transcript shows that the gateway is right, the check is wrong, and we want to hear of it. Why it matters and how it is tested: waybill conform explain ${id}`,
   ]
 }
 

@@ -107,8 +107,8 @@ function failed(failures: readonly Failure[]): string {
 function card({ verdict, findings, advice, again }: Failure): string {
   const { id, slug: name, outcome, level, scope, text: sentence, reason } = verdict
   const told = findings.map(
-    ({ id: finding, expected, seen, see, more: others }) =>
-      `<dl><div><dt>Expected</dt><dd>${prose(expected)}</dd></div><div><dt>Seen</dt><dd>${prose(seen)} ${see.map((each) => link(id, each)).join(' ')}${others > 0 ? `<br><small>And ${others} more of this kind.</small>` : ''}</dd></div><div><dt>Finding</dt><dd><code>${text(finding)}</code></dd></div></dl>`,
+    ({ id: finding, what, expected, seen, see, more: others }) =>
+      `<dl>${what === null ? '' : `<div><dt>Looked at</dt><dd>${prose(what)}</dd></div>`}<div><dt>Expected</dt><dd>${prose(expected)}</dd></div><div><dt>Seen</dt><dd>${prose(seen)} ${see.map((each) => link(id, each)).join(' ')}${others > 0 ? `<br><small>And ${others} more of this kind.</small>` : ''}</dd></div><div><dt>Finding</dt><dd><code>${text(finding)}</code></dd></div></dl>`,
   )
   return `<article class="card"><h3><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h3>
 <p>${prose(sentence)}</p>

@@ -57,8 +57,12 @@ function opening({ results }: Kept, comparison: Comparison | null): string[] {
 /** A row for each finding; the whole where a verdict has none that failed. */
 function table(failures: readonly Failure[]): string[] {
   const rows = failures.flatMap(({ verdict: { id, slug, level, outcome, text, reason }, findings }) =>
-    (findings.length > 0 ? findings : [{ id: `${id} ${slug}`, expected: text, seen: reason }]).map(
-      (each) => `| ${each.id} | ${level} | ${outcome} | ${cell(each.expected)} | ${cell(each.seen)} |`,
+    (findings.length > 0
+      ? findings
+      : [{ id: `${id} ${slug}`, what: null, expected: text, seen: reason }]
+    ).map(
+      (each) =>
+        `| ${each.id} | ${level} | ${outcome} | ${cell(each.what === null ? each.expected : `${each.what}: ${each.expected}`)} | ${cell(each.seen)} |`,
     ),
   )
   return ['| finding | level | outcome | expected | seen |', '|---|---|---|---|---|', ...rows]

@@ -17,7 +17,10 @@ const defused = (text: string): string =>
 
 /** As text of Markdown: no link, image, mention, markup, cell or heading begins in it. */
 export const inMarkdown = (text: string): string =>
-  oneLine(text).replace(/[^\p{L}\p{N} .,;?'"%$=/-]|(?<=\bwww)\./gu, (sign) => `&#${sign.codePointAt(0)};`)
+  oneLine(text).replace(
+    /[^\p{L}\p{N} .,;:()?'"%$=/-]|:(?=\/\/)|(?<=\bwww)\./giu,
+    (sign) => `&#${sign.codePointAt(0)};`,
+  )
 
 /** Between backticks. */
 export const asCode = (text: string): string => `\`${oneLine(text).replaceAll('`', "'")}\``

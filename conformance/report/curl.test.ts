@@ -1,0 +1,91 @@
+// The lines that show a failure again are pasted into a shell: what curl then gets is what was sent.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Exchange } from '../evidence.ts'
+import { CONTROL, curl, script } from './curl.ts'
+
+const exchange = (request: Partial<Exchange['request']>, more: Partial<Exchange> = {}): Exchange =>
+  ({
+    n: 3,
+    nonce: null,
+    request: { method: 'POST', path: '/v1/x', headers: {}, body: null, ...request },
+    ...more,
+  }) as Exchange
+
+/** The words that a shell hands to curl. */
+function wordsOf(line: string, directory = tmpdir()): string[] {
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    ['-c', `curl() { for each; do printf '%s\\0' "$each"; done; }\n${line}`],
+    {
+      cwd: directory,
+      env: {
+        PATH: process.env.PATH,
+        GATEWAY: 'http://gateway',
+        KEY_CLIENT: 'sk-1',
+        WITNESS_OPENAI_KEY: 'sk-2',
+      },
+      encoding: 'utf8',
+    },
+  )
+  assert.equal(stderr, '', line)
+  return stdout.split('\0').slice(0, -1)
+}
+
+const TEXTS = [
+  'plain',
+  "it's",
+  '$HOME `id` $(id) \\ "x"',
+  'two\nlines',
+  '! # ; & | < > *',
+  "''",
+  "'",
+  '-d @/etc/passwd',
+]
+
+test('a request goes through the shell as it was', () => {
+  for (const text of TEXTS) {
+    const request = { path: `/v1/x?q=${text}`, headers: { 'x-a': text }, body: JSON.stringify({ text }) }
+    assert.deepEqual(wordsOf(curl(exchange(request), {}, 'e.json')), [
+      ...['-i', '-X', 'POST', `http://gateway/v1/x?q=${text}`, '-H', `x-a: ${text}`],
+      ...['--data-raw', JSON.stringify({ text })],
+    ])
+  }
+})
+
+test('names of secrets are variables, wherever they stand', () => {
+  const headers = { authorization: 'Bearer [secret:key.client]', 'x-b': "'[secret:witness.openai.key]'" }
+  const words = wordsOf(curl(exchange({ method: 'GET', headers }), { url: 'http://127.0.0.1:8' }, 'e.json'))
+  assert.deepEqual(words, [
+    '-i',
+    'http://127.0.0.1:8/v1/x',
+    '-H',
+    'authorization: Bearer sk-1',
+    '-H',
+    "x-b: 'sk-2'",
+  ])
+})
+
+test('the script of a call goes to the witness as it was; without one there is no line', () => {
+  const answers = [{ status: 401, body: { error: { message: "it's [secret:witness.openai.key]" } } }]
+  const line = script(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
+  const [, , url, , body] = wordsOf(line)
+  assert.equal(url, `${CONTROL}/script/0123456789abcdef`)
+  assert.deepEqual(JSON.parse(body!), [{ status: 401, body: { error: { message: "it's sk-2" } } }])
+  assert.equal(script(exchange({}, { nonce: '0123456789abcdef' })), null)
+})
+
+test('a long body is taken out of the evidence', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-curl-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const body = `{"text":"${'x'.repeat(3_000)}"}`
+  writeFileSync(join(directory, 'jq'), '#!/bin/sh\nprintf "%s|" "$@"\n', { mode: 0o755 })
+  const line = curl(exchange({ body }), {}, 'evidence/FAIL-01.json')
+  assert.ok(line.length < 300, line)
+  const words = wordsOf(`PATH=.:$PATH\n${line}`, directory)
+  assert.equal(words.at(-1), '-r|.exchanges[] | select(.n == 3) | .request.body|evidence/FAIL-01.json|')
+})
