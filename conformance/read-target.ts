@@ -14,6 +14,9 @@ import { type Target, targetJsonSchema, targetSchema } from './target.ts'
 /** The target files that come with the package; the same step up from conformance/ and from dist/. */
 export const ownTargets = fileURLToPath(new URL('../conformance/targets', import.meta.url))
 
+/** For editors; the same step up from conformance/ and from dist/. */
+export const targetSchemaFile = fileURLToPath(new URL('../docs/target.schema.json', import.meta.url))
+
 /** A target file that cannot be used; `problems` are complete lines for a person. */
 export class TargetError extends Error {
   override readonly name = 'TargetError'

@@ -124,7 +124,7 @@ function conclude(
   return STALE
 }
 
-function complain(thrown: unknown): number {
+export function complain(thrown: unknown): number {
   const { message, stack } = thrown as Error
   const usage =
     thrown instanceof TargetError ||
@@ -138,7 +138,7 @@ function complain(thrown: unknown): number {
 }
 
 /** An orderly end, so that the target ends too. */
-function endOnSignal(): void {
+export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
       clearLine()
@@ -149,7 +149,7 @@ function endOnSignal(): void {
 
 const isUrl = (text: string): boolean => /^https?:\/\//.test(text)
 
-function profileOf(name: string): Profile {
+export function profileOf(name: string): Profile {
   const profile = PROFILES.find((each) => each === name)
   if (!profile) throw new UsageError(`--profile is one of ${PROFILES.join(', ')}`)
   return profile
@@ -188,7 +188,7 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
 }
 
 /** For a gateway that runs already: what it must be told, and time to do it. */
-async function explain(witness: Witness, url: string): Promise<void> {
+export async function explain(witness: Witness, url: string): Promise<void> {
   process.stdout.write(
     `The witness listens. Give ${url} an OpenAI-compatible provider with\n  base URL  ${witness.baseUrl('openai')}\n  API key   ${witness.key('openai')}\n`,
   )

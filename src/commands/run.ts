@@ -240,6 +240,44 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .description('why a requirement matters, how it is tested, and what usually causes a failure')
     .addHelpText('after', example('waybill conform explain FLOW-06'))
     .action(async (ids) => finish((await import('./explain.ts')).explain(ids)))
+  const target = program
+    .command('target')
+    .description('write and check target files, which tell the conformance suite of a gateway')
+  target
+    .command('check <file>')
+    .description(
+      'name every mistake; or start the gateway, make one call, and say what was seen and which requirements apply',
+    )
+    .option('--profile <name>', 'core, observable or waybill', 'observable')
+    .addHelpText('after', example('waybill target check my-gateway.yaml'))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 it is as the file says, 1 it is not, 2 the file is wrong, 3 it cannot be started or reached.',
+    )
+    .action(async (file, options) => finish(await (await import('./target-check.ts')).check(file, options)))
+  target
+    .command('init [file]')
+    .description('ask how a gateway is started and what it tells, try it, and write a target file')
+    .option('--start <command>', 'a command, with {{port}} and {{witness.openai.base_url}}, or an address')
+    .option('--call <model>', 'the model to call')
+    .option('--key-env <name>', 'environment variable that holds its key')
+    .option('--headers <list>', 'NAME=HEADER,… for provider, model, request_id, session')
+    .option('--log <path>', 'where its log of calls is')
+    .option(
+      '--read <paths>',
+      'other paths that cost nothing, divided by commas; the first one says that it is ready',
+    )
+    .addHelpText(
+      'after',
+      example('waybill target init my-gateway.yaml --start http://127.0.0.1:8080 --call gpt-5-mini'),
+    )
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 written, 2 the call is wrong, 3 written, and the gateway could not be tried.',
+    )
+    .action(async (file = 'target.yaml', options) =>
+      finish(await (await import('./target-init.ts')).init(file, options)),
+    )
   program
     .command('judge <dir>')
     .description('compute the verdicts again from the evidence of a run')

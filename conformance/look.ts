@@ -1,0 +1,167 @@
+// A first look at a target: it is started, asked for one call, and what it declares to be readable is read. What comes
+// back is what was seen, as sentences, and what each requirement makes of the target file.
+import type { LedgerEntry } from '../mocks/ledger.ts'
+import type { Witness } from '../mocks/witness.ts'
+import { checks } from './checks.ts'
+import type { Evidence, Exchange } from './evidence.ts'
+import { itemsOf, labelled, namesModel, namesProvider, requestsOf, servedBy, where } from './lookup.ts'
+import { at } from './reading.ts'
+import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
+import { type Capability, declares, type Target } from './target.ts'
+import { openWorker } from './worker.ts'
+
+/** What was seen, and whether the target file is right about it. */
+export interface Sight {
+  readonly ok: boolean
+  readonly what: string
+}
+
+export interface Look {
+  readonly sights: readonly Sight[]
+  /** The call, and what it became at the witness. */
+  readonly call: Exchange
+  readonly entry: LedgerEntry | null
+  /** The log as it was read after the call; null where none is declared. */
+  readonly log: Exchange | null
+}
+
+/** Starts the target and makes one call. Rejects with StartError where it cannot be started, or does not reach the witness. */
+export async function lookAt(
+  template: Target,
+  onWitness: (witness: Witness) => void | Promise<void>,
+): Promise<Look> {
+  const kept = new Map<string, Evidence>()
+  const started = Date.now()
+  const worker = await openWorker({
+    template: { ...template, instances: 1 },
+    preflight: 'preflight',
+    quick: true,
+    onWitness,
+    keep: (evidence) => kept.set(evidence.check, evidence),
+  })
+  const took = Date.now() - started
+  try {
+    const { evidence } = await worker.run({ id: 'look', exercise: read, judge: () => [] })
+    const first = kept.get('preflight')!
+    const call = first.exchanges[0]!
+    const entry = servedBy(first, call)
+    const [log = null] = labelled(evidence, 'log')
+    const sights = [
+      { ok: true, what: `it was ready, and had answered a call, after ${took} ms` },
+      ...seenOfCall(worker.target, first, call, entry),
+      ...labelled(evidence, 'read').map(seenOfReading),
+      ...(log === null ? [] : [seenOfLog(worker.target, log)]),
+    ]
+    return { sights, call, entry, log }
+  } finally {
+    await worker.close()
+  }
+}
+
+const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']>[0]['exercise']> = async (
+  session,
+) => {
+  const { capabilities, observability } = session.target
+  const key = session.running.keys.reader
+  for (const path of new Set([capabilities.catalog ?? [], capabilities.read_paths].flat()))
+    await session.ask('read', path, { key })
+  if (!observability.log) return
+  await session.wait(observability.log.lag_ms)
+  await session.ask('log', observability.log.path, { key })
+}
+
+function seenOfCall(
+  target: Target,
+  evidence: Evidence,
+  call: Exchange,
+  entry: LedgerEntry | null,
+): readonly Sight[] {
+  const { model } = JSON.parse(call.request.body ?? '{}') as { model: string }
+  const reached = `a call for "${model}" reached the witness as ${entry && where(entry)}`
+  const times = requestsOf(evidence, call).length
+  const told = (name: 'provider' | 'model' | 'request_id' | 'session', is: (value: string) => boolean) => {
+    const header = target.observability.headers[name]
+    if (header === undefined || (name === 'session' && call.headers[header.toLowerCase()] === undefined))
+      return []
+    const value = call.headers[header.toLowerCase()]
+    const ok = value !== undefined && is(value)
+    const said = value === undefined ? 'is not there' : `says "${value}"`
+    return [{ ok, what: `header ${header} (${name}) ${said}` }]
+  }
+  return [
+    { ok: times === 1, what: times === 1 ? reached : `${reached}, ${times} times` },
+    { ok: call.status === 200, what: `the answer was ${call.status ?? call.error}` },
+    ...told('provider', (value) => entry !== null && namesProvider(target, entry.provider, value)),
+    ...told('model', (value) => entry !== null && namesModel(target, entry.provider, entry.model, value)),
+    ...told('request_id', (value) => value !== ''),
+    ...told('session', () => true),
+  ]
+}
+
+const seenOfReading = ({ request, status, error }: Exchange): Sight => ({
+  ok: status !== null && status < 400,
+  what: `GET ${request.path}: ${status ?? error}`,
+})
+
+function seenOfLog(target: Target, exchange: Exchange): Sight {
+  const { path, list, fields } = target.observability.log!
+  const items = itemsOf(target, exchange)
+  if (items === null)
+    return {
+      ok: false,
+      what: `the log, GET ${path}: ${exchange.status ?? exchange.error}, no list at "${list}"`,
+    }
+  const [first] = items
+  const empty = Object.entries(fields).filter(([, pointer]) => at(first, pointer) === undefined)
+  const said =
+    empty.length === 0
+      ? 'all fields are there'
+      : `nothing at ${empty.map((each) => each.join(' ')).join(', ')}`
+  return {
+    ok: items.length > 0 && empty.length === 0,
+    what: `the log, GET ${path}: ${items.length} records${items.length === 0 ? '' : `; in the first one ${said}`}`,
+  }
+}
+
+/** A requirement, and what the target file would have to declare for it to apply. */
+export interface Applies {
+  readonly requirement: Requirement
+  readonly missing: readonly string[]
+}
+
+/** Which requirements a run would try. */
+export const applying = (target: Target, profile: Profile): Applies[] =>
+  asked(readRequirements(), profile).map((requirement) => ({
+    requirement,
+    missing: (checks.get(requirement.check!)?.needs ?? [])
+      .filter((need) => !declares(target, need))
+      .map(fieldOf),
+  }))
+
+/** Where a target file declares it. */
+function fieldOf(need: Capability): string {
+  if (need.startsWith('variant:')) return `variants.${need.slice('variant:'.length)}`
+  return FIELDS[need as keyof typeof FIELDS]
+}
+
+const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>> = {
+  read_paths: 'capabilities.read_paths',
+  catalog: 'capabilities.catalog',
+  resolve: 'capabilities.resolve',
+  logical: 'models.logical',
+  direct: 'models.direct',
+  fallback: 'capabilities.fallback_statuses, and a model in models.logical with two targets',
+  headers: 'observability.headers.provider or .model',
+  log: 'observability.log',
+  request_id: 'observability.headers.request_id, and observability.log',
+  state: 'observability.log.fields.state and .completed',
+  attempts: 'observability.log.attempts',
+  tokens: 'observability.log.fields.input_tokens',
+  session: 'capabilities.session',
+  gateway_keys: 'capabilities.gateway_keys',
+  time_outs: 'capabilities.time_outs',
+  files: 'a start by the suite, not start.url',
+  restart: 'capabilities.restart, and a start by the suite',
+  process: 'start.command or start.image',
+  cache: 'capabilities.cache',
+}

@@ -1,0 +1,44 @@
+// `waybill target check FILE`: the mistakes in a target file; or, where there are none, what one call through the
+// gateway shows, and which requirements a run would try.
+import { applying, type Look, lookAt } from '../../conformance/look.ts'
+import { readTarget } from '../../conformance/read-target.ts'
+import type { Profile } from '../../conformance/requirements.ts'
+import type { Target } from '../../conformance/target.ts'
+import { complain, endOnSignal, explain, profileOf } from './conform.ts'
+import { print } from './output.ts'
+
+/** Returns the exit code: 0 it is as the file says, 1 it is not, 2 the file is wrong, 3 there was no call. */
+export async function check(file: string, options: { profile: string }): Promise<number> {
+  try {
+    const profile = profileOf(options.profile)
+    const target = readTarget(file)
+    print(`${file}: nothing is wrong with it. Starting ${target.name} …`)
+    endOnSignal()
+    const { sights } = await look(target)
+    for (const { ok, what } of sights) print(`  ${ok ? '✓' : '✗'} ${what}`)
+    tellRequirements(target, profile)
+    return sights.every(({ ok }) => ok) ? 0 : 1
+  } catch (thrown) {
+    return complain(thrown)
+  }
+}
+
+/** One call; for a gateway that runs already and was not pointed at the witness yet, time to do it. */
+export const look = (target: Target): Promise<Look> =>
+  lookAt(target, async (witness) => {
+    if ('url' in target.start && target.witness_port === 0) await explain(witness, target.start.url)
+  })
+
+function tellRequirements(target: Target, profile: Profile): void {
+  const all = applying(target, profile)
+  const applies = all.filter(({ missing }) => missing.length === 0)
+  const reasons = Map.groupBy(
+    all.filter(({ missing }) => missing.length > 0),
+    ({ missing }) => missing.join('; '),
+  )
+  print(`Profile ${profile}: ${applies.length} of ${all.length} requirements apply:`)
+  print(`  ${applies.map(({ requirement }) => requirement.id).join(' ')}`)
+  if (reasons.size > 0) print('Not, because the file does not declare')
+  for (const [missing, rows] of reasons)
+    print(`  ${missing}: ${rows.map(({ requirement }) => requirement.id).join(' ')}`)
+}

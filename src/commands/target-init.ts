@@ -1,0 +1,194 @@
+// `waybill target init`: six questions, or six options where there is no terminal; the answers are tried, and what
+// they showed becomes a target file with comments.
+import { existsSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { type GuessedLog, guessLog } from '../../conformance/guess-log.ts'
+import type { Look } from '../../conformance/look.ts'
+import { targetSchemaFile } from '../../conformance/read-target.ts'
+import { targetSchema } from '../../conformance/target.ts'
+import { complain, endOnSignal } from './conform.ts'
+import { print } from './output.ts'
+import { look } from './target-check.ts'
+import { UsageError } from './usage-error.ts'
+
+/** The answers, as they are typed. */
+export interface Answers {
+  readonly start?: string
+  readonly call?: string
+  readonly keyEnv?: string
+  readonly headers?: string
+  readonly log?: string
+  readonly read?: string
+}
+
+/** What is asked; what has no `must` may be left out. */
+const QUESTIONS: readonly { name: keyof Answers; ask: string; must?: string }[] = [
+  {
+    name: 'start',
+    ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{witness.openai.base_url}} my-gateway --port {{port}}`, or an address',
+    must: '--start',
+  },
+  { name: 'call', ask: 'Which model shall be called?', must: '--call' },
+  { name: 'keyEnv', ask: 'Which environment variable holds its key? (none)' },
+  {
+    name: 'headers',
+    ask: 'Which response headers tell what? Such as provider=x-provider,model=x-model,request_id=x-request-id (none)',
+  },
+  { name: 'log', ask: 'Where is its log of calls? A path (none)' },
+  { name: 'read', ask: 'Which other paths can be read at no cost, divided by commas? (/v1/models)' },
+]
+
+const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
+
+/** Returns the exit code: 0 written, 2 the call is wrong, 3 written, and the gateway could not be tried. */
+export async function init(file: string, given: Answers): Promise<number> {
+  try {
+    if (existsSync(file)) throw new UsageError(`${file} is there already; name another file`)
+    const answers = await askFor(given)
+    const known = fieldsOf(answers)
+    const logAt = answers.log ? { path: answers.log, list: '', fields: { id: '/id' } } : null
+    const target = targetSchema.safeParse({
+      ...known,
+      ...(logAt && { observability: { ...known.observability, log: logAt } }),
+    })
+    if (!target.success) {
+      const { path, message } = target.error.issues[0]!
+      throw new UsageError(`${path.join('.')}: ${message}`)
+    }
+    print(`Trying ${known.name} …`)
+    endOnSignal()
+    let failure: unknown = null
+    const seen = await look(target.data).catch((thrown) => {
+      failure = thrown
+      return null
+    })
+    const log = seen && guessLog(seen, answers.call!, known.observability.headers.request_id)
+    const own = (what: string) => !what.startsWith('the log, ')
+    for (const { ok, what } of seen?.sights ?? []) if (own(what)) print(`  ${ok ? '✓' : '✗'} ${what}`)
+    if (answers.log && seen)
+      print(
+        `  ${log ? '✓' : '✗'} the log: ${log ? `records at "${log.list}"` : 'no records were found in it'}`,
+      )
+    writeFileSync(file, textOf(file, known, answers.log, seen, log), { flag: 'wx' })
+    print(`Written: ${file}. Next: waybill target check ${file}`)
+    return failure === null ? 0 : complain(failure)
+  } catch (thrown) {
+    return complain(thrown)
+  }
+}
+
+async function askFor(given: Answers): Promise<Answers> {
+  const answers: { -readonly [name in keyof Answers]: string } = { ...given }
+  const missing = QUESTIONS.filter(({ name, must }) => must && !given[name]).map(({ must }) => must)
+  if (!process.stdin.isTTY) {
+    if (missing.length > 0)
+      throw new UsageError(`there is no terminal to ask at; give ${missing.join(' and ')}`)
+    return answers
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  for (const { name, ask, must } of QUESTIONS)
+    while (answers[name] === undefined) {
+      const said = (await terminal.question(`${ask}\n> `)).trim()
+      if (said !== '' || !must) answers[name] = said
+    }
+  terminal.close()
+  return answers
+}
+
+function fieldsOf({ start = '', call = '', keyEnv, headers, read }: Answers) {
+  const words = start.split(/\s+/).filter(Boolean)
+  const split = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word))
+  const env = words
+    .slice(0, Math.max(0, split))
+    .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)])
+  const command = split < 0 ? [] : words.slice(split)
+  const isAddress = /^https?:\/\//.test(start)
+  const paths = (read || '/v1/models').split(',').map((path) => path.trim())
+  return {
+    name: isAddress && URL.canParse(start) ? new URL(start).host : (command[0]?.split('/').at(-1) ?? ''),
+    start: isAddress ? { url: start.replace(/\/+$/, '').replace(/\/v1$/, '') } : { command },
+    ready: { path: paths[0]! },
+    ...(keyEnv && { key_env: keyEnv }),
+    ...(env.length > 0 && !isAddress && { env: Object.fromEntries(env) as Record<string, string> }),
+    providers: { openai: {} },
+    models: { call },
+    observability: { headers: headersOf(headers) },
+    capabilities: {
+      ...(paths.includes('/v1/models') && { catalog: '/v1/models' }),
+      read_paths: paths,
+    },
+  }
+}
+
+function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>> {
+  const pairs = text
+    .split(',')
+    .filter((pair) => pair.trim() !== '')
+    .map((pair) => pair.split('=').map((part) => part.trim()))
+  for (const [name, header] of pairs)
+    if (!HEADERS.some((each) => each === name) || !header)
+      throw new UsageError(`--headers: write NAME=HEADER, where NAME is one of ${HEADERS.join(', ')}`)
+  return Object.fromEntries(pairs)
+}
+
+/** The file. A value is written as JSON, which is YAML. */
+function textOf(
+  file: string,
+  {
+    name,
+    start,
+    ready,
+    providers,
+    models,
+    observability,
+    capabilities,
+    ...more
+  }: ReturnType<typeof fieldsOf>,
+  logPath: string | undefined,
+  seen: Look | null,
+  log: GuessedLog | null,
+): string {
+  const schema = relative(dirname(resolve(file)), targetSchemaFile)
+  const { entry } = seen ?? {}
+  const line = (field: string, value: unknown) => `${field}: ${JSON.stringify(value)}`
+  const comment = (field: string, value: string) => `# ${field}: ${value}`
+  return `${[
+    `# yaml-language-server: $schema=${schema}`,
+    '# What the conformance suite knows of this gateway. Every field: docs/target-files.md. What is not declared is not tested.',
+    line('name', name),
+    '',
+    '# How it comes to run, and when it is ready.',
+    line('start', start),
+    ...Object.entries(more).map(([field, value]) => line(field, value)),
+    line('ready', ready),
+    '',
+    '# What can be called. `direct`: ids that mean one provider and model; `logical`: ids with a list of targets.',
+    line('providers', entry ? { [entry.provider]: {} } : providers),
+    entry?.model
+      ? line('models', { direct: [{ id: models.call, provider: entry.provider, model: entry.model }] })
+      : line('models', models),
+    '',
+    '# Where it tells the route.',
+    'observability:',
+    `  ${line('headers', observability.headers)}`,
+    ...(log
+      ? [`  ${line('log', log)}`]
+      : logPath
+        ? [
+            `  # No record of the call was found there; say where the list is and where a record has what.`,
+            `  # log: { path: ${JSON.stringify(logPath)}, list: /data, fields: { id: /id } }`,
+          ]
+        : []),
+    '',
+    '# What it promises.',
+    'capabilities:',
+    ...Object.entries(capabilities).map(([field, value]) => `  ${line(field, value)}`),
+    ...[
+      comment('fallback_statuses', '[429, 500, 502, 503]   # after which the next target is tried'),
+      comment('gateway_keys', '{ protected: [/v1/chat/completions] }   # paths that need a key'),
+      comment('time_outs', '{ answer_ms: 2000, first_event_ms: 2000 }   # how long it waits for a provider'),
+      comment('restart', 'true   # it can be started again on the same data'),
+    ].map((text) => `  ${text}`),
+  ].join('\n')}\n`
+}

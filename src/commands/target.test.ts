@@ -1,0 +1,151 @@
+// `waybill target check` and `waybill target init` as somebody meets them, with a small gateway that is not this one.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { parse } from 'yaml'
+import { readTarget } from '../../conformance/read-target.ts'
+
+const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
+const root = mkdtempSync(join(tmpdir(), 'waybill-target-command-'))
+after(() => rmSync(root, { recursive: true, force: true }))
+
+async function waybill(...args: string[]) {
+  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'target', ...args], {
+    env: { PATH: process.env.PATH },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const said = { out: '', err: '' }
+  child.stdout.on('data', (piece) => (said.out += piece))
+  child.stderr.on('data', (piece) => (said.err += piece))
+  const [code] = await once(child, 'close')
+  return { code: code as number, ...said }
+}
+
+/** Relays calls, names itself in a header, and keeps a log of its own shape. */
+const GATEWAY = join(root, 'gateway.cjs')
+writeFileSync(
+  GATEWAY,
+  `const { createServer, request } = require('node:http')
+const rows = []
+createServer((q, r) => {
+  if (q.method === 'GET') return r.end(JSON.stringify(q.url === '/log' ? { result: { rows } } : { object: 'list', data: [] }))
+  let body = ''
+  q.on('data', (piece) => (body += piece)).on('end', () => {
+    const { model } = JSON.parse(body)
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.KEY }
+    request(process.env.UPSTREAM + '/chat/completions', { method: 'POST', headers }, (answer) => {
+      let text = ''
+      answer.on('data', (piece) => (text += piece)).on('end', () => {
+        const id = 'call-' + (rows.length + 1)
+        const usage = JSON.parse(text).usage
+        rows.unshift({ call_id: id, asked: model, went: { provider: 'openai', model }, tokens: [usage.prompt_tokens], in: usage.prompt_tokens, out: usage.completion_tokens })
+        r.writeHead(answer.statusCode, { 'content-type': 'application/json', 'x-call': id, 'x-model': model })
+        r.end(text)
+      })
+    }).end(body)
+  })
+}).listen(Number(process.argv[2]), '127.0.0.1')
+`,
+)
+const START = `UPSTREAM={{witness.openai.base_url}} KEY={{witness.openai.key}} {{node}} ${GATEWAY} {{port}}`
+
+test('init tries the answers, finds out where the log has what, and check agrees with the file', async () => {
+  const file = join(root, 'mine.yaml')
+  const { code, out, err } = await waybill(
+    ...['init', file, '--start', START, '--call', 'gpt-5-mini'],
+    ...['--headers', 'model=x-model,request_id=x-call', '--log', '/log'],
+  )
+  assert.equal(err, '')
+  assert.equal(code, 0)
+  assert.match(out, /✓ a call for "gpt-5-mini" reached the witness as openai\/gpt-5-mini/)
+  assert.match(out, /✓ the log: records at "\/result\/rows"/)
+  const text = readFileSync(file, 'utf8')
+  const [first = ''] = text.split('\n')
+  assert.match(first, /^# yaml-language-server: \$schema=.*docs\/target\.schema\.json$/)
+  assert.ok(existsSync(join(root, first.split('$schema=')[1]!)))
+  const { observability, models } = parse(text)
+  assert.deepEqual(observability.log, {
+    path: '/log',
+    list: '/result/rows',
+    fields: {
+      id: '/call_id',
+      requested_model: '/asked',
+      provider: '/went/provider',
+      model: '/went/model',
+      input_tokens: '/in',
+      output_tokens: '/out',
+    },
+  })
+  assert.deepEqual(models.direct, [{ id: 'gpt-5-mini', provider: 'openai', model: 'gpt-5-mini' }])
+  assert.ok(readTarget(file))
+
+  const checked = await waybill('check', file)
+  assert.equal(checked.err, '')
+  assert.equal(checked.code, 0)
+  assert.match(checked.out, /✓ header x-call \(request_id\) says "call-1"/)
+  assert.match(checked.out, /✓ the log, GET \/log: 1 records; in the first one all fields are there/)
+  assert.match(checked.out, /\d+ of \d+ requirements apply:\n.* LOG-01 LOG-02 /)
+  assert.match(checked.out, /\n {2}observability\.log\.attempts: LOG-07\n/)
+})
+
+test('check says what is not as the file says, exit code 1', async () => {
+  const file = join(root, 'wrong.yaml')
+  const [upstream, key, ...command] = START.split(' ')
+  writeFileSync(
+    file,
+    JSON.stringify({
+      name: 'mine',
+      start: { command },
+      env: { UPSTREAM: upstream!.slice(9), KEY: key!.slice(4) },
+      providers: { openai: {} },
+      models: { call: 'gpt-5-mini' },
+      observability: {
+        headers: { model: 'x-call', provider: 'x-provider' },
+        log: { path: '/log', list: '/data', fields: { id: '/id' } },
+      },
+      capabilities: { read_paths: ['/v1/models'] },
+    }),
+  )
+  const { code, out } = await waybill('check', file, '--profile', 'core')
+  assert.equal(code, 1)
+  assert.match(out, /✗ header x-provider \(provider\) is not there/)
+  assert.match(out, /✗ header x-call \(model\) says "call-1"/)
+  assert.match(out, /✗ the log, GET \/log: 200, no list at "\/data"/)
+  assert.match(out, /✓ GET \/v1\/models: 200/)
+  assert.match(out, /\n {2}models\.logical: ROUTE-01/)
+})
+
+describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
+  const unreachable = join(root, 'unreachable.yaml')
+  const CASES: readonly [what: string, args: readonly string[], code: number, says: RegExp][] = [
+    ['a file that is not there', ['check', join(root, 'nowhere.yaml')], 2, /nowhere\.yaml: ENOENT/],
+    ['a profile that does not exist', ['check', 'x', '--profile', 'gold'], 2, /core, observable/],
+    ['no answers and no terminal', ['init', join(root, 'a.yaml')], 2, /give --start and --call$/m],
+    ['a file that is there already', ['init', GATEWAY], 2, /is there already/],
+    [
+      'headers that are none',
+      ['init', join(root, 'b.yaml'), '--start', 'x', '--call', 'm', '--headers', 'modl=x'],
+      2,
+      /--headers: write NAME=HEADER/,
+    ],
+    [
+      'a command that does nothing is written all the same',
+      ['init', unreachable, '--start', '{{node}} -e 0', '--call', 'm'],
+      3,
+      /ended before it was ready/,
+    ],
+  ]
+  for (const [what, args, expected, says] of CASES)
+    test(what, async () => {
+      const { code, err } = await waybill(...args)
+      assert.match(err, says)
+      assert.doesNotMatch(err, /\n {4}at /)
+      assert.equal(code, expected)
+    })
+  after(() => assert.deepEqual(readTarget(unreachable).start, { command: ['{{node}}', '-e', '0'] }))
+})
