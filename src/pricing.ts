@@ -1,7 +1,13 @@
 // Token counts -> US dollars, with the price that was used. Knows the price table and nothing else.
-import { calcPrice, type ModelPrice, type Provider } from '@pydantic/genai-prices'
+import { createRequire } from 'node:module'
+import type { calcPrice as CalcPrice, ModelPrice, Provider } from '@pydantic/genai-prices'
 import { type Target, type Tokens, targetId } from './call.ts'
 import type { Config } from './config.ts'
+
+/** The price table takes 15 MiB and some ms to load, so it is loaded when the first price is asked for. */
+const load = createRequire(import.meta.url)
+const calcPrice: typeof CalcPrice = (...args) =>
+  (load('@pydantic/genai-prices') as { calcPrice: typeof CalcPrice }).calcPrice(...args)
 
 /** US dollars per million tokens, as `models.<id>.price` in the configuration. */
 export interface OwnPrice {

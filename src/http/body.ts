@@ -1,8 +1,8 @@
 // Reads a JSON request body within its limit, and says early what is wrong with it.
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
+import { holdsMoreValues } from '../bounded-json.ts'
 import { GatewayError } from '../errors.ts'
-import { holdsMoreValues } from '../json/bound.ts'
 import type { CallSlot } from './call-slots.ts'
 import { refuseTinyPieces } from './pieces.ts'
 

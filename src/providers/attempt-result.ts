@@ -1,9 +1,9 @@
 // What an attempt came to, as values: a stream that has begun, a whole answer, or a failure. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
+import { holdsMoreValues } from '../bounded-json.ts'
 import type { AttemptOutcome, ParsedEvent, ProviderError } from '../call.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import type { ErrorCode } from '../errors.ts'
-import { holdsMoreValues } from '../json/bound.ts'
 
 /** How a provider's answer begins. */
 export interface StatusAndHeaders {

@@ -1,8 +1,9 @@
 // Bytes of a stream -> its parts, each as the bytes that came and as what they say. Knows how Server-Sent Events are
 // cut and read, and asks the dialect what their data means.
+
+import { holdsMoreValues } from '../bounded-json.ts'
 import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../call.ts'
 import type { StreamEvent, StreamReader } from '../dialects/dialect.ts'
-import { holdsMoreValues } from '../json/bound.ts'
 import { EventFramer } from './event-framer.ts'
 
 /** JSON values that one event may hold; an answer in small pieces has some hundred at most. */

@@ -1,6 +1,5 @@
 // Chat completions as providers speak them: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama, vLLM.
 // Shapes: OpenAI API reference, "Chat" and "Streaming".
-import { parseBounded } from '../../bounded-json.ts'
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
@@ -23,7 +22,7 @@ export const upstream = {
   },
 
   readAnswer(text) {
-    const json = parseBounded(text)
+    const json: unknown = JSON.parse(text)
     if (!isObject(json) || (!Array.isArray(json.choices) && json.error == null))
       throw new Error('not a chat answer')
     return { ...read(json), done: true }
@@ -33,7 +32,7 @@ export const upstream = {
 
   readError(text) {
     try {
-      const error: unknown = member(parseBounded(text), 'error')
+      const error: unknown = member(JSON.parse(text), 'error')
       return isObject(error) && typeof error.message === 'string' ? errorOf(error) : null
     } catch {
       return null
@@ -46,7 +45,7 @@ class ChatStream implements StreamReader {
 
   read({ name, data }: StreamEvent): ParsedEvent {
     if (data.trim() === '[DONE]') return END_MARK
-    const json = parseBounded(data)
+    const json: unknown = JSON.parse(data)
     if (!isObject(json)) throw new Error('not a JSON object')
     const parsed = read(json)
     this.#tokens = mergeTokens(this.#tokens, parsed.tokens)
