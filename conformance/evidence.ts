@@ -38,6 +38,8 @@ const exchange = z.strictObject({
   utf8: z.boolean(),
   /** Bytes and arrival of each piece of the body. */
   chunks: z.array(z.tuple([z.int(), z.number()])),
+  /** The id of the only record that the log has got since the call; where answers tell no request id. */
+  record_id: z.string().optional(),
 })
 
 const ledgerEntry = z.custom<LedgerEntry>((value) => typeof (value as LedgerEntry | null)?.n === 'number')

@@ -2,7 +2,7 @@
 // the records of a log. Pure.
 import type { LedgerEntry } from '../mocks/ledger.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { at, jsonOf } from './reading.ts'
+import { at, eventsOf, jsonOf } from './reading.ts'
 import { areDifferent } from './scripted.ts'
 import type { Target } from './target.ts'
 
@@ -86,9 +86,20 @@ export const amountIn = (value: unknown): number =>
       ? value
       : Number.NaN
 
-/** The request id that an answer carries; null where the target declares none or sent none. */
-export const requestIdOf = (
-  { observability }: Target,
-  { headers }: Pick<Exchange, 'headers'>,
-): string | null =>
-  (observability.headers.request_id && headers[observability.headers.request_id.toLowerCase()]) || null
+/**
+ * The request id that an answer carries, in a header or in its body. Where answers carry none, the id of the record
+ * that was found to be the call's. Null where there is none.
+ */
+export function requestIdOf({ observability }: Target, exchange: Exchange): string | null {
+  const { headers, request_id_pointer: pointer } = observability
+  if (headers.request_id !== undefined) return exchange.headers[headers.request_id.toLowerCase()] || null
+  if (pointer === undefined) return exchange.record_id ?? null
+  const whole = jsonOf(exchange.body)
+  const parts = whole === undefined ? eventsOf(exchange.body).map(({ data }) => jsonOf(data)) : [whole]
+  const found = parts.map((part) => at(part, pointer)).find((id) => id != null && id !== '')
+  return found === undefined ? null : String(found)
+}
+
+/** The ids in a list of the target's log. */
+export const idsIn = (target: Target, exchange: Pick<Exchange, 'body'>): string[] =>
+  (itemsOf(target, exchange) ?? []).map((item) => String(at(item, target.observability.log!.fields.id)))

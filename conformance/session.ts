@@ -7,11 +7,11 @@ import { writeNonce } from '../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../mocks/script.ts'
 import { clock, type OpenExchange, type Outgoing, type Seen, send } from './client.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { isRedirect } from './lookup.ts'
+import { idsIn, isRedirect, requestIdOf } from './lookup.ts'
 import { at, jsonOf } from './reading.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
-import type { Target } from './target.ts'
+import { shownKey, type Target, tellsRequestId } from './target.ts'
 
 /** The witness as the suite uses it; in this process or over its control port. */
 export interface WitnessControl {
@@ -59,6 +59,8 @@ export interface SessionOptions {
   readonly witness: WitnessControl
   /** Idle windows are short, and prove less. */
   readonly quick?: boolean
+  /** The check reads the records of its calls, so that each must be told from the others. */
+  readonly findsRecords?: boolean
   /** Name -> value of everything that must not appear in the evidence. */
   readonly secrets: ReadonlyMap<string, string>
   /** Starts another instance of the target; see `Session.another`. */
@@ -89,6 +91,10 @@ export class Session {
   readonly #facts: Record<string, unknown> = {}
   readonly #secrets: Map<string, string>
   readonly #started = clock()
+  /** Nonce of a call -> the records that were there before it. */
+  readonly #before = new Map<string, ReadonlySet<string>>()
+  /** The calls that wait for each other. */
+  #turn: Promise<unknown> = Promise.resolve()
   #waited = 0
   #count = 0
   #closed = false
@@ -125,7 +131,15 @@ export class Session {
 
   /** Makes a call and waits for its end. */
   async chat(label: string, options: ChatOptions = {}): Promise<Exchange> {
-    return (await this.openChat(label, options)).done
+    if (!this.#takesTurns) return (await this.openChat(label, options)).done
+    // Of two calls at the same time nobody could tell whose a new record is.
+    const turn = this.#turn.then(async () => {
+      const exchange = await (await this.openChat(label, options)).done
+      await this.#findRecord(exchange)
+      return exchange
+    })
+    this.#turn = turn.catch(() => {})
+    return turn
   }
 
   /** Makes a call and goes on while it runs. */
@@ -144,6 +158,7 @@ export class Session {
       this.#scripts.set(nonce, script)
       await this.witness.script(nonce, script)
     }
+    if (this.#takesTurns) this.#before.set(nonce, await this.#idsInLog())
     const messages = [{ role: 'user', content: `${prompt} ${writeNonce(nonce)}` }]
     const headers = this.#headers({ 'content-type': 'application/json', ...options.headers }, key)
     const text = JSON.stringify({ model, messages, stream, ...body })
@@ -217,13 +232,15 @@ export class Session {
    * about the lag, every other check about what the record says in the end. Where nobody can see that it is final, it
    * is read after the lag. The last reading is in the evidence under `label`; null where there is no way to find it.
    */
-  async record(label: string, { headers }: Exchange, patience = SETTLED): Promise<Exchange | null> {
+  async record(label: string, exchange: Exchange, patience = SETTLED): Promise<Exchange | null> {
     const { observability } = this.target
-    const id = observability.headers.request_id && headers[observability.headers.request_id.toLowerCase()]
+    if (this.#takesTurns) await this.#findRecord(exchange)
+    const id = requestIdOf(this.target, exchange)
     if (!observability.log || !id) return null
     const { lag_ms, one, fields, completed, failed } = observability.log
     const path = one?.replace('{id}', encodeURIComponent(id)) ?? observability.log.path
-    const began = clock()
+    // To find the record took time already.
+    const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
     for (;;) {
       const reading = await this.#read(path)
       const state = one === undefined ? undefined : at(jsonOf(reading.body), fields.state)
@@ -233,6 +250,35 @@ export class Session {
       if (final || reading.at >= began + limit)
         return this.#keep(label, '', { method: 'GET', path, headers: {}, body: null }, reading)
       await this.wait(Math.max(1, Math.min(50, began + limit - clock())))
+    }
+  }
+
+  /** Records are wanted and answers do not tell theirs, so it is known by being new. */
+  get #takesTurns(): boolean {
+    const { observability } = this.target
+    return (
+      (this.#options.findsRecords ?? false) &&
+      observability.log !== undefined &&
+      !tellsRequestId(observability)
+    )
+  }
+
+  async #idsInLog(): Promise<Set<string>> {
+    return new Set(idsIn(this.target, await this.#read(this.target.observability.log!.path)))
+  }
+
+  /** Waits for the one record that was not there before the call, for the declared lag; two of them are none. */
+  async #findRecord(exchange: Exchange): Promise<void> {
+    const before = this.#before.get(exchange.nonce ?? '')
+    if (!before || exchange.record_id !== undefined) return
+    const deadline = Math.max(clock(), exchange.end_at + this.target.observability.log!.lag_ms)
+    for (;;) {
+      const asked = clock()
+      const fresh = [...(await this.#idsInLog())].filter((id) => !before.has(id))
+      const [id] = fresh
+      if (fresh.length === 1) exchange.record_id = id!
+      if (fresh.length > 0 || asked >= deadline) return
+      await this.wait(Math.max(1, Math.min(50, deadline - clock())))
     }
   }
 
@@ -285,7 +331,7 @@ export class Session {
     const shown = key === undefined ? this.running.keys.client : key
     return {
       ...this.target.headers,
-      ...(shown !== null && { authorization: `Bearer ${shown}` }),
+      ...(shown !== null && shownKey(this.target, shown)),
       ...given,
     }
   }
@@ -320,7 +366,14 @@ export class Session {
     const text = body === null ? null : typeof body === 'string' ? body : body.toString('latin1')
     const script = this.#scripts.get(nonce)
     const kept = script && JSON.stringify(script).length <= LONGEST_SCRIPT && { script: [...script] }
-    const exchange = { n, label, nonce: nonce || null, request: { ...request, body: text }, ...kept, ...seen }
+    const exchange: Exchange = {
+      n,
+      label,
+      nonce: nonce || null,
+      request: { ...request, body: text },
+      ...kept,
+      ...seen,
+    }
     this.#exchanges.push(exchange)
     return exchange
   }

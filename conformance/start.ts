@@ -18,7 +18,7 @@ import { filesIn } from './directory.ts'
 import { addressIn, manage, setUp } from './manage.ts'
 import { type Files, type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
-import type { Target } from './target.ts'
+import { shownKey, type Target } from './target.ts'
 import { fill, type Values } from './template.ts'
 
 /** What the witness is known by: its addresses and keys, as template values. */
@@ -258,7 +258,7 @@ function baseUrlOf({ start: how, base_url }: Target, { origin }: Process): strin
 /** Waits until the target answers its ready path. */
 async function ready(target: Target, baseUrl: string, running: Process, key: string | null): Promise<void> {
   const { path, status, timeout_ms } = target.ready
-  const headers = { ...target.headers, ...(key !== null && { authorization: `Bearer ${key}` }) }
+  const headers = { ...target.headers, ...(key !== null && shownKey(target, key)) }
   const deadline = Date.now() + timeout_ms
   let last = 'it does not listen'
   while (running.alive() && Date.now() < deadline) {

@@ -127,6 +127,11 @@ const fields = z.strictObject({
     .string()
     .optional()
     .describe('Name of the environment variable that holds the key of a gateway that has one already.'),
+  key_header: z
+    .string()
+    .regex(/^[\w-]+$/, 'expected the name of a header, such as x-api-key')
+    .default('authorization')
+    .describe('The header that a key is shown in; in `authorization` it has `Bearer ` before it.'),
   keys: z
     .strictObject({
       client: z.string().describe('Shown with calls.'),
@@ -234,6 +239,9 @@ const fields = z.strictObject({
         })
         .prefault({})
         .describe('Response headers of a call.'),
+      request_id_pointer: at(
+        'Where the request id is in the body of an answer, where no header tells it; in a stream in one of its events. Where nothing tells it, the record of a call is the only one that the log has got since.',
+      ),
       log: log.optional().describe('A log that can be asked for one call or for the newest ones.'),
     })
     .prefault({})
@@ -348,6 +356,15 @@ export function targetJsonSchema(): JsonSchema {
   return { ...schema, anyOf: [{ required: ['extends'] }, { required: required ?? [] }] }
 }
 
+/** Whether answers carry the request id, in a header or in the body. */
+export const tellsRequestId = ({ headers, request_id_pointer }: Target['observability']): boolean =>
+  headers.request_id !== undefined || request_id_pointer !== undefined
+
+/** The header that shows a gateway key. */
+export const shownKey = ({ key_header }: Target, key: string): Record<string, string> => ({
+  [key_header]: key_header.toLowerCase() === 'authorization' ? `Bearer ${key}` : key,
+})
+
 /** What a check may need a target file to declare, variants apart. */
 export const CAPABILITIES = [
   'read_paths',
@@ -359,6 +376,7 @@ export const CAPABILITIES = [
   'headers',
   'log',
   'request_id',
+  'record',
   'state',
   'attempts',
   'tokens',
@@ -394,7 +412,9 @@ export function declares(
     case 'headers':
       return headers.provider !== undefined || headers.model !== undefined
     case 'request_id':
-      return headers.request_id !== undefined && log !== undefined
+      return tellsRequestId(observability) && log !== undefined
+    case 'record':
+      return log !== undefined
     case 'log':
       return log !== undefined
     case 'state':

@@ -91,13 +91,14 @@ export async function openWorker({
     const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.watchFor(name, secret)
-    const session = (check: string) =>
+    const session = (check: string, needs: Check['needs'] = []) =>
       new Session({
         check,
         target,
         running,
         witness: control,
         quick,
+        findsRecords: needs.includes('record'),
         secrets: known,
         another: async (variant) => (await launch(variant)).running,
       })
@@ -118,7 +119,7 @@ export async function openWorker({
       target,
       async run(check) {
         await reset()
-        const current = session(check.id)
+        const current = session(check.id, check.needs)
         const evidence = await carryOut(check, current)
         const found = await gone(target, running, check)
         const why = found && current.redact(found)

@@ -1,14 +1,8 @@
 // LOG-01: Exactly one record per routed call: success, failure, abort, cache hit, all targets failed.
 import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { itemsOf, labelled, ref } from '../lookup.ts'
-import { at } from '../reading.ts'
+import { idsIn, itemsOf, labelled, ref } from '../lookup.ts'
 import { failure } from '../scripted.ts'
-import type { Target } from '../target.ts'
 import { leave, readLog } from './log.ts'
-
-const idsIn = (target: Target, exchange: Exchange): string[] =>
-  (itemsOf(target, exchange) ?? []).map((item) => String(at(item, target.observability.log!.fields.id)))
 
 export const oneRecordPerCall = {
   id: 'LOG-01',

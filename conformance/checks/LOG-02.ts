@@ -87,7 +87,7 @@ function compare(
 
 export const recordNamesTheRoute = {
   id: 'LOG-02',
-  needs: ['log', 'request_id'],
+  needs: ['log', 'record'],
   timeout: 60_000,
   async exercise(session) {
     const { logical, direct } = session.target.models

@@ -5,7 +5,7 @@ import { at } from '../reading.ts'
 
 export const finalInTime = {
   id: 'LOG-04',
-  needs: ['log', 'request_id', 'state'],
+  needs: ['log', 'record', 'state'],
   async exercise(session) {
     for (const stream of [false, true]) {
       const exchange = await session.chat('call', { stream })

@@ -6,7 +6,7 @@ import { leave } from './log.ts'
 
 export const leftIsNotCompleted = {
   id: 'LOG-06',
-  needs: ['log', 'request_id', 'state'],
+  needs: ['log', 'record', 'state'],
   hostile: true,
   async exercise(session) {
     const exchange = await leave(session, 'left')

@@ -18,7 +18,7 @@ import { leave } from './log.ts'
 
 export const nothingUnrecorded = {
   id: 'LOG-07',
-  needs: ['log', 'request_id', 'attempts'],
+  needs: ['log', 'record', 'attempts'],
   hostile: true,
   timeout: 90_000,
   async exercise(session) {

@@ -7,7 +7,7 @@ import { countsIn, INCLUDE, sides } from './use.ts'
 
 export const usageIsOnRecord = {
   id: 'USE-02',
-  needs: ['log', 'request_id', 'tokens'],
+  needs: ['log', 'record', 'tokens'],
   async exercise(session) {
     for (const stream of [false, true])
       for (const body of stream ? [{}, INCLUDE] : [{}]) {

@@ -1,7 +1,9 @@
 // Gateways whose request log is unusual.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { changeJson } from '../fault.ts'
+import { callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Wanted } from '../fault-wire.ts'
 import type { Innocent } from '../innocent.ts'
+import type { Target } from '../target.ts'
 
 const LOG = '/api/usage/request-logs'
 
@@ -23,7 +25,53 @@ const numberOf = (id: string): number => {
   return numbers.get(id)!
 }
 
+/** Without the header that carries the request id. */
+const withoutIdHeader = ({ observability, ...target }: Target): Target => {
+  const { request_id: _, ...headers } = observability.headers
+  return { ...target, observability: { ...observability, headers } }
+}
+
+/** The request id of an answer whose header was taken away. */
+const taken = new WeakMap<Wanted, string>()
+
 export const innocents = {
+  'tells-no-id': {
+    what: 'No answer tells its request id; the record of a call is the only one that is new.',
+    target: withoutIdHeader,
+    hooks: {
+      head({ headers }) {
+        delete headers['x-gateway-request-id']
+      },
+    },
+  },
+  'id-in-the-body': {
+    what: 'The request id stands in the body of the answer, in a stream in its first event.',
+    target: (given) => {
+      const { observability, ...target } = withoutIdHeader(given)
+      return { ...target, observability: { ...observability, request_id_pointer: '/gateway/id' } }
+    },
+    hooks: {
+      head({ headers }, wanted) {
+        taken.set(wanted, String(headers['x-gateway-request-id']))
+        delete headers['x-gateway-request-id']
+      },
+      body: (body, wanted) =>
+        callIn(wanted) ? changeJson(body, (json) => ({ ...json, gateway: { id: taken.get(wanted) } })) : body,
+      event: (event, index, wanted) =>
+        index === 0
+          ? changeEvent(event, (json) => ({ ...json, gateway: { id: taken.get(wanted) } }))
+          : [event],
+    },
+  },
+  'keys-in-x-api-key': {
+    what: 'Keys are shown in `x-api-key`, and nowhere else.',
+    target: (target) => ({ ...target, key_header: 'X-API-Key' }),
+    hooks: {
+      request({ headers }) {
+        delete headers.authorization
+      },
+    },
+  },
   'counts-its-calls': {
     what: 'Request ids are numbers.',
     hooks: {
