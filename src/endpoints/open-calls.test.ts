@@ -1,0 +1,46 @@
+// What an open call holds while its provider thinks: the text that may have to be sent again, and nothing twice.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { testGateway } from '../test-gateway.ts'
+
+setFlagsFromString('--expose-gc')
+const gc = runInNewContext('gc') as () => void
+
+const OPEN = 16
+/** 6 MB in 60,000 different texts. */
+const MESSAGES = Array.from({ length: 60_000 }, (_, n) => ({ role: 'user', content: `${n} `.padEnd(80, 'x') }))
+const BODY = JSON.stringify({ model: 'auto', messages: MESSAGES })
+
+test('a parsed body is let go of when the call is routed, and its bytes are held once', async (t) => {
+  const release = Promise.withResolvers<void>()
+  let waiting = 0
+  const gateway = await testGateway(t, {
+    providers: {
+      alpha: async (response, received) => {
+        // The stand-in of this test is in the same process and keeps what it got.
+        Object.assign(received, { text: '', json: {} })
+        waiting++
+        await release.promise
+        response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"enough"}}')
+      },
+    },
+  })
+  const held = () => {
+    gc()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return (heapUsed + arrayBuffers) / OPEN / BODY.length
+  }
+  const before = held()
+  const calls = Array.from({ length: OPEN }, () => gateway.chat(BODY))
+  for (let tries = 0; tries < 1_000 && waiting < OPEN; tries++) await sleep(10)
+  assert.equal(waiting, OPEN)
+  await sleep(50)
+  const each = held() - before
+  release.resolve()
+  await Promise.all(calls)
+  // The text, and the bytes that undici has until the provider answers.
+  assert.ok(each < 2.6, `each open call holds ${each.toFixed(1)} times its body`)
+})
