@@ -27,19 +27,29 @@ export const callEndpoint = (dialect: ClientDialect): CallEndpoint<CallContext> 
   errorBody: dialect.errorBody,
   requestIdHeader: dialect.requestIdHeader,
   async handle(admitted, response, context) {
-    const arrival = new Arrival(admitted, response)
-    await context.limits.admit(admitted.caller.name)
-    const body = await readJson(admitted.request, context.config.server.body_limit, admitted.slot)
-    const { request, routed, sessionId } = route(dialect, body, admitted, context)
+    const call = await routeCall(dialect, new Arrival(admitted, response), context)
     try {
-      const call = new OpenCall(dialect, request, routed, sessionId, body, arrival, context)
       await call.record()
       await call.run()
     } finally {
-      routed.tracker.over()
+      call.over()
     }
   },
 })
+
+/** Reads the request and picks its way. A function of its own: when it returns, what was parsed is let go of. */
+async function routeCall(dialect: ClientDialect, arrival: Arrival, context: CallContext): Promise<OpenCall> {
+  const { request, caller, slot } = arrival.admitted
+  await context.limits.admit(caller.name)
+  const body = await readJson(request, context.config.server.body_limit, slot)
+  const found = route(dialect, body, arrival.admitted, context)
+  try {
+    return new OpenCall(dialect, found, body, arrival, context)
+  } catch (error) {
+    found.routed.tracker.over()
+    throw error
+  }
+}
 
 /** What is known of a request when it arrives, and that its client may leave at any moment. */
 class Arrival {
@@ -65,13 +75,19 @@ class Arrival {
   }
 }
 
-/** Reads the request and picks its way, within what its key may spend. What was parsed is let go of here. */
+interface Found {
+  readonly request: ClientRequest
+  readonly routed: Routed
+  readonly sessionId: string | null
+}
+
+/** The way of a request, within what its key may spend. */
 function route(
   dialect: ClientDialect,
   { text, json }: JsonBody,
   { request: { headers }, requestId: callId, caller, rest, query }: Admitted,
   { router, limits }: CallContext,
-): { request: ClientRequest; routed: Routed; sessionId: string | null } {
+): Found {
   const { request, traits, sessionHints }: ReadRequest = dialect.parse({ text, json, headers, rest, query })
   const sessionId = sessionOf(headers, sessionHints)
   const keyName = caller.name
@@ -103,9 +119,7 @@ class OpenCall implements Answering, SendListener {
 
   constructor(
     dialect: ClientDialect,
-    request: ClientRequest,
-    { route, tracker }: Routed,
-    sessionId: string | null,
+    { request, routed: { route, tracker }, sessionId }: Found,
     body: JsonBody,
     arrival: Arrival,
     context: CallContext,
@@ -137,6 +151,11 @@ class OpenCall implements Answering, SendListener {
       cache: this.#hit ? 'HIT' : this.cacheName === null ? 'BYPASS' : 'MISS',
     }
     this.#trace = new CallTrace(this.call, incoming.headers, body, config.artifacts.bodies, arrival.start)
+  }
+
+  /** Nothing of it is open any more; routing has to know in any case. */
+  over(): void {
+    this.#tracker.over()
   }
 
   /** Milliseconds since the call arrived. */

@@ -87,7 +87,7 @@ function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promi
       body = null
       reject(error)
     }
-    request.on('data', (chunk: Buffer) => {
+    const take = (chunk: Buffer) => {
       const before = size
       size += chunk.length
       if (size > limit && !refused) refuse(tooLarge(limit))
@@ -105,16 +105,23 @@ function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promi
         body = larger
       }
       if (before > 0) chunk.copy(body!, before)
-    })
+    }
+    const gone = () => reject(new GatewayError('client_closed', 'The client went away.'))
+    const closed = () => {
+      if (!request.complete) gone()
+    }
+    request.on('data', take).on('error', gone).on('close', closed)
     request.on('end', () => {
+      // The request lives as long as the call, and its listeners with it: they must not hold what was read.
+      request
+        .off('data', take)
+        .off('error', gone)
+        .off('close', closed)
+        .on('error', () => {})
       if (refused) return
       slot.complete()
       resolve(body?.subarray(0, size) ?? Buffer.alloc(0))
-    })
-    const gone = () => reject(new GatewayError('client_closed', 'The client went away.'))
-    request.on('error', gone)
-    request.on('close', () => {
-      if (!request.complete) gone()
+      body = null
     })
   })
 }

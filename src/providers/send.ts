@@ -109,8 +109,8 @@ export async function send(
       }
       n++
       tried = target
-      const { exchange, result } = await attempt(clientRequest, target, options)
-      const answer = judge(result, target, options)
+      const exchange = dispatch(clientRequest, target, options)
+      const answer = judge(await exchange.result, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') requestsSent++
       const done = { n, target, from: target, requestsSent, fallbacks, unknownSpend, failed: null }
       if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
@@ -128,19 +128,21 @@ export async function send(
   return { n, target: tried, requestsSent, fallbacks, unknownSpend, ...told, failed: endOf(last!) }
 }
 
-async function attempt(clientRequest: ClientRequest, target: Target, options: SendOptions) {
+/** Not awaited in here: while the provider thinks, the body is held by its connection alone. */
+function dispatch(clientRequest: ClientRequest, target: Target, options: SendOptions): Exchange {
   const provider = options.providers.get(target.provider)!
+  const { dispatcher, origin } = provider
   const dialect = provider.dialects.get(options.dialect)!
   const { path, headers, body } = dialect.request(clientRequest, target.model, provider)
   const trace = options.listener.trace(target, path, headers, body)
   const exchange = new Exchange(dialect, options.limits, clientRequest.stream, trace)
   if (!options.listener.sending(target, exchange)) exchange.abort()
   else
-    provider.dispatcher.dispatch(
-      { origin: provider.origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+    dispatcher.dispatch(
+      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       exchange,
     )
-  return { exchange, result: await exchange.result }
+  return exchange
 }
 
 /** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
