@@ -96,7 +96,7 @@ export const faults = {
     },
   },
   'invents-answers': {
-    what: 'Each record has an attempt more, which was answered.',
+    what: 'Each record has ten attempts more, which were answered.',
     caughtBy: ['LIFE-01/no-invented-answer'],
     asCommand: true,
     hooks: {
@@ -104,19 +104,19 @@ export const faults = {
         ...json,
         attempt_log: json.attempt_log && [
           ...json.attempt_log,
-          { ...json.attempt_log[0], outcome: 'succeeded', status: 200 },
+          ...Array(10).fill({ ...json.attempt_log[0], outcome: 'succeeded', status: 200 }),
         ],
       })),
     },
   },
   'takes-calls-to-the-end': {
-    what: 'It takes new calls for six seconds after it was told to end.',
+    what: 'It takes new calls for twenty seconds after it was told to end.',
     caughtBy: ['LIFE-02/new-calls-are-refused'],
     start: async (directory, env) => {
       const gateway = await referenceWith({})(directory, env)
       return {
         async close() {
-          await sleep(6_000)
+          await sleep(20_000)
           await gateway.close()
         },
       }
