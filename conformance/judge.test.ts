@@ -360,6 +360,15 @@ test('results.json is as its published schema says', () => {
   assert.throws(() => schema.parse(without))
 })
 
+test('a finding has an id that is the same in every run', () => {
+  for (const { results } of [passed, failed])
+    for (const { id, findings } of results.verdicts)
+      for (const finding of findings) assert.match(finding.id, new RegExp(`^${id}/[a-z0-9][a-z0-9-]*$`))
+  const ids = ({ results }: Conformed) =>
+    new Set(results.verdicts.find(({ id }) => id === 'TELL-05')!.findings.map(({ id }) => id))
+  assert.deepEqual(ids(passed), ids(failed), 'whether it holds or not')
+})
+
 test('junit.xml has a child element for whatever is no pass', () => {
   const { testsuites } = convert(read('bad', 'junit.xml'), { format: 'object' }) as any
   const cases: any[] = testsuites.testsuite.testcase
