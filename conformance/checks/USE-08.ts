@@ -1,7 +1,7 @@
 // USE-08: A cache hit costs 0, causes no inference, says `HIT`, and never crosses keys or differing requests;
 // streamed it is a valid stream.
 import { type Check, finding } from '../check.ts'
-import { refs, requestsOf } from '../lookup.ts'
+import { refs } from '../lookup.ts'
 import { at, eventsOf, readChat } from '../reading.ts'
 import { pairs } from './use.ts'
 
@@ -72,11 +72,6 @@ export const cacheIsFreeAndPrivate = {
         usage === 1 && done === '[DONE]' && readChat(stream.exchange.body).content.length > 0,
         `the streamed hit: ${usage} usage, ends with ${done}`,
         refs(stream.exchange),
-      ),
-      finding(
-        'hit-asks-nobody',
-        requestsOf(evidence, again.exchange).length === 0,
-        'no request carried its nonce',
       ),
     ]
   },

@@ -123,4 +123,17 @@ export const faults = {
       event: (event) => [event.replace(/"content":"(?=[^"])/, '"content":"<route>openai</route>')],
     },
   },
+  'one-id-for-all': {
+    what: 'Every answer carries the request id of the first.',
+    caughtBy: ['TELL-03'],
+    hooks: () => {
+      let first: string | string[] | undefined
+      return {
+        head({ headers }) {
+          first ??= headers['x-gateway-request-id']
+          if (headers['x-gateway-request-id']) headers['x-gateway-request-id'] = first
+        },
+      }
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>

@@ -224,4 +224,18 @@ export const faults = {
         }),
     },
   },
+  'hits-are-made-anew': {
+    what: 'An answer from the cache has another id than the first time.',
+    caughtBy: ['USE-08'],
+    hooks: () => {
+      const hits = new WeakSet<object>()
+      return {
+        head({ headers }, wanted) {
+          if (headers['x-gateway-cache'] === 'HIT') hits.add(wanted)
+        },
+        body: (body, wanted) =>
+          hits.has(wanted) ? changeJson(body, (json) => ({ ...json, id: 'made-anew' })) : body,
+      }
+    },
+  },
 } satisfies Readonly<Record<string, Fault>>
