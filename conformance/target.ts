@@ -161,6 +161,21 @@ const fields = z.strictObject({
     .max(65_535)
     .default(0)
     .describe('Where the witness listens, for gateways that were pointed at it before; 0 takes a free port.'),
+  witness_host: z
+    .string()
+    .default('127.0.0.1')
+    .describe(
+      'The address of this machine that the witness listens on. Its control port stays on 127.0.0.1.',
+    ),
+  witness_name: z
+    .string()
+    .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
+    .optional()
+    .describe('The name by which the target reaches the witness, where that is not `witness_host`.'),
+  witness_tls: z
+    .boolean()
+    .default(false)
+    .describe('The witness speaks TLS; `{{witness.ca}}` is a file with the certificate to trust.'),
   headers: z
     .record(z.string(), z.string())
     .default({})
@@ -333,16 +348,37 @@ const fields = z.strictObject({
     .describe('Further configurations to start it with, for requirements of Waybill’s own interface.'),
 })
 
-export const targetSchema = fields.refine(
-  ({ instances, start, witness_port, setup }) =>
-    instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
-  {
-    path: ['instances'],
-    error: 'a gateway that runs already, knows one witness only or is set up by requests is one instance',
-  },
-)
+export const targetSchema = fields
+  .refine(
+    ({ instances, start, witness_port, setup }) =>
+      instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
+    {
+      path: ['instances'],
+      error: 'a gateway that runs already, knows one witness only or is set up by requests is one instance',
+    },
+  )
+  .refine(
+    ({ witness_host, witness_name }) =>
+      !['0.0.0.0', '::'].includes(witness_host) || witness_name !== undefined,
+    {
+      path: ['witness_name'],
+      error: 'is missing: the name by which the target reaches this machine, such as host.docker.internal',
+    },
+  )
+  .refine(
+    ({ start, witness_host, witness_tls }) =>
+      !('image' in start) || (isLoopback(witness_host) && !witness_tls),
+    {
+      path: ['start'],
+      error:
+        'an image gets the witness in a container beside it, without TLS; leave witness_host and witness_tls out',
+    },
+  )
 
 export type Target = z.output<typeof targetSchema>
+
+/** Whether an address can be reached from this machine only. */
+export const isLoopback = (host: string): boolean => /^(127(\.\d+){3}|::1|localhost)$/.test(host)
 
 /** The JSON Schema of a target file, for editors and for the reference. One that extends another may leave out the rest. */
 export function targetJsonSchema(): JsonSchema {

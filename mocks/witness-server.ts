@@ -1,26 +1,41 @@
 // The witness's port: reads requests off connections, asks the world, and puts the answers out as they were meant:
 // one write for each part, no head where there is none, cuts and resets. Knows no provider and no scenario.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { type Answer, framed, type Outlet, perform } from './answer.ts'
 import { now } from './ledger.ts'
 import { placeUnder } from './places.ts'
 import type { World } from './world.ts'
 
+/** The server's certificate and key, as PEM; null for plain HTTP. */
+export type Tls = { readonly cert: string; readonly key: string } | null
+
 /** A server that is not listening yet. `onConnection` is called for every connection, used or not. */
-export function createWitnessServer(world: World, onConnection: () => void): Server {
+export function createWitnessServer(world: World, onConnection: () => void, tls: Tls = null): Server {
+  const options = { keepAliveTimeout: 300_000, noDelay: true }
   // Clients keep connections open for reuse; a server that closes them first makes races that no provider makes.
-  const server = createServer({ keepAliveTimeout: 300_000, noDelay: true }, (request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
     serve(world, request, response).catch((error: unknown) => {
       response.destroy()
       process.emitWarning(
         `the witness failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
       )
     })
-  })
+  }
+  const server =
+    tls === null ? createServer(options, handle) : createTlsServer({ ...options, ...tls }, handle)
   server.requestTimeout = 0
-  return server.on('connection', onConnection)
+  return server.on('connection', (socket: Socket) => {
+    below.set(`${socket.remoteAddress} ${socket.remotePort}`, socket)
+    socket.once('close', () => below.delete(`${socket.remoteAddress} ${socket.remotePort}`))
+    onConnection()
+  })
 }
+
+/** The TCP connection below each one that speaks TLS, which alone can be reset; by the client's address. */
+const below = new Map<string, Socket>()
 
 async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const at = now()
@@ -93,7 +108,9 @@ function outletTo(response: ServerResponse, answer: Answer, closing: () => void)
     },
     reset() {
       closing()
-      socket?.resetAndDestroy()
+      if (socket && 'encrypted' in socket)
+        below.get(`${socket.remoteAddress} ${socket.remotePort}`)?.resetAndDestroy()
+      else socket?.resetAndDestroy()
     },
   }
 }

@@ -10,6 +10,10 @@ import { createWorld, type Stage, type WorldOptions } from './world.ts'
 export interface WitnessOptions extends Omit<WorldOptions, 'keys'> {
   /** Where the providers listen; 127.0.0.1 unless told otherwise. */
   readonly host?: string
+  /** The name or address by which clients reach it, where that is not `host`. */
+  readonly name?: string
+  /** Its certificate and key as PEM; plain HTTP where nothing is said. */
+  readonly tls?: { readonly cert: string; readonly key: string }
   /** 0, unless told otherwise: any free port. */
   readonly port?: number
   /** The control port is on 127.0.0.1 whatever `host` says. */
@@ -47,16 +51,18 @@ export interface Witness extends Stage {
  */
 export async function createWitness({
   host = '127.0.0.1',
+  name,
+  tls,
   port = 0,
   controlPort = 0,
   ...options
 }: WitnessOptions = {}): Promise<Witness> {
   const world = createWorld(options)
   let connections = 0
-  const server = createWitnessServer(world, () => connections++)
+  const server = createWitnessServer(world, () => connections++, tls)
   const setReachable = async (reachable: boolean) => {
     if (reachable === server.listening) return
-    if (reachable) await listen(server, Number(new URL(url).port), host)
+    if (reachable) await listen(server, bound, host)
     else await stop(server)
   }
   const control = createControlServer({ ...world.stage, setReachable }, () => connections)
@@ -72,7 +78,8 @@ export async function createWitness({
     throw error
   }
 
-  const url = addressOf(server)
+  const bound = (server.address() as AddressInfo).port
+  const url = addressOf(server, name, tls && 'https')
   return {
     ...world.stage,
     url,
@@ -112,8 +119,8 @@ function stop(server: Server): Promise<void> {
 }
 
 /** An address that clients can use: the unspecified one is reached as loopback. */
-function addressOf(server: Server): string {
-  const { address, family, port } = server.address() as AddressInfo
-  if (address === '0.0.0.0' || address === '::') return `http://127.0.0.1:${port}`
-  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+function addressOf(server: Server, name?: string, scheme = 'http'): string {
+  const { address, port } = server.address() as AddressInfo
+  const host = name ?? (address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address)
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
 }

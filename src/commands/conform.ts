@@ -23,6 +23,7 @@ import { inTime, type TimeLeft, timeLeft } from '../../conformance/time-left.ts'
 import type { Witness } from '../../mocks/witness.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
+import { type WitnessOptions, withWitness, written } from './witness-options.ts'
 
 /** Exit codes, contract "Exit codes of conform". */
 const CONFORMANT = 0
@@ -31,7 +32,7 @@ const USAGE = 2
 const TROUBLE = 3
 const STALE = 4
 
-export interface ConformCommand {
+export interface ConformCommand extends WitnessOptions {
   readonly target: string
   readonly profile: string
   readonly only?: readonly string[]
@@ -48,7 +49,7 @@ export interface ConformCommand {
 export async function conform(options: ConformCommand): Promise<number> {
   try {
     const profile = profileOf(options.profile)
-    const target = targetOf(options)
+    const target = withWitness(targetOf(options), options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
     const earlier = options.compare === undefined ? null : rejudge(options.compare).results
     checkIds(options.only ?? [])
@@ -245,7 +246,16 @@ function progress(
   }
 }
 
-const reproduce = ({ target, profile, only, quick, model, keyEnv, witnessPort }: ConformCommand): string =>
+const reproduce = ({
+  target,
+  profile,
+  only,
+  quick,
+  model,
+  keyEnv,
+  witnessPort,
+  ...witness
+}: ConformCommand): string =>
   [
     'waybill conform',
     target,
@@ -255,6 +265,7 @@ const reproduce = ({ target, profile, only, quick, model, keyEnv, witnessPort }:
     model && `--model ${model}`,
     keyEnv && `--key-env ${keyEnv}`,
     witnessPort && `--witness-port ${witnessPort}`,
+    ...written(witness),
   ]
     .filter(Boolean)
     .join(' ')

@@ -225,6 +225,9 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
     .option('--key-env <name>', 'with an address: environment variable that holds its key')
     .option('--witness-port <port>', 'with an address: where the witness listens')
+    .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
+    .option('--witness-name <name>', 'name by which the gateway reaches the witness there')
+    .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
     .addHelpText(
       'after',
@@ -249,6 +252,9 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
       'name every mistake; or start the gateway, make one call, and say what was seen and which requirements apply',
     )
     .option('--profile <name>', 'core, observable or waybill', 'observable')
+    .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
+    .option('--witness-name <name>', 'name by which the gateway reaches the witness there')
+    .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill target check my-gateway.yaml'))
     .addHelpText(
       'after',

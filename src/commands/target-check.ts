@@ -6,12 +6,13 @@ import type { Profile } from '../../conformance/requirements.ts'
 import type { Target } from '../../conformance/target.ts'
 import { complain, endOnSignal, explain, profileOf } from './conform.ts'
 import { print } from './output.ts'
+import { type WitnessOptions, withWitness } from './witness-options.ts'
 
 /** Returns the exit code: 0 it is as the file says, 1 it is not, 2 the file is wrong, 3 there was no call. */
-export async function check(file: string, options: { profile: string }): Promise<number> {
+export async function check(file: string, options: { profile: string } & WitnessOptions): Promise<number> {
   try {
     const profile = profileOf(options.profile)
-    const target = readTarget(file)
+    const target = withWitness(readTarget(file), options)
     print(`${file}: nothing is wrong with it. Starting ${target.name} …`)
     endOnSignal()
     const { sights } = await look(target)

@@ -122,9 +122,32 @@ test('check says what is not as the file says, exit code 1', async () => {
 
 describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
   const unreachable = join(root, 'unreachable.yaml')
+  const nobody = join(root, 'nobody.yaml')
+  writeFileSync(
+    nobody,
+    'name: x\nstart: { url: http://127.0.0.1:1 }\nready: { path: /, timeout_ms: 500 }\nproviders: { openai: {} }\nmodels: { call: m }\n',
+  )
   const CASES: readonly [what: string, args: readonly string[], code: number, says: RegExp][] = [
     ['a file that is not there', ['check', join(root, 'nowhere.yaml')], 2, /nowhere\.yaml: ENOENT/],
     ['a profile that does not exist', ['check', 'x', '--profile', 'gold'], 2, /core, observable/],
+    [
+      'a witness on every address, of which nobody knows the name',
+      ['check', nobody, '--witness-host', '0.0.0.0'],
+      2,
+      /^waybill: --witness-name: is missing/,
+    ],
+    [
+      'a witness that others may reach, on an address that this machine does not have',
+      ['check', nobody, '--witness-host', '192.0.2.1'],
+      3,
+      /^waybill: warning: the witness listens on 192\.0\.2\.1, so others .*\nwaybill: the witness cannot start: /,
+    ],
+    [
+      'a witness on another address of this machine',
+      ['check', nobody, '--witness-host', '127.0.0.1', '--witness-name', 'localhost', '--witness-tls'],
+      3,
+      /^waybill: x is not ready .*ECONNREFUSED/,
+    ],
     ['no answers and no terminal', ['init', join(root, 'a.yaml')], 2, /give --start and --call$/m],
     ['a file that is there already', ['init', GATEWAY], 2, /is there already/],
     [
