@@ -32,7 +32,8 @@ export async function docker(...args: string[]): Promise<string> {
   return stdout.trim()
 }
 
-const key = 'the-key-of-the-test'
+/** The key that gateways here take. */
+export const key = 'the-key-of-the-test'
 const digest = createHash('sha256').update(key).digest('hex')
 const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
 
