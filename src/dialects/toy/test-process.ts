@@ -1,0 +1,17 @@
+// A gateway that speaks the toy dialect, as a process of its own, for tests that kill it. argv: provider's base URL, data.
+import { parseConfig } from '../../config.ts'
+import { createGateway } from '../../gateway.ts'
+import { toy } from './toy.ts'
+
+const [baseUrl, data] = process.argv.slice(2)
+const loaded = parseConfig(
+  `server: { port: 0 }
+data: ${data}
+providers: { alpha: { api: openai, base_url: "${baseUrl}" } }
+routes: { auto: { targets: [ { model: alpha/m } ] } }`,
+  'toy.yaml',
+  { env: {} },
+)
+Object.assign(loaded.config.providers.alpha!, { api: ['toy'] })
+const { url } = await createGateway({ ...loaded, dialects: { toy } })
+console.log(`listens on ${url}`)
