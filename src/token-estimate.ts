@@ -70,12 +70,16 @@ export function binaryParts(request: unknown): number {
   return found
 }
 
-/** What a call that was left half-way is taken to have used. */
-export const estimated = (input: number, output: number): Tokens => ({
-  source: 'estimated',
-  input,
-  output,
-  cached_input: null,
-  cache_write: null,
-  reasoning: null,
-})
+/**
+ * What a call that ended half-way is taken to have used: what was reported of it, which some dialects do for the input
+ * when a stream begins, and an estimate of what was not.
+ */
+export function completed(reported: Tokens | null, input: () => number, output: number): Tokens {
+  if (reported?.input != null && reported.output !== null) return reported
+  return {
+    ...(reported ?? { cached_input: null, cache_write: null, reasoning: null }),
+    source: 'estimated',
+    input: reported?.input ?? input(),
+    output: reported?.output ?? output,
+  }
+}

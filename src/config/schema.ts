@@ -56,22 +56,28 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** The dialects that there are; `dialects/registry.ts` holds each of them. */
-export const DIALECT_NAMES = ['chat'] as const
+export const DIALECT_NAMES = ['chat', 'messages'] as const
 
-/** `openai` is what `chat` was called while it was the only one. */
-const dialect = z.enum(['openai', ...DIALECT_NAMES])
+/** Dialects by whose they are; `openai` is what `chat` was called while it was the only one. */
+const ALIASES: Readonly<Record<string, string>> = { openai: 'chat', anthropic: 'messages' }
+
+const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
 const provider = z.strictObject({
   api: z
     .union([dialect, z.array(dialect).min(1)], {
       error: ({ input }) =>
-        input === undefined ? 'is missing' : `must be ${dialect.options.join(' or ')}, or a list of dialects`,
+        input === undefined
+          ? 'is missing'
+          : `must be one of ${dialect.options.join(', ')}, or a list of them`,
     })
-    .transform((api): readonly string[] => [
-      ...new Set([api].flat().map((name) => (name === 'openai' ? 'chat' : name))),
-    ])
-    .describe('The dialect that it speaks, or a list of them: chat (openai is its older name).'),
-  base_url: baseUrl.describe('Up to and without /chat/completions.'),
+    .transform((api): readonly string[] => [...new Set([api].flat().map((name) => ALIASES[name] ?? name))])
+    .describe(
+      'The dialect that it speaks, or a list of them: chat (OpenAI; `openai` means the same), messages (Anthropic; `anthropic` means the same).',
+    ),
+  base_url: baseUrl.describe(
+    'Up to and without /chat/completions; for messages with or without the /v1 before /messages.',
+  ),
   key: z
     .string()
     .superRefine((text, context) => {

@@ -2,8 +2,9 @@
 import type { DIALECT_NAMES } from '../config/schema.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'
+import { messages } from './messages/messages.ts'
 
 /** By name. */
 export type Dialects = Readonly<Record<string, Dialect>>
 
-export const DIALECTS = { chat } satisfies Record<(typeof DIALECT_NAMES)[number], Dialect>
+export const DIALECTS = { chat, messages } satisfies Record<(typeof DIALECT_NAMES)[number], Dialect>

@@ -12,7 +12,7 @@ import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply
 import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
 import { type Mask, maskBody, maskJson } from '../redact.ts'
-import { estimated, Transcript } from '../token-estimate.ts'
+import { completed, Transcript } from '../token-estimate.ts'
 import type { CallContext } from './context.ts'
 import { renameAnswer, renameEvent } from './rename-model.ts'
 
@@ -69,7 +69,7 @@ async function answerStream(
   const { state, errorCode, model } = relayed
   let { tokens } = relayed
   if (state === 'completed') saveToCache(recorder?.parts() ?? null, headers, relayed, result, answering)
-  else tokens ??= estimated(dialect.estimateInput(request), transcript.tokens)
+  else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
   const outcome =
     state === 'completed'
       ? 'answered'

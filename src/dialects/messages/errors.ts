@@ -1,0 +1,45 @@
+// Errors in Anthropic's shape: which type stands for which status, how one is written and how one is read. Shapes:
+// Anthropic API reference, "Errors".
+import type { ProviderError } from '../../call.ts'
+import type { GatewayError } from '../../errors.ts'
+import { errorCode, isObject, type Json } from '../json.ts'
+
+const TYPES: Readonly<Record<number, string>> = {
+  400: 'invalid_request_error',
+  401: 'authentication_error',
+  402: 'billing_error',
+  403: 'permission_error',
+  404: 'not_found_error',
+  408: 'timeout_error',
+  413: 'request_too_large',
+  429: 'rate_limit_error',
+  500: 'api_error',
+  504: 'timeout_error',
+  529: 'overloaded_error',
+}
+
+/** Of two statuses with the same type, the one that Anthropic documents. */
+const STATUSES = new Map(
+  Object.entries(TYPES).flatMap(([status, type]) => (status === '408' ? [] : [[type, Number(status)]])),
+)
+
+const typeOf = ({ status, code }: GatewayError): string =>
+  code === 'overloaded'
+    ? 'overloaded_error'
+    : (TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'))
+
+/** An error of the gateway itself. */
+export const errorBody = (error: GatewayError, requestId: string): string =>
+  JSON.stringify({
+    type: 'error',
+    error: { type: typeOf(error), message: error.message },
+    request_id: requestId,
+  })
+
+/** A provider's error; null for what has another shape. */
+export function errorIn(json: unknown): ProviderError | null {
+  if (!isObject(json) || json.type !== 'error' || !isObject(json.error)) return null
+  const { type, message } = json.error as Json
+  if (typeof message !== 'string') return null
+  return { message, code: errorCode(type), status: STATUSES.get(String(type)) ?? null }
+}

@@ -1,0 +1,6 @@
+// Anthropic's messages, which Claude Code speaks.
+import type { Dialect } from '../dialect.ts'
+import { client } from './client.ts'
+import { upstream } from './upstream.ts'
+
+export const messages = { client, upstream } satisfies Dialect

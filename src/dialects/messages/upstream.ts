@@ -1,0 +1,133 @@
+// Messages as providers speak them: Anthropic, and those that offer its interface beside their own. Shapes: Anthropic
+// API reference, "Messages", "Streaming", "Versions".
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../call.ts'
+import { spliceMembers } from '../../json/splice.ts'
+import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { isObject, type Json, member } from '../json.ts'
+import { errorIn } from './errors.ts'
+import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
+
+/** For clients that name none; a provider refuses a request without. */
+const VERSION = '2023-06-01'
+
+export const upstream = {
+  // Of what Anthropic says in headers, only the operator's organization is nobody else's business.
+  relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,
+
+  request({ text, stream, forwarded, query }, model, { basePath, key }) {
+    const headers = ['content-type', 'application/json']
+    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
+    if (!forwarded.includes('anthropic-version')) headers.push('anthropic-version', VERSION)
+    if (key !== null) headers.push('x-api-key', key)
+    const path = `${versioned(basePath)}/messages${query && `?${query}`}`
+    return { path, headers, body: spliceMembers(text, { model: JSON.stringify(model) }) }
+  },
+
+  readAnswer(text) {
+    const json: unknown = JSON.parse(text)
+    const error = errorIn(json)
+    if (error) return { ...EMPTY_EVENT, done: true, error }
+    if (!isObject(json) || !Array.isArray(json.content)) throw new Error('not a message')
+    const { usage, stop_reason: reason } = json
+    return {
+      ...EMPTY_EVENT,
+      done: true,
+      finished: reason != null,
+      unusual: !USUAL.includes(reason),
+      model: modelOf(json),
+      tokens: isObject(usage) ? tokensOf(usageOf(usage)) : null,
+    }
+  },
+
+  openStream: () => new MessagesStream(),
+
+  readError(text) {
+    try {
+      return errorIn(JSON.parse(text))
+    } catch {
+      return null
+    }
+  },
+} satisfies UpstreamDialect
+
+/** Anthropic's clients are given an address without `/v1`; one that ends in a version, as those of other dialects do, is taken as it is. */
+const versioned = (basePath: string): string => (/\/v\d+$/.test(basePath) ? basePath : `${basePath}/v1`)
+
+/** How an answer ends that is as good as any. */
+const USUAL: unknown[] = ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', null, undefined]
+
+const KNOWN = new Set([
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'error',
+])
+
+class MessagesStream implements StreamReader {
+  #usage: Usage | null = null
+
+  read({ name, data }: StreamEvent): ParsedEvent {
+    if (data.trim() === '[DONE]') return { ...END, opens: false } // some servers close every stream with it
+    // What is not known is not looked into: it may be anything.
+    if (name !== '' && !KNOWN.has(name)) return name === 'ping' ? PING : EMPTY_EVENT
+    const json: unknown = JSON.parse(data)
+    if (!isObject(json)) throw new Error('not a JSON object')
+    switch (json.type ?? name) {
+      case 'ping':
+        return PING
+      case 'message_start':
+        return this.#start(json.message)
+      case 'content_block_start':
+        return { ...EMPTY_EVENT, text: textIn(json.content_block) }
+      case 'content_block_delta':
+        return { ...EMPTY_EVENT, text: textIn(json.delta) }
+      case 'message_delta':
+        return this.#delta(json)
+      case 'message_stop':
+        return END
+      case 'error':
+        return { ...EMPTY_EVENT, error: errorIn(json) ?? unworded(json) }
+      default:
+        return name === 'error' ? { ...EMPTY_EVENT, error: unworded(json) } : EMPTY_EVENT
+    }
+  }
+
+  /** The output that is told here is that of a beginning: it does not count, should no other count come. */
+  #start(message: unknown): ParsedEvent {
+    const usage = member(message, 'usage')
+    if (isObject(usage)) this.#usage = { ...usageOf(usage), output: null }
+    return { ...EMPTY_EVENT, model: isObject(message) ? modelOf(message) : null, tokens: this.#tokens() }
+  }
+
+  #delta({ delta, usage }: Json): ParsedEvent {
+    const reason = member(delta, 'stop_reason')
+    if (isObject(usage)) this.#usage = laterUsage(this.#usage, usageOf(usage))
+    const [finished, unusual] = [reason != null, !USUAL.includes(reason)]
+    return { ...EMPTY_EVENT, finished, unusual, tokens: isObject(usage) ? this.#tokens() : null }
+  }
+
+  #tokens = () => this.#usage && tokensOf(this.#usage)
+}
+
+const PING: ParsedEvent = { ...EMPTY_EVENT, opens: false }
+const END: ParsedEvent = { ...EMPTY_EVENT, done: true }
+
+const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
+
+/** What a block begins with, or what is added to it. */
+function textIn(part: unknown): string {
+  if (!isObject(part)) return ''
+  const { text, thinking, name, partial_json: json } = part
+  return [text, thinking, name, json].filter((each) => typeof each === 'string').join('')
+}
+
+/** An error event in a shape of its own. */
+const unworded = (json: Json): ProviderError => ({
+  message: JSON.stringify(json.error ?? json),
+  code: null,
+  status: null,
+})

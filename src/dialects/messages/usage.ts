@@ -1,0 +1,54 @@
+// Anthropic's `usage`. It leaves what was read from a cache or written to one out of `input_tokens`; our `input` holds all
+// of it. A stream reports it in parts, each count as it stands so far.
+import type { Tokens } from '../../call.ts'
+import { count, isObject, type Json, member } from '../json.ts'
+
+/** The counts as they are reported. */
+export interface Usage {
+  readonly input: number | null
+  readonly cacheRead: number | null
+  readonly cacheWrite: number | null
+  readonly output: number | null
+  readonly thinking: number | null
+}
+
+export const usageOf = (usage: Json): Usage => ({
+  input: count(usage.input_tokens),
+  cacheRead: count(usage.cache_read_input_tokens),
+  cacheWrite: count(usage.cache_creation_input_tokens) ?? writtenFor(usage.cache_creation),
+  output: count(usage.output_tokens),
+  thinking: count(member(usage.output_tokens_details, 'thinking_tokens')),
+})
+
+/** Written to be kept for five minutes and for an hour, where only these are told. */
+function writtenFor(kinds: unknown): number | null {
+  if (!isObject(kinds)) return null
+  const counts = [kinds.ephemeral_5m_input_tokens, kinds.ephemeral_1h_input_tokens].map(count)
+  return counts.every((each) => each === null)
+    ? null
+    : counts.reduce((sum: number, each) => sum + (each ?? 0), 0)
+}
+
+/**
+ * What is known after a further report: each count as it was said last. A count of the input does not fall back to
+ * nothing: some servers fill in zeros at the end.
+ */
+export function laterUsage(before: Usage | null, now: Usage): Usage {
+  if (before === null) return now
+  return {
+    input: now.input || (before.input ?? now.input),
+    cacheRead: now.cacheRead || (before.cacheRead ?? now.cacheRead),
+    cacheWrite: now.cacheWrite || (before.cacheWrite ?? now.cacheWrite),
+    output: now.output ?? before.output,
+    thinking: now.thinking ?? before.thinking,
+  }
+}
+
+export const tokensOf = ({ input, cacheRead, cacheWrite, output, thinking }: Usage): Tokens => ({
+  source: 'reported',
+  input: input === null ? null : input + (cacheRead ?? 0) + (cacheWrite ?? 0),
+  output,
+  cached_input: cacheRead,
+  cache_write: cacheWrite,
+  reasoning: thinking,
+})
