@@ -1,5 +1,6 @@
 // One call from its request to its closed record, the same for every dialect: read, route, record, send, answer, close.
-// Knows no dialect by name. Once the record is open, whatever happens closes it.
+// Knows no dialect by name. Once the record is open, whatever happens closes it. Over 250 lines, because the order of the
+// steps is what it is about.
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { type AnswerTrace, CallTrace } from './artifact.ts'
 import type { CachedAnswer } from './cache/response-cache.ts'

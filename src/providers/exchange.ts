@@ -1,5 +1,6 @@
 // One HTTP exchange with one provider, as undici drives it: holds everything back until the answer is worth
 // giving to a client (the response start), then hands over what each chunk completes. Knows no client, no store, no other attempt.
+// Over 250 lines, because its states belong together.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
