@@ -106,7 +106,13 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read }: Answers) {
   const isAddress = /^https?:\/\//.test(start)
   const paths = (read || '/v1/models').split(',').map((path) => path.trim())
   return {
-    name: isAddress && URL.canParse(start) ? new URL(start).host : (command[0]?.split('/').at(-1) ?? ''),
+    name:
+      isAddress && URL.canParse(start)
+        ? new URL(start).host
+        : (command
+            .find((word) => !word.startsWith('{{'))
+            ?.split('/')
+            .at(-1) ?? ''),
     start: isAddress ? { url: start.replace(/\/+$/, '').replace(/\/v1$/, '') } : { command },
     ready: { path: paths[0]! },
     ...(keyEnv && { key_env: keyEnv }),

@@ -68,7 +68,8 @@ test('init tries the answers, finds out where the log has what, and check agrees
   const [first = ''] = text.split('\n')
   assert.match(first, /^# yaml-language-server: \$schema=.*docs\/target\.schema\.json$/)
   assert.ok(existsSync(join(root, first.split('$schema=')[1]!)))
-  const { observability, models } = parse(text)
+  const { name, observability, models } = parse(text)
+  assert.equal(name, 'gateway.cjs')
   assert.deepEqual(observability.log, {
     path: '/log',
     list: '/result/rows',
