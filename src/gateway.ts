@@ -12,6 +12,7 @@ import { DIALECTS, type Dialects } from './dialects/registry.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import type { BudgetUse, ConfigurationState, ReadContext } from './endpoints/context.ts'
 import { healthz } from './endpoints/healthz.ts'
+import { hello } from './endpoints/hello.ts'
 import { ownKey } from './endpoints/keys.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { model, models } from './endpoints/models.ts'
@@ -30,12 +31,14 @@ import { createHostGuard } from './http/host-guard.ts'
 import { createLimits, resetOf } from './http/limits.ts'
 import { openApi } from './http/openapi.ts'
 import { createRefusals } from './http/refusals.ts'
+import { PLAIN_WORDING } from './http/reply.ts'
 import { createHttpServer, type RequestContext } from './http/server.ts'
 import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
 import { createMetrics, type KeyBudget } from './observe/metrics.ts'
 import { watchWrites } from './observe/watch.ts'
 import type { CallContext } from './pipeline/context.ts'
+import { countEndpoint } from './pipeline/count-tokens.ts'
 import { callEndpoint } from './pipeline.ts'
 import { createPricer, pricingOf } from './pricing.ts'
 import { createConnections } from './providers/connections.ts'
@@ -82,6 +85,7 @@ export interface Gateway {
 export const READS = [
   healthz,
   readyz,
+  hello,
   models,
   model,
   publicModels,
@@ -100,7 +104,11 @@ export const READS = [
   metrics,
   openapi,
 ]
-const callsOf = (dialects: Dialects) => Object.values(dialects).map(({ client }) => callEndpoint(client))
+const callsOf = (dialects: Dialects) =>
+  Object.values(dialects).flatMap(({ client }) => [
+    callEndpoint(client),
+    ...(client.counting ? [countEndpoint(client, client.counting)] : []),
+  ])
 export const CALLS = callsOf(DIALECTS)
 const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS })
 
@@ -126,6 +134,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createHttpServer({
     reads: READS,
     calls: callsOf(dialects),
+    wordingOf: (headers) =>
+      Object.values(dialects).find(({ client }) => client.isSpokenBy?.(headers))?.client ?? PLAIN_WORDING,
     context: () => context,
     headersTimeout: bind.headers_timeout,
     requestTimeout: bind.request_timeout,

@@ -15,6 +15,7 @@ import { agentOf, sessionOf } from './http/session.ts'
 import { type Answering, type AnswerResult, answerClient } from './pipeline/answer.ts'
 import { answerCached } from './pipeline/answer-cached.ts'
 import type { CallContext } from './pipeline/context.ts'
+import { unknownModel } from './pipeline/unknown-model.ts'
 import type { Exchange } from './providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, send } from './providers/send.ts'
 import type { Mask } from './redact.ts'
@@ -287,8 +288,3 @@ const FAULT_BEFORE: AnswerResult = {
 /** A provider may put anything into the code of an error, its key too. */
 const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>
   end.errorCode === null ? end : { ...end, errorCode: mask(end.errorCode) }
-
-function unknownModel(model: string): GatewayError {
-  const message = `No route and no provider/model is called ${JSON.stringify(model)}; GET /v1/models lists what there is.`
-  return new GatewayError('model_not_found', message, { param: 'model' })
-}

@@ -20,6 +20,7 @@ export function inconsistencies(raw: unknown): Problem[] {
         path: ['routes', id, ...path],
       })),
     ),
+    ...defaultProblems(config),
     ...keyProblems(list(config.keys).map(fields)),
   ]
 }
@@ -118,6 +119,20 @@ function ruleProblems(
       message: `the route has no target ${quoted(target)}${meant(target, ids)}`,
     })
   return found
+}
+
+function defaultProblems({ defaults, routes }: Fields): Problem[] {
+  const names = Object.keys(fields(routes))
+  return Object.entries(fields(defaults)).flatMap(([dialect, route]) =>
+    typeof route !== 'string' || names.includes(route)
+      ? []
+      : [
+          {
+            path: ['defaults', dialect],
+            message: `there is no route ${quoted(route)}${meant(route, names)}`,
+          },
+        ],
+  )
 }
 
 function keyProblems(keys: readonly Fields[]): Problem[] {

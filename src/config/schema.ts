@@ -339,6 +339,12 @@ export const schema = z.strictObject({
     .record(z.string().min(1), route)
     .default({})
     .describe('Names that clients call instead of a model, and where their calls may go.'),
+  defaults: z
+    .partialRecord(z.enum(DIALECT_NAMES), z.string())
+    .default({})
+    .describe(
+      'Dialect -> the route of its calls whose model no route and no provider knows, such as the background calls of coding agents; without one they are 404.',
+    ),
   resilience: resilience.prefault({}).describe('How long to wait for providers, and what follows a failure.'),
   retention: retention
     .prefault({})

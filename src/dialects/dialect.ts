@@ -74,6 +74,19 @@ export interface ClientDialect {
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
    */
   renameModel(json: string, model: string): string
+  /** Whether a request to a path of no dialect comes from a client of this one, which then gets errors in its own words. */
+  readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean
+  /** How its clients ask for the length of a request; absent where the dialect has no such question. */
+  readonly counting?: TokenCounting
+}
+
+/** The question how many tokens a request would be. It is read like a call of the dialect. */
+export interface TokenCounting {
+  readonly path: string
+  readonly summary: string
+  readonly schema: ZodType
+  /** The answer with an estimate, over all that a model reads. Never throws. */
+  estimate(json: Readonly<Record<string, unknown>>): string
 }
 
 /** What goes to a provider. */
@@ -111,4 +124,10 @@ export interface UpstreamDialect {
   openStream(): StreamReader
   /** Reads the body of an error status; null when it is not of this dialect. */
   readError(text: string): ProviderError | null
+  /** How a provider is asked for the length of a request; absent where the dialect has no such question. */
+  readonly countTokens?: {
+    request: UpstreamDialect['request']
+    /** Whether a text is an answer to it. */
+    isCount(text: string): boolean
+  }
 }

@@ -1,35 +1,69 @@
-// The catalog in OpenAI's list format: GET /v1/models, and one entry of it, whose id may hold slashes, encoded or not.
+// The catalog in OpenAI's list format, or in Anthropic's for a caller that names a version of Anthropic's interface: GET
+// /v1/models, and one entry of it, whose id may hold slashes, encoded or not.
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
-import type { ReadEndpoint } from '../http/endpoint.ts'
+import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
-import { catalogEntry } from './schemas.ts'
+import { catalogEntry, time } from './schemas.ts'
 
 // Clients send paging parameters along (`limit`); the list is short, so it is always whole.
 const modelsQuery = z.looseObject({})
-const modelsResponse = z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) })
+
+const anthropicEntry = z.strictObject({
+  type: z.literal('model'),
+  id: z.string(),
+  display_name: z.string(),
+  created_at: time,
+})
+const id = z.string().nullable()
+const modelsResponse = z.union([
+  z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) }),
+  z.strictObject({ data: z.array(anthropicEntry), has_more: z.literal(false), first_id: id, last_id: id }),
+])
+const modelResponse = z.union([catalogEntry, anthropicEntry])
+
+const wantsAnthropic = ({ request }: AdmittedRead): boolean =>
+  request.headers['anthropic-version'] !== undefined
+
+const toAnthropic = ({ id, created }: z.output<typeof catalogEntry>) => ({
+  type: 'model' as const,
+  id,
+  display_name: id,
+  created_at: new Date(created * 1_000).toISOString(),
+})
 
 export const models = {
   path: '/v1/models',
-  summary: "the models and routes, in OpenAI's list format",
+  summary: "the models and routes, in OpenAI's list format; in Anthropic's with `anthropic-version`",
   query: modelsQuery,
   response: modelsResponse,
-  answer: (_query, _admitted, { config }) => ({ object: 'list', data: catalog(config) }),
+  answer(_query, admitted, { config }) {
+    const entries = catalog(config)
+    if (!wantsAnthropic(admitted)) return { object: 'list' as const, data: entries }
+    const data = entries.map(toAnthropic)
+    return {
+      data,
+      has_more: false as const,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    }
+  },
 } satisfies ReadEndpoint<ReadContext, typeof modelsQuery, typeof modelsResponse>
 
 export const model = {
   path: '/v1/models/*',
   summary: 'one of them; the id may hold slashes, encoded or not',
   query: noQuery,
-  response: catalogEntry,
-  answer(_query, { rest }, { config }) {
+  response: modelResponse,
+  answer(_query, admitted, { config }) {
+    const { rest } = admitted
     const found = catalog(config).find(({ id }) => id === rest)
     if (!found)
       throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
         param: 'model',
       })
-    return found
+    return wantsAnthropic(admitted) ? toAnthropic(found) : found
   },
-} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof catalogEntry>
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof modelResponse>

@@ -41,10 +41,14 @@ export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessag
   }
 }
 
-/** `Authorization: Bearer KEY` or `x-api-key: KEY`; never a query parameter. */
+/** `Authorization: Bearer KEY` or `x-api-key: KEY`; never a query parameter. Two that differ are neither's call. */
 function presented({ headers }: IncomingMessage): string | null {
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
-  if (bearer) return bearer
-  const plain = headers['x-api-key']
-  return typeof plain === 'string' && plain ? plain : null
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null
+  const plain = typeof headers['x-api-key'] === 'string' ? headers['x-api-key'] : ''
+  if (bearer && plain && bearer !== plain)
+    throw new GatewayError(
+      'invalid_api_key',
+      `${INCORRECT}: \`Authorization\` and \`x-api-key\` hold different keys. Send one of them.`,
+    )
+  return bearer || plain || null
 }

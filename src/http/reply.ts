@@ -111,5 +111,5 @@ export function routeHeaders(
 }
 
 /** Printable ASCII as it is; `%`, controls and everything else percent-encoded UTF-8. */
-const encodeHeader = (value: string): string =>
+export const encodeHeader = (value: string): string =>
   value.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))

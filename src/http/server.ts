@@ -1,6 +1,7 @@
 // The only file that knows polka: mounts endpoints, lets requests in, turns whatever goes wrong into one shape.
 import {
   createServer,
+  type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestListener,
   type Server,
@@ -18,7 +19,7 @@ import type { CallSlots } from './call-slots.ts'
 import { serveInTurn } from './connection.ts'
 import type { AdmittedRead, AnyReadEndpoint, CallEndpoint, ErrorWording } from './endpoint.ts'
 import { dropBody } from './pieces.ts'
-import { PLAIN_WORDING, replyError, replyJson } from './reply.ts'
+import { replyError, replyJson } from './reply.ts'
 import { createUntaken } from './untaken.ts'
 
 export interface ServerOptions<Read, Live> {
@@ -26,6 +27,8 @@ export interface ServerOptions<Read, Live> {
   readonly calls: readonly CallEndpoint<Live>[]
   /** What follows from the configuration that is in force; asked once per request, which keeps it to its end. */
   readonly context: () => RequestContext<Read, Live>
+  /** How the client of a request to a path of no dialect wants errors to be worded. */
+  readonly wordingOf: (headers: IncomingHttpHeaders) => ErrorWording
   /** Milliseconds since the epoch. */
   readonly now: () => number
   /** How long a client may take for the headers of a request, and for the whole of it, ms. */
@@ -73,6 +76,7 @@ interface Admission {
   readonly open?: boolean
   /** A call: being refused here is all that is ever heard of it. */
   readonly call?: boolean
+  /** Absent: as the client of the request has it. */
   readonly wording?: ErrorWording
 }
 
@@ -80,15 +84,13 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, context, now, slots, readSlots, onRefused, onCallOver, onInternalError } = options
+  const { reads, calls, context, wordingOf, now, slots, readSlots, onRefused, onCallOver, onInternalError } =
+    options
   const { headersTimeout, requestTimeout } = options
   const giveUpUntaken = createUntaken()
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = (
-    { open = false, call = false, wording = PLAIN_WORDING }: Admission,
-    handler: Handler<Read, Live>,
-  ) => {
+  const admit = ({ open = false, call = false, wording }: Admission, handler: Handler<Read, Live>) => {
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
@@ -108,7 +110,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         const error = asGatewayError(thrown)
         if (error.cause !== undefined) onInternalError(error.cause, requestId)
         if (call) onRefused(error, { requestId, caller, path: request.path }) // a call that is on record answers for itself
-        replyError(response, error, requestId, wording)
+        replyError(response, error, requestId, wording ?? wordingOf(request.headers))
       }
       giveUpUntaken(response, current.idle)
     }
@@ -123,7 +125,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         'method_not_allowed',
         `${request.method} is not served here, only ${allow}.`,
       )
-      replyError(response, error, requestId, admission.wording, { allow })
+      replyError(response, error, requestId, admission.wording ?? wordingOf(request.headers), { allow })
     })
 
   const app = polka({

@@ -1,6 +1,6 @@
 // Gives the client what came of a call, to the last byte: a stream, a whole answer, or what failed. Knows the
 // three cases and says how each goes into the record; writes nothing but the moment a stream begins.
-import type { ServerResponse } from 'node:http'
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
 import type { AttemptEnd, Call, CallOutcome, ParsedEvent, Route, StreamPart } from '../call.ts'
@@ -183,7 +183,12 @@ function relayError(
   answering: Answering,
 ): string {
   const { call, dialect, response, context } = answering
-  const headers = { ...headersOf(provider, result, answering), 'content-type': 'application/json' }
+  const headers: OutgoingHttpHeaders = {
+    ...headersOf(provider, result, answering),
+    'content-type': 'application/json',
+  }
+  // Agents that are not told when to come back ask again at once; by itself, the gateway would come back then.
+  if (status === 429) headers['retry-after'] ??= String(Math.ceil(context.config.resilience.cooldown / 1_000))
   const isShort = body.length <= MOST_ERROR
   const text = isShort
     ? maskJson(body.toString('utf8'), context.mask)

@@ -16,7 +16,8 @@ export interface Choice {
 
 /**
  * `dialect` null leaves out of account who speaks what. A rule whose targets all lack what the call needs does not apply;
- * the next that matches does. Throws `no_target_available` when no target has what the call needs.
+ * the next that matches does. Throws `no_target_available` when no target has what the call needs,
+ * `dialect_not_spoken` when none speaks its dialect.
  */
 export function choose(entry: Entry, traits: RequestTraits, dialect: string | null): Choice {
   const { targets, models, dialects, rules } = entry
@@ -28,7 +29,10 @@ export function choose(entry: Entry, traits: RequestTraits, dialect: string | nu
       : `does not speak ${dialect}`,
   )
   const able = targets.filter((_, index) => lacks[index] === null)
-  if (able.length === 0) throw noTarget(entry, lacks)
+  if (able.length === 0)
+    throw isSpoken || dialects.some((each) => each.includes(dialect))
+      ? noTarget(entry, lacks)
+      : notSpoken(entry, dialect)
   const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(traits))
   const skipped = targets.flatMap((target, index) => {
     const reason = lacks[index] ?? (rule && !rule.allows(target) ? rule.label : null)
@@ -40,6 +44,18 @@ export function choose(entry: Entry, traits: RequestTraits, dialect: string | nu
 /** Turns and sessions are remembered for each group of targets that calls choose among, so that rules do not mix them. */
 export const groupOf = ({ name, targets }: Entry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')
+
+function notSpoken({ name, targets, dialects }: Entry, dialect: string): GatewayError {
+  const asked = JSON.stringify(name ?? targetId(targets[0]!))
+  const spoken = targets
+    .map((target, n) => `${targetId(target)} speaks ${dialects[n]!.join(', ')}`)
+    .join('; ')
+  return new GatewayError(
+    'dialect_not_spoken',
+    `No target of ${asked} speaks ${dialect} (${spoken}). Ask for a model that does; the operator can add a target whose provider has ${dialect} in its \`api\`.`,
+    { param: 'model' },
+  )
+}
 
 function noTarget({ name, targets }: Entry, lacks: readonly (string | null)[]): GatewayError {
   const why = targets.map((target, index) => `${targetId(target)}: ${lacks[index]}`).join('; ')

@@ -55,6 +55,11 @@ export interface Router {
   route(model: string, input: RoutingInput): Routed | null
   /** Says where a plain-text call without a session would go and moves nothing; null for an unknown model. */
   resolve(model: string): Resolution | null
+  /**
+   * The target that would be asked for something that is no call, null where none speaks the dialect; moves nothing.
+   * Null for an unknown model.
+   */
+  peek(model: string, dialect: string): { readonly target: Target | null } | null
   /** A target failed: pass it over for `ms`. */
   cool(target: Target, ms: number): void
 }
@@ -73,6 +78,12 @@ export function createRouter(
   { now, random, routingState = new RoutingState(now) }: RouterDeps,
 ): Router {
   const find = createTable(config)
+  const defaults: Readonly<Record<string, string>> = config.defaults
+  /** Where calls of a dialect go whose model nothing here is called. */
+  const defaultOf = (dialect: string) => {
+    const route = Object.hasOwn(defaults, dialect) ? defaults[dialect] : undefined
+    return route === undefined ? null : find(route)
+  }
   const open: Pick['open'] = (target) => routingState.open(target)
   const latency: Pick['latency'] = (target) => routingState.latency(target)
   const price: Pick['price'] = createQuote(pricingOf(config), now)
@@ -91,7 +102,8 @@ export function createRouter(
 
   return {
     route(model, { dialect, sessionId, keyName, traits }) {
-      const entry = find(model)
+      const known = find(model)
+      const entry = known ?? defaultOf(dialect)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
       const { targets, rule, skipped } = choose(entry, traits, dialect)
@@ -108,7 +120,11 @@ export function createRouter(
         : [...ordered, ...cold]
       if (name !== null && !stays) routingState.turned(group)
 
-      const causes = [rule, ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : null]
+      const causes = [
+        known ? null : `default of ${dialect}`,
+        rule,
+        ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : null,
+      ]
       const cause = causes.filter((each) => each !== null).join(', ') || strategyName
       const passedOver =
         ready.length === 0 ? [] : cold.map((t) => ({ target: targetId(t), reason: 'cooling' }))
@@ -164,6 +180,13 @@ export function createRouter(
           }
         }),
       }
+    },
+
+    peek(model, dialect) {
+      const entry = find(model) ?? defaultOf(dialect)
+      if (!entry) return null
+      const { ready, cold } = split(entry.targets.filter((_, n) => entry.dialects[n]!.includes(dialect)))
+      return { target: ready[0] ?? cold[0] ?? null }
     },
 
     cool: (target, ms) => routingState.cool(target, ms),

@@ -8,6 +8,7 @@ import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject } from '../json.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { errorBody } from './errors.ts'
+import { estimateAll } from './input.ts'
 import { MessagesTraits } from './traits.ts'
 
 /** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
@@ -48,6 +49,14 @@ export const client = {
   cacheIdentity({ text, forwarded, query }) {
     const body = canonical(text, ['stream'])
     return body === null ? null : JSON.stringify([forwarded, query, body])
+  },
+
+  isSpokenBy: (headers) => headers['anthropic-version'] !== undefined,
+  counting: {
+    path: '/v1/messages/count_tokens',
+    summary: 'how many tokens a request would be: no call, no cost; a provider says, else it is estimated',
+    schema: schema.loose(),
+    estimate: (json) => JSON.stringify({ input_tokens: estimateAll(json) }),
   },
 
   errorBody,

@@ -3,25 +3,42 @@
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../call.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { count, isObject, type Json, member } from '../json.ts'
 import { errorIn } from './errors.ts'
 import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
 
 /** For clients that name none; a provider refuses a request without. */
 const VERSION = '2023-06-01'
 
-export const upstream = {
-  // Of what Anthropic says in headers, only the operator's organization is nobody else's business.
-  relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,
-
-  request({ text, stream, forwarded, query }, model, { basePath, key }) {
+const requestTo =
+  (path: string): UpstreamDialect['request'] =>
+  ({ text, stream, forwarded, query }, model, { basePath, key }) => {
     const headers = ['content-type', 'application/json']
     headers.push('accept', stream ? 'text/event-stream' : 'application/json')
     headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
     if (!forwarded.includes('anthropic-version')) headers.push('anthropic-version', VERSION)
     if (key !== null) headers.push('x-api-key', key)
-    const path = `${versioned(basePath)}/messages${query && `?${query}`}`
-    return { path, headers, body: spliceMembers(text, { model: JSON.stringify(model) }) }
+    return {
+      path: `${versioned(basePath)}${path}${query && `?${query}`}`,
+      headers,
+      body: spliceMembers(text, { model: JSON.stringify(model) }),
+    }
+  }
+
+export const upstream = {
+  // Of what Anthropic says in headers, only the operator's organization is nobody else's business.
+  relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,
+
+  request: requestTo('/messages'),
+  countTokens: {
+    request: requestTo('/messages/count_tokens'),
+    isCount(text) {
+      try {
+        return count(member(JSON.parse(text), 'input_tokens')) !== null
+      } catch {
+        return false
+      }
+    },
   },
 
   readAnswer(text) {

@@ -1,0 +1,92 @@
+// How many tokens a request would be: no call. A provider of the dialect is asked, and where none can say it is estimated;
+// nothing is written, nothing spent, no target cooled, the router not moved. Knows no dialect by name.
+import type { ServerResponse } from 'node:http'
+import type { Target } from '../call.ts'
+import type { ClientDialect, ClientRequest, TokenCounting } from '../dialects/dialect.ts'
+import { readJson } from '../http/body.ts'
+import type { CallEndpoint } from '../http/endpoint.ts'
+import { encodeHeader, replyJson } from '../http/reply.ts'
+import { maskJson } from '../redact.ts'
+import type { CallContext } from './context.ts'
+import { unknownModel } from './unknown-model.ts'
+
+/** The endpoint at which a dialect's clients ask. */
+export const countEndpoint = (
+  dialect: ClientDialect,
+  { path, summary, schema, estimate }: TokenCounting,
+): CallEndpoint<CallContext> => ({
+  path,
+  summary,
+  request: schema,
+  errorBody: dialect.errorBody,
+  requestIdHeader: dialect.requestIdHeader,
+  async handle({ request: incoming, requestId, query, rest, slot }, response, context) {
+    const { headers } = incoming
+    const { text, json } = await readJson(incoming, context.config.server.body_limit, slot)
+    const { request } = dialect.parse({ text, json, headers, rest, query })
+    const found = context.router.peek(request.model, dialect.name)
+    if (!found) throw unknownModel(request.model)
+    const said = found.target && (await askProvider(found.target, request, dialect, response, context))
+    if (response.destroyed) return
+    const own = { [dialect.requestIdHeader]: requestId }
+    if (!said) {
+      replyJson(response, 200, estimate(json), { ...own, 'x-gateway-token-count': 'estimated' })
+      return
+    }
+    const { provider, model } = found.target!
+    replyJson(response, said.status, maskJson(said.text, context.mask), {
+      ...own,
+      'x-gateway-token-count': 'provider',
+      'x-gateway-provider': encodeHeader(provider),
+      'x-gateway-model': encodeHeader(model),
+    })
+  },
+})
+
+/** Bytes of an answer: it is a number, or an error. */
+const MOST = 2 ** 20
+
+/** What is wrong with the request itself. Whatever else a provider answers says nothing about how long it is. */
+const REFUSALS = [400, 413, 422]
+
+/** What the provider says; null where it cannot say. */
+async function askProvider(
+  target: Target,
+  request: ClientRequest,
+  { name }: ClientDialect,
+  response: ServerResponse,
+  { providers, config }: CallContext,
+): Promise<{ status: number; text: string } | null> {
+  const provider = providers.get(target.provider)!
+  const upstream = provider.dialects.get(name)!
+  const asked = upstream.countTokens?.request(request, target.model, provider)
+  if (!upstream.countTokens || !asked) return null
+  const left = new AbortController()
+  const leave = () => left.abort()
+  response.once('close', leave)
+  try {
+    const { statusCode, body } = await provider.dispatcher.request({
+      ...asked,
+      origin: provider.origin,
+      method: 'POST',
+      signal: AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)]),
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body) {
+      size += chunk.length
+      if (size > MOST) return null
+      chunks.push(chunk)
+    }
+    const text = Buffer.concat(chunks).toString('utf8')
+    const isAnswer =
+      statusCode === 200
+        ? upstream.countTokens.isCount(text)
+        : REFUSALS.includes(statusCode) && upstream.readError(text) !== null
+    return isAnswer ? { status: statusCode, text } : null
+  } catch {
+    return null
+  } finally {
+    response.off('close', leave)
+  }
+}
