@@ -28,7 +28,7 @@ export const upstream = {
     return { ...read(json), done: true }
   },
 
-  openStream: () => new ChatStream(),
+  openStream: (): StreamReader => new ChatStream(),
 
   readError(text) {
     try {

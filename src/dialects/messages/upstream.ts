@@ -57,7 +57,7 @@ export const upstream = {
     }
   },
 
-  openStream: () => new MessagesStream(),
+  openStream: (): StreamReader => new MessagesStream(),
 
   readError(text) {
     try {

@@ -62,7 +62,7 @@ export const upstream = {
     if (!isObject(json) || typeof json.said !== 'string') throw new Error('not a toy answer')
     return { ...EMPTY_EVENT, done: true, finished: true, model: modelOf(json), tokens: tokensOf(json) }
   },
-  openStream: () => new ToyStream(),
+  openStream: (): StreamReader => new ToyStream(),
   readError(text) {
     try {
       return readToyError(JSON.parse(text))
