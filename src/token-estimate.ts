@@ -30,13 +30,18 @@ export class Transcript {
 
   add(text: string): void {
     this.#length += text.length
-    if (this.#text.length < BEGINNING) this.#text += text
+    const room = BEGINNING - this.#text.length
+    if (text.length <= room) this.#text += text
+    else if (room > 0) this.#text += copyOf(text.slice(0, room))
   }
 
   get tokens(): number {
     return this.#length === 0 ? 0 : Math.ceil((estimateTokens(this.#text) * this.#length) / this.#text.length)
   }
 }
+
+/** A piece of a text keeps all of it in memory, a copy does not. */
+const copyOf = (piece: string): string => Buffer.from(piece, 'utf16le').toString('utf16le')
 
 /** Members whose text is not read as text by a model: pictures, sound and files, mostly as base64. */
 const BINARY = new Set(['image_url', 'input_audio', 'file', 'source'])

@@ -3,7 +3,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
-import type { AttemptEnd, Call, CallOutcome, ParsedEvent, Route, StreamPart } from '../call.ts'
+import type { AttemptEnd, Call, CallOutcome, ParsedEvent, ProviderError, Route, StreamPart } from '../call.ts'
 import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
@@ -90,7 +90,13 @@ function partAsSent(
   { keyBytes }: Provider,
 ): (part: StreamPart) => Buffer {
   const rename = answerModel === 'requested' ? renameEvent(dialect, call.requestedModel) : null
+  const shortErrorEvent = ({ code, message }: ProviderError) => {
+    const ours = code === 'upstream_invalid' ? code : 'upstream_error'
+    return dialect.errorEvent(new GatewayError(ours, mask(message.slice(0, 2_000))), call.id)
+  }
   return ({ bytes, parsed }) => {
+    // An error that long is told in our words: everybody would wait while it is looked through for secrets.
+    if (parsed?.error && bytes.length > MOST_ERROR) return Buffer.from(shortErrorEvent(parsed.error))
     if (parsed?.error || holdsKey(bytes, keyBytes)) return maskBytes(bytes, mask)
     return rename && parsed ? rename(bytes, parsed) : bytes
   }

@@ -9,6 +9,9 @@ import { EventFramer } from './event-framer.ts'
 /** JSON values that one event may hold; an answer in small pieces has some hundred at most. */
 const MOST_VALUES = 250_000
 
+/** Lines that one event may have. An answer needs one; millions would take the heap when they are read one by one. */
+const MOST_LINES = 10_000
+
 export class EventReader {
   readonly #stream: StreamReader
   readonly #framer = new EventFramer()
@@ -33,6 +36,7 @@ export class EventReader {
   }
 
   #read(bytes: Buffer): StreamPart {
+    if (hasMoreLines(bytes, MOST_LINES)) return { bytes, parsed: UNREADABLE }
     let text = bytes.toString('utf8')
     if (this.#isFirst && text.startsWith('\ufeff')) text = text.slice(1)
     this.#isFirst = false
@@ -80,5 +84,18 @@ export function parseEvent(text: string): StreamEvent | null {
   return data === null ? null : { name, data }
 }
 
-/** The data of an event as text. */
-export const dataOf = (bytes: Buffer): string => parseEvent(bytes.toString('utf8'))?.data ?? ''
+/** The data of an event as text; none where it cannot be read. */
+export const dataOf = (bytes: Buffer): string =>
+  hasMoreLines(bytes, MOST_LINES) ? '' : (parseEvent(bytes.toString('utf8'))?.data ?? '')
+
+/** CR LF counts twice. */
+function hasMoreLines(bytes: Buffer, most: number): boolean {
+  if (bytes.length <= most) return false // a line takes a byte at least
+  let lines = 0
+  for (const end of [LF, CR])
+    for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + 1))
+      if (++lines > most) return true
+  return false
+}
+
+const [LF, CR] = Buffer.from('\n\r') as unknown as [number, number]
