@@ -45,13 +45,20 @@ const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
 export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
   price(target, { ...NOTHING, input: 1, output: 1 }, at).usd !== null
 
-/** The names that the dialects have for the most output tokens, the newest first. */
+/** The names that the dialects have for the most output tokens. */
 const MOST = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']
 
+/** A call may say so more than once, and providers differ in which one they heed: the largest counts. */
 function mostOutput(body: ClaimOptions['body']): number {
   const gemini = (body.generationConfig ?? {}) as { maxOutputTokens?: unknown; candidateCount?: unknown }
-  const most = [...MOST.map((name) => body[name]), gemini.maxOutputTokens].find(isCount) ?? DEFAULT_OUTPUT
-  return most * ([body.n, gemini.candidateCount].find(isCount) ?? 1)
+  const most = largest([...MOST.map((name) => body[name]), gemini.maxOutputTokens]) ?? DEFAULT_OUTPUT
+  return most * (largest([body.n, gemini.candidateCount]) ?? 1)
+}
+
+/** Some providers take a number in quotes, too. */
+const largest = (values: readonly unknown[]): number | null => {
+  const counts = values.map((value) => (typeof value === 'string' ? Number(value) : value)).filter(isCount)
+  return counts.length > 0 ? Math.max(...counts) : null
 }
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0
