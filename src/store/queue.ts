@@ -89,7 +89,7 @@ export class WriteQueue {
     this.#closing = true
     do {
       this.#schedule()
-      await Promise.race([this.#running, sleep(deadline - Date.now())])
+      await within(this.#running, deadline - Date.now())
       if (this.#unwritten.length > 0) await sleep(Math.min(RETRY_MS, deadline - Date.now()))
     } while (this.#pending && Date.now() < deadline)
     this.#closed = true
@@ -205,5 +205,15 @@ export class WriteQueue {
 
 /** Writes that must be on disk before bytes leave for a provider. */
 const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'next'
+
+/** Waits for it, but no longer than this. Leaves no timer behind: one would keep the process alive. */
+async function within(done: Promise<void> | null, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, Math.max(0, ms))
+  })
+  await Promise.race([done, end])
+  clearTimeout(timer)
+}
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, Math.max(0, ms)))
