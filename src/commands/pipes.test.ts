@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -74,9 +75,10 @@ test('output that cannot be written for another reason is one line and exit code
 })
 
 test('a gateway and a witness go on when nobody reads what they print', async (t) => {
+  const [port, control] = [await freePort(), await freePort()]
   for (const args of [
-    ['serve', '--replay', '-c', EXAMPLE, '--port', '0'],
-    ['witness', '--port', '0', '--control-port', '0'],
+    ['serve', '--replay', '-c', EXAMPLE, '--port', port],
+    ['witness', '--port', port, '--control-port', control],
   ]) {
     const child = spawn(process.execPath, [CLI, ...args], {
       env: { ...env, WAYBILL_DATA: temporaryDirectory(t) },
@@ -84,9 +86,24 @@ test('a gateway and a witness go on when nobody reads what they print', async (t
     })
     t.after(() => child.kill('SIGKILL'))
     child.stdout.destroy()
-    await sleep(1_500)
-    assert.equal(child.exitCode, null, `${args[0]} ended`)
+    // What it prints when it is up is printed by the time that it has answered twice.
+    for (let answers = 0; answers < 2; await sleep(50)) {
+      assert.deepEqual([child.exitCode, child.signalCode], [null, null], `${args[0]} ended`)
+      const answer = await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null)
+      await answer?.arrayBuffer()
+      if (answer) answers++
+    }
     child.kill('SIGTERM')
     assert.deepEqual(await once(child, 'exit'), [0, null])
   }
 })
+
+/** A port that nobody uses just now: one that prints nothing cannot say which it took. */
+async function freePort(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return String(port)
+}

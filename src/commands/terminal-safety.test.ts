@@ -62,6 +62,9 @@ const call = {
   strategy: HOSTILE,
   session_id: HOSTILE,
   status: 200,
+  error_code: HOSTILE,
+  code: HOSTILE, // of a refused call, which the same answer also is
+  message: HOSTILE,
   fallbacks: 1,
   latency_ms: 5,
   tokens: { input: 1, output: 2 },
