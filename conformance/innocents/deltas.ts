@@ -1,0 +1,139 @@
+// Gateways whose answers say the usual things in unusual members.
+import { callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Wanted } from '../fault-wire.ts'
+import type { Innocent } from '../innocent.ts'
+
+/** Foreign JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
+type Json = Record<string, any>
+
+/** Changes the deltas of a stream and the message of a whole answer. */
+const said = (change: (said: Json) => Json) => ({
+  event: (event: string) =>
+    changeEvent(event, (json) => ({
+      ...json,
+      ...(json.choices && {
+        choices: json.choices.map((choice: Json) => ({ ...choice, delta: change(choice.delta ?? {}) })),
+      }),
+    })),
+  body: (body: string, wanted: Wanted) =>
+    callIn(wanted)
+      ? changeJson(body, (json) =>
+          json.choices
+            ? {
+                ...json,
+                choices: json.choices.map((choice: Json) => ({ ...choice, message: change(choice.message) })),
+              }
+            : json,
+        )
+      : body,
+})
+
+/** The last usage so far cannot be known; a running count is as good until the real one comes. */
+const running = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+
+export const innocents = {
+  'role-in-each-delta': {
+    what: 'Each delta says whose it is.',
+    hooks: { event: said((delta) => ({ role: 'assistant', ...delta })).event },
+  },
+  'content-is-null-in-the-last-delta': {
+    what: 'A delta without a text has `content: null`.',
+    hooks: { event: said((delta) => ({ content: null, ...delta })).event },
+  },
+  'thoughts-by-another-name': {
+    what: 'Thoughts are in `reasoning` instead of `reasoning_content`; providers use both names.',
+    hooks: said(({ reasoning_content: reasoning, ...rest }) =>
+      reasoning === undefined ? rest : { ...rest, reasoning },
+    ),
+  },
+  'thoughts-by-both-names': {
+    what: 'Thoughts are in `reasoning`; `reasoning_content` is there too and always empty.',
+    hooks: said(({ reasoning_content: reasoning, ...rest }) =>
+      reasoning === undefined ? rest : { ...rest, reasoning_content: '', reasoning },
+    ),
+  },
+  'usage-in-each-chunk': {
+    what: 'Each chunk has a running usage, where usage was asked for; the last one is the whole.',
+    hooks: {
+      event: (event, _, wanted) =>
+        (callIn(wanted)?.stream_options as Json | undefined)?.include_usage
+          ? changeEvent(event, (json) => (json.choices?.length ? { ...json, usage: running } : json))
+          : [event],
+    },
+  },
+  'usage-with-more': {
+    what: 'Usage has the tokens of other dialects beside the standard ones.',
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json)),
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json))
+          : body,
+    },
+  },
+  'finishes-apart': {
+    what: 'The finish reason comes in a chunk of its own behind the last text.',
+    hooks: {
+      event: (event) => {
+        const parts = changeEvent(event, (json) =>
+          json.choices?.[0]?.finish_reason
+            ? { ...json, choices: [{ ...json.choices[0], finish_reason: null }] }
+            : json,
+        )
+        return parts[0] === event ? [event] : [...parts, ...finishOnly(event)]
+      },
+    },
+  },
+  'parses-arguments': {
+    what: 'The arguments of tool calls in whole answers were parsed and written again: the same JSON with spaces.',
+    hooks: {
+      body: said((message) =>
+        message.tool_calls ? { ...message, tool_calls: message.tool_calls.map(spaced) } : message,
+      ).body,
+    },
+  },
+  'blank-lines-before-the-answer': {
+    what: 'Blank lines stand before the JSON of an answer, sent while it was waited for.',
+    hooks: { body: (body, wanted) => (callIn(wanted) ? `\n\n  \n${body}` : body) },
+  },
+  'choices-with-more': {
+    what: 'Choices have members of the gateway’s own: the safety of each, its text, where it came from.',
+    hooks: {
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) => ({
+              ...json,
+              ...(json.choices && {
+                provider: 'somebody',
+                choices: json.choices.map((choice: Json) => ({
+                  native_finish_reason: 'STOP',
+                  content_filter_results: { hate: { filtered: false } },
+                  ...choice,
+                })),
+              }),
+            }))
+          : body,
+    },
+  },
+} satisfies Record<string, Innocent>
+
+const more = (usage: Json): Json => ({
+  ...usage,
+  input_tokens: usage.prompt_tokens,
+  output_tokens: usage.completion_tokens,
+  prompt_cache_hit_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+  cost: 0.0001,
+})
+
+const spaced = (call: Json): Json => ({
+  ...call,
+  function: { ...call.function, arguments: JSON.stringify(JSON.parse(call.function.arguments), null, 1) },
+})
+
+const finishOnly = (event: string): readonly string[] =>
+  changeEvent(event, ({ usage: _, ...json }) => ({
+    ...json,
+    choices: [{ index: json.choices[0].index, delta: {}, finish_reason: json.choices[0].finish_reason }],
+  }))

@@ -1,0 +1,111 @@
+// Gateways that write the events of a stream in an unusual way that the standard of server-sent events allows.
+import { changeEvent } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+/** The data of an event as JSON; null for comments and the end mark. */
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+const jsonIn = (event: string): any => {
+  const data = /^data: (\{.*)$/m.exec(event)?.[1]
+  return data === undefined ? null : JSON.parse(data)
+}
+
+/** Each event, written anew from its JSON. */
+const written =
+  (write: (json: object) => string) =>
+  (event: string): string[] => {
+    const json = jsonIn(event)
+    return [json === null ? event : write(json)]
+  }
+
+export const innocents = {
+  'data-without-a-space': {
+    what: 'No space stands behind `data:`; the standard takes away at most one.',
+    hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },
+  },
+  'lines-end-with-cr': {
+    what: 'Lines of a stream end with CR alone, the third of the ends that the standard knows.',
+    hooks: { event: (event) => [event.replace(/\r?\n/g, '\r')] },
+  },
+  'begins-with-a-bom': {
+    what: 'A stream begins with a byte order mark, which the standard says to ignore.',
+    hooks: { event: (event, index) => [index === 0 ? `\ufeff${event}` : event] },
+  },
+  'data-on-several-lines': {
+    what: 'The JSON of an event is indented and stands on several data lines, which a reader joins.',
+    hooks: {
+      event: written(
+        (json) =>
+          `${JSON.stringify(json, null, 1)
+            .split('\n')
+            .map((line) => `data: ${line}\n`)
+            .join('')}\n`,
+      ),
+    },
+  },
+  'tells-when-to-reconnect': {
+    what: 'A stream begins with `retry:`, and has fields that nobody knows, which a reader ignores.',
+    hooks: {
+      event: (event, index) => [
+        index === 0 ? `retry: 3000\n\n${event}` : event.replace(/^data:/m, 'x-trace: 7\ndata:'),
+      ],
+    },
+  },
+  'comments-after-the-end': {
+    what: 'A comment and empty lines follow [DONE]; neither is an event.',
+    hooks: { event: (event) => (event.includes('[DONE]') ? [event, ': took 12 ms\n\n\n\n'] : [event]) },
+  },
+  'events-in-pieces': {
+    what: 'Each event is sent in three writes, cut anywhere.',
+    hooks: {
+      event: (event) => {
+        const third = Math.ceil(event.length / 3)
+        return [event.slice(0, third), event.slice(third, 2 * third), event.slice(2 * third)]
+      },
+    },
+  },
+  'comments-that-look-like-data': {
+    what: 'Comments hold text that looks like an event, [DONE] and an error; a comment is none of them.',
+    hooks: {
+      event: (event) => [`: data: [DONE]\n: data: {"error":{"message":"no"}}\n: one\n\n`, event],
+    },
+  },
+  'escapes-all-but-ascii': {
+    what: 'JSON has `\\u` escapes for whatever is not ASCII, as Python writes it.',
+    hooks: {
+      event: (event) => [ascii(event)],
+      body: (body, { path }) => (path.startsWith('/v1/chat') ? ascii(body) : body),
+    },
+  },
+  'members-in-another-order': {
+    what: 'The members of each event are in another order, some behind the choices.',
+    hooks: {
+      event: (event) => changeEvent(event, (json) => Object.fromEntries(Object.entries(json).reverse())),
+    },
+  },
+  'cuts-instead-of-an-error-event': {
+    what: 'Where the provider says an error in a stream, the connection is broken off; no client takes that for an end.',
+    hooks: {
+      event(event) {
+        if (jsonIn(event)?.error) throw new Error('cut')
+        return [event]
+      },
+    },
+  },
+  'errors-are-named-events': {
+    what: 'An error in a stream is an event named `error` whose data is a text.',
+    hooks: {
+      event: (event) => {
+        const message = jsonIn(event)?.error?.message
+        return [message === undefined ? event : `event: error\ndata: ${message}\n\n`]
+      },
+    },
+  },
+} satisfies Record<string, Innocent>
+
+/** Each half of a pair of surrogates is escaped by itself, as JSON has it. */
+const ascii = (text: string): string =>
+  text.replace(/\P{ASCII}/gu, (each) =>
+    Array.from({ length: each.length }, (_, index) => escaped(each.charCodeAt(index))).join(''),
+  )
+
+const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`

@@ -1,0 +1,235 @@
+// Gateways whose records say the usual things in unusual words, or at unusual times.
+import { callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Wanted } from '../fault-wire.ts'
+import type { Innocent } from '../innocent.ts'
+import type { Target } from '../target.ts'
+
+const LOG = '/api/usage/request-logs'
+
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+type Json = Record<string, any>
+type Log = NonNullable<Target['observability']['log']>
+
+/** The target with another description of its log. */
+const withLog =
+  (change: (log: Log) => Log) =>
+  (target: Target): Target => ({
+    ...target,
+    observability: { ...target.observability, log: change(target.observability.log!) },
+  })
+
+/** Changes each record that is read: the items of a list, or the one. */
+const records = (change: (record: Json) => Json) => ({
+  body: (body: string, { path }: Wanted) =>
+    path.startsWith(LOG)
+      ? changeJson(body, (json) =>
+          Array.isArray(json.data)
+            ? { ...json, data: json.data.map(change) }
+            : json.id === undefined
+              ? json
+              : change(json),
+        )
+      : body,
+})
+
+/** Changes the answers to reads of the list, or of one record. */
+const reads = (change: { list?: (json: Json) => unknown; one?: (json: Json) => unknown }) => ({
+  body: (body: string, { path }: Wanted) => {
+    const how = path.startsWith(`${LOG}/`) ? change.one : path.startsWith(LOG) ? change.list : undefined
+    return how ? changeJson(body, (json) => (json.error ? json : how(json))) : body
+  },
+})
+
+/** Without the header that carries the request id. */
+const byPointer =
+  (request_id_pointer?: string) =>
+  (target: Target): Target => {
+    const { request_id: _, ...headers } = target.observability.headers
+    return {
+      ...target,
+      observability: { ...target.observability, headers, ...(request_id_pointer && { request_id_pointer }) },
+    }
+  }
+
+/** The request id of an answer whose header was taken away. */
+const taken = new WeakMap<Wanted, string>()
+const takeId = ({ headers }: { headers: Json }, wanted: Wanted): void => {
+  taken.set(wanted, String(headers['x-gateway-request-id']))
+  delete headers['x-gateway-request-id']
+}
+
+const STATES: Json = { completed: 200, failed: 500, aborted: 499, interrupted: 503 }
+
+/** Ms from the end of a call until its record is there. */
+const LATE = 1_500
+/** Whether a record is to be seen by now. */
+const isThere = ({ created_at, latency_ms }: Json): boolean =>
+  latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > LATE
+const late = reads({
+  list: (json) => ({ ...json, data: json.data.filter(isThere) }),
+  one: (json) => (isThere(json) ? json : { error: { message: 'not yet' } }),
+})
+
+export const innocents = {
+  'states-are-statuses': {
+    what: 'The state of a record is an HTTP status, as a number: 200, 500, 499 for a client that left.',
+    target: withLog((log) => ({ ...log, completed: ['200'], failed: ['500', '499', '503'] })),
+    hooks: records((record) => ({ ...record, state: STATES[record.state] ?? 0 })),
+  },
+  'states-in-other-words': {
+    what: 'A record says SUCCESS, Error, or that it is canceled.',
+    target: withLog((log) => ({ ...log, completed: ['SUCCESS'], failed: ['Error', 'canceled'] })),
+    hooks: records((record) => ({
+      ...record,
+      state:
+        ({ completed: 'SUCCESS', failed: 'Error', aborted: 'canceled', interrupted: 'canceled' } as Json)[
+          record.state
+        ] ?? 'open',
+    })),
+  },
+  'tokens-as-text': {
+    what: 'Counts of tokens stand in quotes, as database drivers give large integers.',
+    hooks: records((record) => ({
+      ...record,
+      tokens: Object.fromEntries(
+        Object.entries(record.tokens ?? {}).map(([name, value]) => [
+          name,
+          typeof value === 'number' ? String(value) : value,
+        ]),
+      ),
+    })),
+  },
+  'amounts-with-units': {
+    what: 'Durations and costs say their unit: `412.5ms`, `0.000012 USD`.',
+    hooks: records((record) => ({
+      ...record,
+      latency_ms: record.latency_ms === null ? null : `${record.latency_ms}ms`,
+      cost_usd: record.cost_usd === null ? null : `${record.cost_usd.toFixed(6)} USD`,
+    })),
+  },
+  'oldest-first': {
+    what: 'The list of records begins with the oldest.',
+    hooks: reads({ list: (json) => ({ ...json, data: json.data.toReversed() }) }),
+  },
+  'a-bare-list': {
+    what: 'The log answers with an array and nothing around it.',
+    target: withLog((log) => ({ ...log, list: '' })),
+    hooks: reads({ list: (json) => json.data }),
+  },
+  'a-list-in-wrappers': {
+    what: 'The list of records is two objects deep, behind a name with a slash.',
+    target: withLog((log) => ({ ...log, list: '/result/log~1items' })),
+    hooks: reads({
+      list: (json) => ({ ok: true, result: { 'log/items': json.data, total: json.data.length } }),
+    }),
+  },
+  'one-record-in-a-wrapper': {
+    what: 'The answer with one record has it under `data`, as a list of one.',
+    target: withLog((log) => ({ ...log, record: '/data/0' })),
+    hooks: reads({ one: (json) => ({ data: [json], total: 1 }) }),
+  },
+  'ten-to-a-page': {
+    what: 'A list has the ten newest records, and there is no path for one.',
+    target: withLog(({ one: _, attempts: __, ...log }) => log),
+    hooks: reads({ list: (json) => ({ ...json, data: json.data.slice(0, 10), has_more: true }) }),
+  },
+  'names-nobody-for-failures': {
+    what: 'A record of a failed call names neither provider nor model: nobody served it.',
+    hooks: records((record) =>
+      record.state === 'failed' ? { ...record, resolved_provider: null, resolved_model: null } : record,
+    ),
+  },
+  'attempts-backwards-without-outcomes': {
+    what: 'Attempts are listed last one first, and do not say how they ended.',
+    target: withLog((log) => ({
+      ...log,
+      attempts: { list: '/attempt_log', provider: '/provider', model: '/model' },
+    })),
+    hooks: records((record) => ({
+      ...record,
+      ...(record.attempt_log && {
+        attempt_log: record.attempt_log
+          .filter(({ outcome }: Json) => outcome !== 'not_sent')
+          .map(({ outcome: _, ...attempt }: Json) => attempt)
+          .toReversed(),
+      }),
+    })),
+  },
+  'records-what-it-passed-over': {
+    what: 'Targets that were passed over are on record as `skipped`, which the target file says.',
+    target: withLog((log) => ({ ...log, unsure_outcomes: [...log.unsure_outcomes, 'skipped'] })),
+    hooks: records((record) => ({
+      ...record,
+      ...(record.attempt_log && {
+        attempt_log: [{ provider: 'another', model: 'another', outcome: 'skipped' }, ...record.attempt_log],
+      }),
+    })),
+  },
+  'names-the-provider-with-the-model-on-record': {
+    what: 'A record names the model with its provider before it, and the provider by its host.',
+    target: (target) => ({
+      ...target,
+      providers: { openai: { aliases: ['api.openai.com'] }, groq: { aliases: ['api.groq.com'] } },
+    }),
+    hooks: records((record) => ({
+      ...record,
+      resolved_model: record.resolved_model && `${record.resolved_provider}/${record.resolved_model}`,
+      resolved_provider: record.resolved_provider && `api.${record.resolved_provider}.com`,
+    })),
+  },
+  'ids-with-signs': {
+    what: 'Request ids hold signs that a path must escape.',
+    hooks: {
+      request(wanted) {
+        const id = wanted.path.startsWith(`${LOG}/`) && decodeURIComponent(wanted.path.slice(LOG.length + 1))
+        if (id) wanted.path = `${LOG}/${id.replace(/^call\/\+/, '').replace(/==$/, '')}`
+      },
+      head({ headers }) {
+        const id = headers['x-gateway-request-id']
+        if (id !== undefined) headers['x-gateway-request-id'] = `call/+${id}==`
+      },
+      ...records((record) => ({ ...record, id: `call/+${record.id}==` })),
+    },
+  },
+  'records-come-late': {
+    what: 'Records can be read 1.5 s after the end of a call, within the declared 2.5 s.',
+    target: withLog((log) => ({ ...log, lag_ms: 2_500 })),
+    hooks: late,
+  },
+  'late-and-without-an-id': {
+    what: 'No answer tells its request id, and records come 1.5 s late, as declared.',
+    target: (target) => byPointer()(withLog((log) => ({ ...log, lag_ms: 2_500 }))(target)),
+    hooks: {
+      ...late,
+      head({ headers }) {
+        delete headers['x-gateway-request-id']
+      },
+    },
+  },
+  'the-id-of-the-answer': {
+    what: 'The `id` of an answer is the request id; errors have none, and their records are the only new ones.',
+    target: byPointer('/id'),
+    hooks: {
+      head: takeId,
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) => (json.choices ? { ...json, id: taken.get(wanted) } : json))
+          : body,
+      event: (event, _, wanted) =>
+        changeEvent(event, (json) => (json.choices ? { ...json, id: taken.get(wanted) } : json)),
+    },
+  },
+  'the-id-comes-last': {
+    what: 'The request id of a stream stands in its last event; who leaves before has not been told it.',
+    target: byPointer('/gateway/id'),
+    hooks: {
+      head: takeId,
+      body: (body, wanted) =>
+        callIn(wanted) ? changeJson(body, (json) => ({ ...json, gateway: { id: taken.get(wanted) } })) : body,
+      event: (event, _, wanted) =>
+        changeEvent(event, (json) =>
+          json.choices?.[0]?.finish_reason ? { ...json, gateway: { id: taken.get(wanted) } } : json,
+        ),
+    },
+  },
+} satisfies Record<string, Innocent>

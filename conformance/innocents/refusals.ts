@@ -1,0 +1,107 @@
+// Gateways that refuse, or pass a refusal on, in an unusual way.
+import { CHAT, callIn, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+export const innocents = {
+  'all-is-500': {
+    what: 'Whatever fails behind the gateway is 500.',
+    hooks: {
+      head(head, { path }) {
+        if (path === CHAT && head.status > 500) head.status = 500
+      },
+    },
+  },
+  'unknown-models-are-403': {
+    what: 'A model that nobody knows is 403: this key may not call it.',
+    hooks: {
+      head(head, { path }) {
+        if (path === CHAT && head.status === 404) head.status = 403
+      },
+    },
+  },
+  'problems-with-an-error': {
+    what: 'Errors are problem details (RFC 9457) with the usual `error` among their members.',
+    hooks: {
+      head({ status, headers }) {
+        if (status >= 400 && /json/.test(headers['content-type'] ?? ''))
+          headers['content-type'] = 'application/problem+json'
+      },
+      body: (body) =>
+        changeJson(body, (json) =>
+          json.error?.message
+            ? { type: 'about:blank', title: 'It failed', detail: json.error.message, ...json }
+            : json,
+        ),
+    },
+  },
+  'numbers-for-codes': {
+    what: 'The code of an error is the HTTP status as a number, and its type is null.',
+    hooks: {
+      body: (body) =>
+        changeJson(body, (json) =>
+          json.error?.message ? { ...json, error: { ...json.error, code: 500, type: null } } : json,
+        ),
+    },
+  },
+  'errors-of-streams-are-events': {
+    what: 'A stream that fails before its first event has its status, and the error as an event.',
+    hooks: {
+      head(head, wanted) {
+        if (head.status >= 400 && callIn(wanted)?.stream === true)
+          head.headers['content-type'] = 'text/event-stream; charset=utf-8'
+      },
+      body: (body, wanted) =>
+        callIn(wanted)?.stream === true ? `data: ${JSON.stringify(JSON.parse(body))}\n\n` : body,
+    },
+  },
+  'adds-its-own-words': {
+    what: 'The message of a provider stands in a sentence of the gateway’s own.',
+    hooks: {
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) =>
+              json.error?.message
+                ? {
+                    ...json,
+                    error: {
+                      ...json.error,
+                      message: `OpenAIException - ${json.error.message} (no fallback)`,
+                    },
+                  }
+                : json,
+            )
+          : body,
+    },
+  },
+  'retry-after-as-a-date': {
+    what: 'Retry-After is a date, the other form that HTTP has.',
+    hooks: {
+      head({ headers }) {
+        const seconds = Number(headers['retry-after'])
+        if (headers['retry-after'] !== undefined)
+          headers['retry-after'] = new Date(Date.now() + seconds * 1_000).toUTCString()
+      },
+    },
+  },
+  'names-the-scheme': {
+    what: 'A 401 names its scheme in WWW-Authenticate and has a body without a code.',
+    hooks: {
+      head({ status, headers }) {
+        if (status === 401) headers['www-authenticate'] = 'Bearer realm="another"'
+      },
+      body: (body) =>
+        changeJson(body, (json) =>
+          json.error?.message ? { error: { message: json.error.message, type: 'auth' } } : json,
+        ),
+    },
+  },
+  'hides-the-key-trouble': {
+    what: 'Where a provider refuses the gateway’s own key, the client gets 502: it is not the client’s key.',
+    hooks: {
+      head(head, wanted) {
+        if (head.status === 401 && wanted.headers.authorization && callIn(wanted)?.messages)
+          if (head.headers['x-gateway-provider'] !== undefined) head.status = 502
+      },
+    },
+  },
+} satisfies Record<string, Innocent>
