@@ -70,25 +70,32 @@ export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unkno
   return Array.isArray(list) ? list : null
 }
 
+/** The record in an answer to the path of one record. */
+export const theOne = (log: NonNullable<Target['observability']['log']>, body: string): unknown =>
+  at(jsonOf(body), log.record ?? '')
+
 /** The record in an exchange of `Session.record`: the answer itself, or its item with this request id. */
 export function recordIn(target: Target, exchange: Exchange | undefined, requestId: string): unknown {
   const { log } = target.observability
   if (!log || exchange?.status !== 200) return undefined
-  if (log.one !== undefined) return jsonOf(exchange.body)
+  if (log.one !== undefined) return theOne(log, exchange.body)
   return itemsOf(target, exchange)?.find((item) => String(at(item, log.fields.id)) === requestId)
 }
 
-/** A number, also where it stands in quotes as databases give decimals; NaN for anything else. */
+/** A decimal, with or without its unit or currency before or behind it. */
+const AMOUNT = /^\s*\p{Sc}?\s*(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(?:\p{Sc}|\p{L}{1,8})?\s*$/iu
+
+/** A number, also where it stands in quotes as databases give decimals, or with its unit; NaN for anything else. */
 export const amountIn = (value: unknown): number =>
-  typeof value === 'string' && value.trim() !== ''
-    ? Number(value)
+  typeof value === 'string'
+    ? Number(AMOUNT.exec(value)?.[1] ?? Number.NaN)
     : typeof value === 'number'
       ? value
       : Number.NaN
 
 /**
- * The request id that an answer carries, in a header or in its body. Where answers carry none, the id of the record
- * that was found to be the call's. Null where there is none.
+ * The request id that an answer carries, in a header or in its body. Where it carries none, as errors and answers that
+ * were left often do, the id of the record that was found to be the call's. Null where there is none.
  */
 export function requestIdOf({ observability }: Target, exchange: Exchange): string | null {
   const { headers, request_id_pointer: pointer } = observability
@@ -97,7 +104,7 @@ export function requestIdOf({ observability }: Target, exchange: Exchange): stri
   const whole = jsonOf(exchange.body)
   const parts = whole === undefined ? eventsOf(exchange.body).map(({ data }) => jsonOf(data)) : [whole]
   const found = parts.map((part) => at(part, pointer)).find((id) => id != null && id !== '')
-  return found === undefined ? null : String(found)
+  return found === undefined ? (exchange.record_id ?? null) : String(found)
 }
 
 /** The ids in a list of the target's log. */

@@ -7,11 +7,11 @@ import { writeNonce } from '../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../mocks/script.ts'
 import { clock, type OpenExchange, type Outgoing, type Seen, send } from './client.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { idsIn, isRedirect, requestIdOf } from './lookup.ts'
-import { at, jsonOf } from './reading.ts'
+import { idsIn, isRedirect, requestIdOf, theOne } from './lookup.ts'
+import { at } from './reading.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
-import { shownKey, type Target, tellsRequestId } from './target.ts'
+import { shownKey, type Target } from './target.ts'
 
 /** The witness as the suite uses it; in this process or over its control port. */
 export interface WitnessControl {
@@ -158,7 +158,11 @@ export class Session {
       this.#scripts.set(nonce, script)
       await this.witness.script(nonce, script)
     }
-    if (this.#takesTurns) this.#before.set(nonce, await this.#idsInLog())
+    if (this.#takesTurns) {
+      // The records of the check before may still be on their way, and would be new ones here.
+      if (this.#before.size === 0) await this.wait(this.target.observability.log!.lag_ms)
+      this.#before.set(nonce, await this.#idsInLog())
+    }
     const messages = [{ role: 'user', content: `${prompt} ${writeNonce(nonce)}` }]
     const headers = this.#headers({ 'content-type': 'application/json', ...options.headers }, key)
     const text = JSON.stringify({ model, messages, stream, ...body })
@@ -243,7 +247,7 @@ export class Session {
     const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
     for (;;) {
       const reading = await this.#read(path)
-      const state = one === undefined ? undefined : at(jsonOf(reading.body), fields.state)
+      const state = one === undefined ? undefined : at(theOne(observability.log, reading.body), fields.state)
       const final = [...completed, ...failed].includes(String(state))
       const limit = state === undefined ? lag_ms : Math.max(lag_ms, patience)
       // A log that is slow to answer says how things were when it was asked.
@@ -253,13 +257,13 @@ export class Session {
     }
   }
 
-  /** Records are wanted and answers do not tell theirs, so it is known by being new. */
+  /** Records are wanted and not every answer tells its own, so it is known by being new. */
   get #takesTurns(): boolean {
     const { observability } = this.target
     return (
       (this.#options.findsRecords ?? false) &&
       observability.log !== undefined &&
-      !tellsRequestId(observability)
+      observability.headers.request_id === undefined
     )
   }
 
@@ -270,7 +274,7 @@ export class Session {
   /** Waits for the one record that was not there before the call, for the declared lag; two of them are none. */
   async #findRecord(exchange: Exchange): Promise<void> {
     const before = this.#before.get(exchange.nonce ?? '')
-    if (!before || exchange.record_id !== undefined) return
+    if (!before || requestIdOf(this.target, exchange) !== null) return
     const deadline = Math.max(clock(), exchange.end_at + this.target.observability.log!.lag_ms)
     for (;;) {
       const asked = clock()
@@ -345,10 +349,13 @@ export class Session {
     return Object.assign(Object.create(open), { nonce, done })
   }
 
-  /** Path and query of an address, if the gateway is there. */
+  /** Path and query of an address below the gateway's own; null elsewhere. */
   #below(location: string): string | null {
-    const url = new URL(location, this.running.baseUrl)
-    return url.origin === new URL(this.running.baseUrl).origin ? url.pathname + url.search : null
+    const base = new URL(this.running.baseUrl)
+    const prefix = base.pathname.replace(/\/+$/, '')
+    const url = new URL(location, base)
+    const isThere = url.origin === base.origin && url.pathname.startsWith(`${prefix}/`)
+    return isThere ? url.pathname.slice(prefix.length) + url.search : null
   }
 
   #read(path: string): Promise<Seen> {

@@ -22,6 +22,7 @@ const log = z.strictObject({
   path: z.string().describe('Read path of the list, newest first.'),
   list: pointer.describe('Where the array is in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
+  record: at('Where the record is in the answer to `one`; the answer itself where nothing is said.'),
   fields: z
     .strictObject({
       id: pointer.describe('The request id.'),
