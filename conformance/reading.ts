@@ -32,7 +32,9 @@ export interface StreamEvent {
 export function eventsOf(body: string): StreamEvent[] {
   const events: StreamEvent[] = []
   const parser = createParser({ onEvent: ({ event, data }) => events.push({ event: event ?? null, data }) })
-  parser.feed(body)
+  // A byte order mark is no part of the first line, and a CR at the end ends a line.
+  parser.feed(body.replace(/^\ufeff/, ''))
+  if (body.endsWith('\r')) parser.feed('\n')
   return events
 }
 
@@ -110,7 +112,7 @@ function readParts(
       const said: Json = choice?.[member] ?? {}
       const number = choice?.index ?? 0
       if (typeof said.content === 'string') texts[number] = (texts[number] ?? '') + said.content
-      reasoning += said.reasoning_content ?? said.reasoning ?? ''
+      reasoning += said.reasoning_content || said.reasoning || ''
       if (choice?.finish_reason != null) finish.push({ choice: number, reason: choice.finish_reason })
       for (const [position, call] of (said.tool_calls ?? []).entries()) {
         const index = call.index ?? position
@@ -127,6 +129,10 @@ function readParts(
   }
   return { content: Object.values(texts).join(SEPARATOR), reasoning, model, tools, finish, usage, errors }
 }
+
+/** JSON without the white space between its parts; its numbers stay as they were written. */
+export const withoutSpace = (json: string): string =>
+  json.replace(/("(?:[^"\\]|\\.)*")|\s+/g, (_, text: string | undefined) => text ?? '')
 
 /** Whether a body is an error in OpenAI's shape: an `error` object with a message. */
 export const isOpenAiError = (body: string): boolean => typeof at(jsonOf(body), '/error/message') === 'string'
