@@ -24,7 +24,10 @@ export const catalogNamesModels = {
         ]
       const ids = parsed.data.data.map(({ id }) => id)
       const configured = [...target.models.logical, ...target.models.direct].map(({ id }) => id)
-      const missing = configured.filter((id) => !ids.includes(id))
+      // Where all models of a provider are passed on, one entry may stand for them: `openai/*`.
+      const names = (entry: string, id: string) =>
+        entry === id || (!waybill && entry.endsWith('/*') && id.startsWith(entry.slice(0, -1)))
+      const missing = configured.filter((id) => !ids.some((entry) => names(entry, id)))
       return [
         finding('has-entries', exchange.status === 200 && ids.length > 0, `${ids.length} entries`, [
           ref(exchange),

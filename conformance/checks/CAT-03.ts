@@ -9,8 +9,21 @@ import { modelList } from './cat.ts'
 
 type Entry = Readonly<Record<string, unknown>>
 
+/** In an entry neither members nor lists, such as of what a model can do, have an order that means something. */
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted).sort(byText)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(byText)
+      .map(([name, each]) => [name, sorted(each)]),
+  )
+}
+
+const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)
+
 const entriesOf = (body: string): readonly Entry[] | null =>
-  modelList.safeParse(jsonOf(body)).data?.data ?? null
+  modelList.safeParse(jsonOf(body)).data?.data.map((entry) => sorted(entry) as Entry) ?? null
 
 /** Members that differ between two readings with nothing in between: a clock, a time of making. They say nothing here. */
 function restless([first, second]: readonly Exchange[]): ReadonlySet<string> {
@@ -29,11 +42,7 @@ function meaningOf(body: string, without: ReadonlySet<string>): string {
   const entries = entriesOf(body)
   if (!entries) return body
   const said = entries.map((entry) =>
-    JSON.stringify(
-      Object.entries(entry)
-        .filter(([name]) => !without.has(name))
-        .sort(),
-    ),
+    JSON.stringify(Object.entries(entry).filter(([name]) => !without.has(name))),
   )
   return said.sort().join('\n')
 }

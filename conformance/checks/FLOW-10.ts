@@ -6,6 +6,14 @@ import { size } from '../words.ts'
 
 /** Bytes that may still move between the two looks without the provider being read on. */
 const STILL = 2 ** 20
+/** Ms between two looks, and how many there are at most. */
+const BETWEEN = 2_000
+const LOOKS = 6
+
+function standsStill(taken: readonly (number | null)[]): boolean {
+  const [first, second] = taken.slice(-2)
+  return first != null && second != null && second - first < STILL
+}
 
 export const slowClientSlowsUpstream = {
   id: 'FLOW-10',
@@ -20,24 +28,27 @@ export const slowClientSlowsUpstream = {
     await call.until((body) => body.length > 0, 5_000)
     call.pause()
     const taken: (number | null)[] = []
-    for (let looks = 0; looks < 2; looks++) {
-      await session.wait(2_000)
+    // Buffers along the way fill first, on a busy machine slowly.
+    for (let looks = 0; looks < LOOKS; looks++) {
+      await session.wait(BETWEEN)
       const entry = await session.witness.seen(call.nonce, 1)
       taken.push(entry?.answer.bytes ?? null)
       session.note('complete', entry?.answer.complete ?? null)
+      if (looks > 0 && (entry?.answer.complete || standsStill(taken))) break
     }
     session.note('taken', taken)
     call.leave()
     await call.done
   },
   judge({ evidence }) {
-    const [first, second] = evidence.facts.taken as [number | null, number | null]
+    const taken = evidence.facts.taken as (number | null)[]
+    const [first, second] = taken.slice(-2) as [number | null, number | null]
+    const seconds = (looks: number) => (looks * BETWEEN) / 1_000
     const see = evidence.exchanges.map(ref)
-    const what = `while the client read nothing, ${first === null ? 'an unknown number of bytes' : size(first)} had been taken from the provider after 2 s and ${second === null ? 'an unknown number' : size(second)} after 4 s${evidence.facts.complete === true ? ', which was all of them' : ''}`
+    const what = `while the client read nothing, ${first === null ? 'an unknown number of bytes' : size(first)} had been taken from the provider after ${seconds(taken.length - 1)} s and ${second === null ? 'an unknown number' : size(second)} after ${seconds(taken.length)} s${evidence.facts.complete === true ? ', which was all of them' : ''}`
     // What repeats itself is compressed to next to nothing, and fits into any buffer.
     if (evidence.exchanges.some(({ headers }) => headers['content-encoding'] !== undefined))
       return [doubt('provider-is-slowed', `${what}; the answer is compressed`, see)]
-    const stands = first !== null && second !== null && second - first < STILL
-    return [finding('provider-is-slowed', stands && evidence.facts.complete === false, what, see)]
+    return [finding('provider-is-slowed', standsStill(taken) && evidence.facts.complete === false, what, see)]
   },
 } satisfies Check

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { ref, refs } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
+import { at, jsonOf, withoutSpace } from '../reading.ts'
 
 /** Fields of OpenAI's chat request with values that no default has. */
 const KNOWN = {
@@ -49,15 +49,25 @@ const KNOWN_MESSAGES = (nonce: string) => [
   { role: 'tool', tool_call_id: 'call_1', content: 'north' },
 ]
 
-/** What a value says: a member that is null is as good as none, and one part of text as good as the text. */
+/**
+ * What a value says: a member that is null, or a tool that is not strict, is as good as none, one part of text as good
+ * as the text, and arguments are JSON.
+ */
 function meaningOf(value: unknown): unknown {
   if (Array.isArray(value)) {
     const [part, ...more] = value
     return part?.type === 'text' && more.length === 0 ? part.text : value.map(meaningOf)
   }
   if (typeof value !== 'object' || value === null) return value
-  const said = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(said.map(([name, member]) => [name, meaningOf(member)]))
+  const said = Object.entries(value).filter(
+    ([name, member]) => member !== null && !(name === 'strict' && member === false),
+  )
+  return Object.fromEntries(
+    said.map(([name, member]) => [
+      name,
+      name === 'arguments' && typeof member === 'string' ? withoutSpace(member) : meaningOf(member),
+    ]),
+  )
 }
 
 export const knownFields = {

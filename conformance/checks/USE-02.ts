@@ -1,7 +1,7 @@
 // USE-02: The usage on record equals what the serving provider reported, streaming and not.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
-import { labelled, recordIn, refs, requestIdOf } from '../lookup.ts'
+import { amountIn, labelled, recordIn, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { countsIn, INCLUDE, sides } from './use.ts'
 
@@ -25,7 +25,10 @@ export const usageIsOnRecord = {
       const { fields } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { entry, sent } = sides(evidence, exchange)
-      const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)]
+      // Waybill's own interface has numbers for numbers.
+      const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)].map((count) =>
+        waybill || count == null ? count : amountIn(count),
+      )
       const reported = countsIn(sent).slice(0, 2)
       // A provider that was not asked for usage reports none; a gateway may then have counted by itself, this one not.
       const ok =

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { doubt, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { refs, servedBy } from '../lookup.ts'
-import { eventsOf, readChat } from '../reading.ts'
+import { type ChatReading, eventsOf, readChat, withoutSpace } from '../reading.ts'
 import type { Session } from '../session.ts'
 
 /** Makes a streamed call for each scenario. */
@@ -17,10 +17,17 @@ export const streamEach =
     }
   }
 
+/** What an answer says; the arguments of a tool call are JSON. */
+function meaningOf(body: string): ChatReading {
+  const chat = readChat(body)
+  const tools = chat.tools.map((tool) => ({ ...tool, arguments: withoutSpace(tool.arguments) }))
+  return { ...chat, tools }
+}
+
 /** What the client read beside what the provider sent, by meaning. */
 export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
-  const [got, sent] = [readChat(exchange.body), readChat(entry?.answer.body ?? '')]
+  const [got, sent] = [meaningOf(exchange.body), meaningOf(entry?.answer.body ?? '')]
   const parts = ['content', 'reasoning', 'tools', 'finish'] as const
   const different = parts.filter((part) => !isDeepStrictEqual(got[part], sent[part]))
   const said = sent.content !== '' || sent.tools.length > 0
