@@ -12,7 +12,17 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { Agent, request } from 'undici'
-import { answer, chunk, DONE, fail, type Received, stream, usageChunk } from '../mocks/stand-in.ts'
+import {
+  answer,
+  chunk,
+  DONE,
+  fail,
+  type Received,
+  type Script,
+  stream,
+  usageChunk,
+} from '../mocks/stand-in.ts'
+import { samples as messages } from './dialects/messages/test-samples.ts'
 
 /** A tenth in `npm test`, all of it in `.ci/run`. */
 const IS_FULL = process.env.WAYBILL_TESTS === 'full'
@@ -188,6 +198,7 @@ async function drive(gateway: KillableGateway, random: () => number): Promise<Ma
 }
 
 interface Plan {
+  readonly dialect: 'chat' | 'messages'
   readonly model: string
   readonly stream: boolean
   /** The client goes away at the first event. */
@@ -198,18 +209,22 @@ function planOf(random: () => number): Plan {
   const dice = random()
   const model = dice < 0.1 ? 'limited' : dice < 0.2 ? 'broken' : dice < 0.6 ? 'plain' : 'alpha/direct'
   const stream = random() < 0.4
-  return { model, stream, leaves: stream && random() < 0.1 }
+  const dialect = random() < 0.5 ? 'chat' : 'messages'
+  return { dialect, model, stream, leaves: stream && random() < 0.1 }
 }
+
+const ENDPOINTS = { chat: '/v1/chat/completions', messages: '/v1/messages' }
+const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
 async function call(
   url: string,
   nonce: string,
-  { model, stream, leaves }: Plan,
+  { dialect, model, stream, leaves }: Plan,
   dispatcher: Agent,
 ): Promise<Pick<Seen, 'result' | 'requestId'>> {
   let requestId: string | null = null
   try {
-    const { statusCode, headers, body } = await request(`${url}/v1/chat/completions`, {
+    const { statusCode, headers, body } = await request(url + ENDPOINTS[dialect], {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-gateway-session-id': nonce },
       body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: nonce }] }),
@@ -222,7 +237,7 @@ async function call(
       text += part
     }
     if (statusCode !== 200) return { result: `status ${statusCode}`, requestId }
-    const whole = stream ? text.endsWith(DONE) : text.endsWith('}')
+    const whole = stream ? text.endsWith(DONE) || text.endsWith(MESSAGE_STOP) : text.endsWith('}')
     return { result: whole ? 'whole' : 'broken', requestId }
   } catch {
     return { result: 'broken', requestId }
@@ -239,14 +254,15 @@ async function startProviders(t: TestContext, random: () => number) {
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
       const json = JSON.parse(text)
-      const { model, messages } = json
-      const nonce: string = messages[0].content
+      const { model } = json
+      const nonce: string = json.messages[0].content
       const inferences = ledger.get(nonce) ?? []
       ledger.set(nonce, [...inferences, { provider: incoming.url!.split('/')[1]!, model }])
       const received: Received = { path: incoming.url!, headers: incoming.headers, text, json }
       const pause = () => random() * 6
       if (model === 'limited') fail(429)(response, received)
       else if (model === 'broken') fail(500)(response, received)
+      else if (incoming.url!.endsWith('/messages')) sayMessage(json, pause, response, received)
       else if (!json.stream) setTimeout(() => answer()(response, received), random() < 0.5 ? 0 : pause())
       else {
         const words = ['one', ' two', ' three'].flatMap((content) => [chunk({ content }), pause()])
@@ -261,6 +277,18 @@ async function startProviders(t: TestContext, random: () => number) {
     server.close()
   })
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ledger }
+}
+
+/** The same in the dialect of messages: cut into events where it is streamed. */
+const sayMessage = (
+  json: { stream?: unknown; model?: unknown },
+  pause: () => number,
+  ...[response, received]: Parameters<Script>
+): void => {
+  const text = messages.stream(String(json.model))
+  const events = text.split(/(?<=\n\n)/).flatMap((event) => [event, pause()])
+  if (json.stream) stream(...events)(response, received)
+  else setTimeout(() => response.end(messages.answer(String(json.model), {})), pause())
 }
 
 /** The gateway as a process of its own, which can be started again on the same data directory. */
@@ -284,8 +312,8 @@ class KillableGateway {
       `server: { port: 0 }
 data: .
 providers:
-  alpha: { api: openai, base_url: ${origin}/alpha }
-  beta: { api: openai, base_url: ${origin}/beta }
+  alpha: { api: [chat, messages], base_url: ${origin}/alpha }
+  beta: { api: [chat, messages], base_url: ${origin}/beta }
 routes:
   plain: { targets: [ { model: alpha/plain } ] }
   limited: { targets: [ { model: alpha/limited }, { model: beta/spare } ] }
