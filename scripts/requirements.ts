@@ -4,7 +4,21 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The parts of the contract that this table covers. */
-const PARTS = ['PURE', 'ROUTE', 'TELL', 'LOG', 'USE', 'FLOW', 'KEEP', 'FAIL', 'LIFE', 'CAT']
+const PARTS = [
+  'PURE',
+  'ROUTE',
+  'TELL',
+  'LOG',
+  'USE',
+  'FLOW',
+  'KEEP',
+  'FAIL',
+  'LIFE',
+  'CAT',
+  'DIAL',
+  'MSG',
+  'CNT',
+]
 
 /** Requirements that no test names yet, each with the reason. An entry that has a test is an error. */
 const GAPS: Readonly<Record<string, string>> = {

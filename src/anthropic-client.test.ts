@@ -79,7 +79,7 @@ test('messages.create: the answer, its usage on record, and one inference that t
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
-test('messages.stream: events in order, tool calls whose input is whole JSON, thinking with its signature', async () => {
+test('messages.stream: events in order, tool calls whose input is whole JSON, thinking with its signature (MSG-05)', async () => {
   for (const [model, expected] of [
     ['auto', 'end_turn'],
     ['anthropic/scenario-tools', 'tool_use'],

@@ -222,7 +222,12 @@ test('a rule may name a tier that a target has from its model', () => {
   assert.deepEqual(config.routes.auto!.rules, [{ when: { effort: 'low' }, use: { tier: 'cheap' } }])
 })
 
-test('the example configuration is valid', () => {
-  const example = fileURLToPath(new URL('../examples/waybill.yaml', import.meta.url))
-  assert.ok('auto' in loadConfig(example, { env: {}, replay: true }).config.routes)
+test('the example configurations are valid', () => {
+  for (const [file, route] of [
+    ['waybill.yaml', 'auto'],
+    ['claude-code.yaml', 'auto/code'],
+  ] as const) {
+    const example = fileURLToPath(new URL(`../examples/${file}`, import.meta.url))
+    assert.ok(route in loadConfig(example, { env: {}, replay: true }).config.routes)
+  }
 })

@@ -1,4 +1,4 @@
-// FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: on every route).
+// FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: on every route, or the shape of the caller's own dialect).
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, isOpenAiError, jsonOf } from '../reading.ts'

@@ -233,7 +233,7 @@ test('a route without a target that speaks the dialect is a 400 that names what 
   assert.deepEqual([refused.data[0].code, refused.data[0].endpoint], ['dialect_not_spoken', '/v1/messages'])
 })
 
-test('every 429 says when to come back: the provider’s word first', async (t) => {
+test('every 429 says when to come back: the provider’s word first (MSG-13)', async (t) => {
   const body = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } }
   const gateway = await start(t, { config: `${AUTO}\nresilience: { cooldown: 1500ms }` })
   for (const [headers, expected] of [

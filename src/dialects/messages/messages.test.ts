@@ -56,7 +56,7 @@ const fail =
   (response) =>
     response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
 
-test('the provider gets the client’s bytes, query and anthropic headers, and only the gateway’s key', async (t) => {
+test('the provider gets the client’s bytes, query and anthropic headers, and only the gateway’s key (DIAL-01, DIAL-02, MSG-01)', async (t) => {
   const { send, upstream, record } = await start(t, { providers: { alpha: whole } })
   const session = '4f6e77aa-8408-4f57-8b47-3e91f5a853b2'
   const body = samples.request('auto', false)
@@ -109,7 +109,7 @@ test('the session also stands in metadata.user_id; a version is sent where the c
   assert.equal(upstream.alpha!.ledger[0]!.headers['anthropic-version'], '2023-06-01')
 })
 
-test('cache reads and writes are part of the input, told apart, and cost their own rates (USE-05)', async (t) => {
+test('cache reads and writes are part of the input, told apart, and cost their own rates (USE-05, MSG-07)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: whole } })
   const answer = await send(ask())
   const { tokens, cost_usd } = await record(answer.headers.get('x-gateway-request-id'))
@@ -124,7 +124,7 @@ test('cache reads and writes are part of the input, told apart, and cost their o
   assert.ok(Math.abs(cost_usd - (10 * 3 + 2_000 * 0.3 + 300 * 3.75 + 100 * 15) / 1e6) < 1e-12, `${cost_usd}`)
 })
 
-test('a stream arrives byte for byte, pings, comments and unknown events too, and its usage is merged', async (t) => {
+test('a stream arrives byte for byte, pings, comments and unknown events too, and its usage is merged (DIAL-03, MSG-09)', async (t) => {
   const { send, record } = await start(t, { providers: { alpha: stream(samples.stream('theirs')) } })
   const answer = await send(ask({ stream: true }))
   assert.equal(answer.text, samples.stream('theirs'))
@@ -160,7 +160,7 @@ test('figures at the end replace those of the beginning, and zeros there take no
   }
 })
 
-test('a stream that breaks ends in an error event and without its end; the rest of its usage is estimated', async (t) => {
+test('a stream that breaks ends in an error event and without its end; the rest of its usage is estimated (DIAL-05)', async (t) => {
   const begin = samples.stream('m').split('event: content_block_stop')[0]!
   const { url, record } = await start(t, {
     providers: { alpha: stream(begin, 30, (response) => response.destroy()) },
@@ -184,7 +184,7 @@ test('a stream that breaks ends in an error event and without its end; the rest 
   assert.ok(cost_usd > 0)
 })
 
-test('an error event after the beginning is relayed and on record; a clean end in the middle is none', async (t) => {
+test('an error event after the beginning is relayed and on record; a clean end in the middle is none (DIAL-05, MSG-14)', async (t) => {
   const { send, url, record, upstream } = await start(t)
   const begin = samples.stream('m').split('event: content_block_stop')[0]!
   const event = `event: error\ndata: ${JSON.stringify(errorOf('overloaded_error', 'Overloaded'))}\n\n`
@@ -227,7 +227,7 @@ test('overloaded moves on to the next target, as a status and as the first event
   assert.deepEqual([last.status, last.json], [529, overloaded])
 })
 
-test('what a provider refuses arrives word for word; other shapes are told in Anthropic’s', async (t) => {
+test('what a provider refuses arrives word for word; other shapes are told in Anthropic’s (MSG-12)', async (t) => {
   const { send, upstream } = await start(t)
   const refusal = {
     ...errorOf('invalid_request_error', 'messages.1.role: Input should be "user"'),
@@ -248,7 +248,7 @@ test('what a provider refuses arrives word for word; other shapes are told in An
   assert.match(json.error.message, /does not support the effort parameter/)
 })
 
-test('the gateway’s own errors have Anthropic’s shape, type and request id, and reach no provider', async (t) => {
+test('the gateway’s own errors have Anthropic’s shape, type and request id, and reach no provider (MSG-11)', async (t) => {
   const { send, get, received } = await start(t)
   const rows: [Awaited<ReturnType<typeof send>>, number, string][] = [
     [await send('{'), 400, 'invalid_request_error'],
