@@ -2,13 +2,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
 import { cells } from '../terminal/width.ts'
-import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 
 const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
@@ -221,4 +223,24 @@ test('refused calls stand beside the others with what the client was told, and f
   await until(/is called "alpha\/"/)
   await sleep(1_200)
   assert.equal(following.said.stdout.match(/refused/g)!.length, 3, 'each once')
+})
+
+test('the configuration says where the gateway listens; --url and WAYBILL_URL go first', async (t) => {
+  const gateway = await testGateway(t)
+  await gateway.chat(ask('alpha/model-a'))
+  const file = join(temporaryDirectory(t), 'w.yaml')
+  const listening = (port: string) =>
+    writeFileSync(
+      file,
+      `server: { port: ${port} }\nproviders: { a: { api: openai, base_url: "http://127.0.0.1:9/v1", key: $NOT_SET } }\n`,
+    )
+  listening(new URL(gateway.url).port)
+  const own = logs('-c', file, '--json')
+  assert.deepEqual(await own.closed, [0, null], own.said.stderr)
+  assert.equal(JSON.parse(own.said.stdout).resolved_model, 'model-a')
+  listening('9')
+  const nobody = logs('-c', file)
+  assert.deepEqual(await nobody.closed, [1, null])
+  assert.match(nobody.said.stderr, /no gateway answers at http:\/\/127\.0\.0\.1:9;/)
+  assert.deepEqual(await logs('-c', file, '--url', gateway.url).closed, [0, null])
 })
