@@ -9,14 +9,16 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script, startStandIn } from '../mocks/stand-in.ts'
-import { ask, temporaryDirectory } from './test-gateway.ts'
+import { ask, slowness, temporaryDirectory } from './test-gateway.ts'
 
 /** How large the heap of the gateway may become, MB. */
 const HEAP = 256
+/** All floods, and long ones; else every third for a moment. */
+const IS_FULL = process.env.WAYBILL_TESTS === 'full'
 /** How long each flood lasts, ms. */
-const FLOOD_MS = 3_000
-/** In which the other client must have each of its answers, ms. */
-const ANSWER_MS = 10_000
+const FLOOD_MS = IS_FULL ? 3_000 : 1_000
+/** In which the other client must have each of its answers, ms: longer only where the machine is busy with other things. */
+const ANSWER_MS = Math.round(10_000 * Math.min(slowness(), 5))
 const MIB = 2 ** 20
 
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
@@ -133,7 +135,7 @@ test(`a gateway with a heap of ${HEAP} MB lives through floods by one key, and a
   const gateway = await start(t)
   for (let calls = 0; calls < 200; calls++) assert.equal((await gateway.call('ann')).status, 200)
 
-  for (const { name, sockets, send } of FLOODS)
+  for (const { name, sockets, send } of IS_FULL ? FLOODS : FLOODS.filter((_, index) => index % 3 === 0))
     await t.test(name, async (t) => {
       const open = Array.from({ length: sockets }, () => flooding(gateway.port))
       t.after(() => {

@@ -1,7 +1,7 @@
 // A gateway on a free port with stand-in providers behind it, for the tests beside this file. Everything is real
 // but the providers; what was started is stopped when the test ends.
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -46,6 +46,12 @@ export interface TestGateway {
 
 /** Keys of the stand-ins: `sk-<provider>-secret`. */
 export const providerKey = (provider: string): string => `sk-${provider}-secret`
+
+/**
+ * How many times longer something takes here than on a quiet machine, roughly: tests that measure a time share it with
+ * the tests beside them, and with whatever else runs.
+ */
+export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism())
 
 export const temporaryDirectory = (t: TestContext): string => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-'))

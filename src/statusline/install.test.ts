@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { install, uninstall } from './install.ts'
-import { bundle, type Run, run } from './test-statusline.ts'
+import { bundle, patiently, type Run, run } from './test-statusline.ts'
 
 const CLI = join(import.meta.dirname, '../cli.ts')
 
@@ -58,10 +58,9 @@ test('the installed line runs in a shell as the client runs it, and is gone afte
   const file = join(directory, "it's here", 'settings.json')
   assert.equal((await waybill('install', '--sh', '--url', gateway.url)).code, 0)
   const { command } = JSON.parse(readFileSync(file, 'utf8')).statusLine
-  const { stdout, code } = await run(
-    ['/bin/sh', '-c', command],
-    env,
-    '{"session_id":"s","model":{"id":"auto"}}',
+  const { stdout, code } = await patiently(
+    () => run(['/bin/sh', '-c', command], env, '{"session_id":"s","model":{"id":"auto"}}'),
+    ({ stdout }) => stdout.includes('→'),
   )
   assert.deepEqual([code, stdout.slice(0, 23)], [0, 'auto → alpha/model-a · '])
   const doctor = await waybill('doctor', '--url', gateway.url, '--session', 's')

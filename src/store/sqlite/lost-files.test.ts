@@ -19,7 +19,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ask, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import { ask, slowness, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
 import { databaseFile, lockFile, StoreError } from './open.ts'
 import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
@@ -247,7 +247,7 @@ for (const { what, act, undo, says } of DEEDS)
     const clients = load(gateway, 6)
     await until('calls are served', () => clients.served() > 40)
     act(data, aside)
-    await until('not ready', async () => (await gateway.get('/readyz')).status === 503, 1_500)
+    await until('not ready', async () => (await gateway.get('/readyz')).status === 503, 1_500 * slowness())
     await clients.stop()
 
     const spent = gateway.received()
@@ -290,7 +290,7 @@ test('a gateway without calls says within a second that its files are gone (LIFE
   const store = await openStore({ ...options(data), onFailure: (why) => said.push(why) })
   t.after(() => store.close(10))
   rmSync(data, { recursive: true })
-  await until('it was said', () => said.length > 0, 1_500)
+  await until('it was said', () => said.length > 0, 1_500 * slowness())
   assert.match(said[0]!, /waybill\.db is gone/)
   assert.match(store.failure!, /waybill\.db is gone/)
   await assert.rejects(openStore(options(data)), /in use by another Waybill/)
