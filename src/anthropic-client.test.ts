@@ -182,6 +182,17 @@ test('a client that aborts in mid-stream', async () => {
   assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
 })
 
+test('system turns among the messages, as Claude Code sends them, reach the provider in their place', async () => {
+  const turns = [
+    ...messages,
+    { role: 'system' as const, content: [{ type: 'text' as const, text: 'be brief' }] },
+  ]
+  const { stop_reason } = await client.messages.create({ ...asked, messages: turns })
+  assert.equal(stop_reason, 'end_turn')
+  const [entry] = witness.entries()
+  assert.deepEqual(entry!.problems, [])
+})
+
 test('countTokens is relayed, and for the provider no inference (CNT-01, CNT-02)', async () => {
   const { input_tokens } = await client.messages.countTokens({ model: 'claude-of-tomorrow', messages, tools })
   assert.ok(input_tokens > 0)
