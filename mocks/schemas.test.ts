@@ -28,7 +28,7 @@ const table: [string, z.ZodObject, object, Record<string, object>][] = [
     {
       model: { ...message, model: undefined },
       max_tokens: { ...message, max_tokens: undefined },
-      'messages.0.role': { ...message, messages: [{ ...user, role: 'system' }] },
+      'messages.0.role': { ...message, messages: [{ ...user, role: 'tool' }] },
       'messages.0.content': { ...message, messages: [{ ...user, content: [] }] },
       'messages.0.content.0.text': { ...message, messages: [{ ...user, content: [{ type: 'text' }] }] },
       temperature: { ...message, temperature: 1.5 },

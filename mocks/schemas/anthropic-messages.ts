@@ -18,7 +18,7 @@ const block = byType({
 })
 
 const message = z.looseObject({
-  role: z.enum(['user', 'assistant']),
+  role: z.enum(['user', 'assistant', 'system']),
   content: z.union([z.string().min(1), z.array(block).min(1)]),
 })
 
