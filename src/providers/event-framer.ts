@@ -73,6 +73,10 @@ export class EventFramer {
     return parts
   }
 
+  get unfinished(): number {
+    return this.#size
+  }
+
   /** What is left when the stream ends: an event without its blank line, or null. */
   rest(): Buffer | null {
     return this.#size > 0 ? Buffer.concat(this.#begun) : null

@@ -28,6 +28,11 @@ export class EventReader {
       .map(({ bytes, hasData }) => (hasData ? this.#read(bytes) : { bytes, parsed: null }))
   }
 
+  /** Bytes of an event that is not complete yet. */
+  get unfinished(): number {
+    return this.#framer.unfinished
+  }
+
   /** An event that the end of the stream left without its blank line: null unless it is whole. */
   rest(): StreamPart | null {
     const bytes = this.#framer.rest()

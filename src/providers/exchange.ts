@@ -16,6 +16,7 @@ import {
 } from './attempt-result.ts'
 import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
+import { type Holder, heldFor, UNCOUNTED } from './held-bytes.ts'
 
 /** Milliseconds. */
 export interface TimeLimits {
@@ -28,6 +29,9 @@ export interface TimeLimits {
 /** A whole answer larger than this is not one, bytes. */
 const MAX_ANSWER = 128 * 2 ** 20
 
+/** What all exchanges of this process hold together. */
+const HELD = heldFor(MAX_ANSWER)
+
 /** What is kept of comments and the like that come before the first event, bytes; a client misses nothing in the rest. */
 const MOST_HELD = 2 ** 16
 
@@ -36,7 +40,7 @@ const ABORTED = new Error('aborted')
 
 type Controller = Dispatcher.DispatchController
 
-export class Exchange implements Dispatcher.DispatchHandler, EventStream {
+export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder {
   /** Settles once: when the response can start, at a complete answer, or at a failure. Never rejects. */
   readonly result: Promise<AttemptResult>
   readonly #resolve: (result: AttemptResult) => void
@@ -44,6 +48,8 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   readonly #limits: TimeLimits
   readonly #wantsStream: boolean
   readonly #trace: AnswerTrace
+  readonly #all: typeof HELD
+  #isCounted = false
   #timer: NodeJS.Timeout
   /** There from the moment in which the request is written to a connection. */
   #controller: Controller | null = null
@@ -62,7 +68,14 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  constructor(dialect: UpstreamDialect, limits: TimeLimits, wantsStream: boolean, trace: AnswerTrace) {
+  constructor(
+    dialect: UpstreamDialect,
+    limits: TimeLimits,
+    wantsStream: boolean,
+    trace: AnswerTrace,
+    all = HELD,
+  ) {
+    this.#all = all
     this.#trace = trace
     this.#dialect = dialect
     this.#limits = limits
@@ -93,6 +106,19 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
     clearTimeout(this.#timer)
     this.#timer = this.#arm(this.#limits.idle)
     this.#controller?.resume()
+  }
+
+  letGo(reason: Error): void {
+    this.#isCounted = false
+    this.#chunks = []
+    this.#controller?.abort(reason)
+  }
+
+  /** Says what it holds, where that is much. */
+  #count(bytes: number): void {
+    if (bytes <= UNCOUNTED && !this.#isCounted) return
+    this.#isCounted = bytes > UNCOUNTED
+    this.#all.set(this, this.#isCounted ? bytes : 0)
   }
 
   onRequestStart(controller: Controller): void {
@@ -136,10 +162,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
       this.#size += chunk.length
       if (this.#size > MAX_ANSWER) throw new Error(`an answer of more than ${MAX_ANSWER} bytes`)
       this.#chunks.push(chunk)
+      this.#count(this.#size)
       return
     }
     if (!this.#deliver(this.#reader.push(chunk))) this.#pause()
     else if (this.#started) this.#timer.refresh()
+    this.#count(this.#reader.unfinished)
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
@@ -149,6 +177,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
 
   complete(): void {
     this.#trace.end('complete')
+    this.#count(0)
     const rest = this.#reader?.rest()
     if (rest) this.#deliver([rest])
     if (this.#started) this.#finish('ended')
@@ -166,6 +195,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream {
 
   failed(error: Error): void {
     this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
+    this.#count(0)
     if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
     else this.#decide(this.#explain(error))

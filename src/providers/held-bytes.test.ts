@@ -1,0 +1,74 @@
+// Answers that are held for their clients: many large ones at the same time must not take all memory (FAIL-06).
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { Agent } from 'undici'
+import type { AnswerTrace } from '../artifact.ts'
+import { upstream } from '../dialects/chat/upstream.ts'
+import { Exchange } from './exchange.ts'
+import { HeldBytes } from './held-bytes.ts'
+
+const MIB = 2 ** 20
+
+test('the largest lets go, and as many as it takes', () => {
+  const gone: string[] = []
+  const holders = ['a', 'b', 'c'].map((name) => ({ letGo: () => void gone.push(name) }))
+  const held = new HeldBytes(100)
+  held.set(holders[0]!, 40)
+  held.set(holders[1]!, 50)
+  held.set(holders[2]!, 10)
+  assert.deepEqual(gone, [])
+  held.set(holders[2]!, 30)
+  assert.deepEqual(gone, ['b'])
+  held.set(holders[0]!, 0)
+  held.set(holders[2]!, 90)
+  assert.deepEqual(gone, ['b'])
+  held.set(holders[1]!, 200)
+  assert.deepEqual(gone, ['b', 'b'])
+})
+
+const TRACE = { responseStarted() {}, chunk() {}, end() {} } as unknown as AnswerTrace
+
+for (const [what, type, before] of [
+  ['whole answers', 'application/json', '{"choices":[],"pad":"'],
+  ['first events', 'text/event-stream', 'data: {"pad":"'],
+  ['error bodies', 'text/plain', ''],
+] as const)
+  test(`${what}: of twelve of 25 MiB at a time as many are given up as there is no room for`, async (t) => {
+    const piece = Buffer.alloc(MIB, 'x')
+    const provider = createServer(async (request, response) => {
+      request.resume()
+      response.writeHead(type === 'text/plain' ? 500 : 200, { 'content-type': type })
+      response.write(before)
+      for (let mib = 0; mib < 25 && !response.destroyed; mib++)
+        await new Promise((taken) => response.write(piece, taken))
+      // It never ends: what has come stays held.
+    })
+    provider.listen(0, '127.0.0.1')
+    await once(provider, 'listening')
+    const agent = new Agent()
+    t.after(async () => {
+      await agent.destroy()
+      provider.closeAllConnections()
+      provider.close()
+    })
+    const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
+    const held = new HeldBytes(64 * MIB)
+    const exchanges = Array.from({ length: 12 }, () => {
+      const exchange = new Exchange(upstream, { responseStart: 4_000, idle: 4_000 }, true, TRACE, held)
+      agent.dispatch({ origin, path: '/', method: 'POST', body: '{}' }, exchange)
+      return exchange
+    })
+    const codes = (await Promise.all(exchanges.map(({ result }) => result))).map((result) =>
+      result.kind === 'failure' ? result.code : result.kind,
+    )
+    // Two of 25 MiB have room and are waited for; a third does not.
+    const refused = codes.filter((code) => code === 'upstream_invalid').length
+    assert.ok(refused >= 9 && refused <= 11, codes.join(', '))
+    assert.ok(
+      codes.every((code) => code === 'upstream_invalid' || code === 'upstream_timeout'),
+      codes.join(', '),
+    )
+  })

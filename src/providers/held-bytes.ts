@@ -1,0 +1,38 @@
+// What all open exchanges together hold of answers that no client has got yet: whole answers on their way, and events
+// that are not complete. Each has a limit of its own; many of them would take all memory all the same.
+import { getHeapStatistics } from 'node:v8'
+
+/** Somebody who holds bytes and can let go of them. */
+export interface Holder {
+  /** Ends the exchange, whose bytes are counted no more. */
+  letGo(reason: Error): void
+}
+
+/** Below this an exchange is not counted, bytes: nearly all answers are smaller, and thousands of them are little. */
+export const UNCOUNTED = 2 ** 18
+
+export class HeldBytes {
+  readonly #limit: number
+  readonly #held = new Map<Holder, number>()
+  #total = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** So many bytes are held by now; 0 when it is over. Where that is too much together, the largest lets go. */
+  set(holder: Holder, bytes: number): void {
+    this.#total += bytes - (this.#held.get(holder) ?? 0)
+    if (bytes === 0) this.#held.delete(holder)
+    else this.#held.set(holder, bytes)
+    while (this.#total > this.#limit) {
+      const [largest] = [...this.#held].reduce((most, each) => (each[1] > most[1] ? each : most))
+      this.set(largest, 0)
+      largest.letGo(new Error('the answers on their way hold more than there is room for'))
+    }
+  }
+}
+
+/** Of this process: a quarter of its heap, and room for the largest answer that there may be. */
+export const heldFor = (largest: number): HeldBytes =>
+  new HeldBytes(Math.max(getHeapStatistics().heap_size_limit / 4, largest))
