@@ -12,6 +12,27 @@ export function labels(...pairs: readonly string[]): Labels {
   return text
 }
 
+/**
+ * Returns what adds a label to others. Each text is made once: there are few, and making the same ones again, and hashing
+ * them to be found, took most of what counting takes. For values that the configuration or the gateway itself chose.
+ */
+export function joined(name: string): (labels: Labels, value: string) => Labels {
+  const made = new Map<Labels, Map<string, Labels>>()
+  return (before, value) => {
+    let further = made.get(before)
+    if (!further) {
+      further = new Map()
+      made.set(before, further)
+    }
+    let text = further.get(value)
+    if (text === undefined) {
+      text = `${before},${labels(name, value)}`
+      further.set(value, text)
+    }
+    return text
+  }
+}
+
 interface Figure {
   /** Its lines, without the one that ends the last. */
   render(): string

@@ -3,7 +3,7 @@
 // budget.
 import { targetId } from '../call.ts'
 import type { Config } from '../config.ts'
-import { Counter, Gauge, Histogram, type Labels, labels, render } from './figures.ts'
+import { Counter, Gauge, Histogram, joined, type Labels, labels, render } from './figures.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
 const SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
@@ -127,22 +127,25 @@ export function createMetrics(gauges: Gauges): Metrics {
     return other
   }
 
+  const [withOutcome, withRoute, withStrategy] = [joined('outcome'), joined('route'), joined('strategy')]
+  const [withState, withKind] = [joined('state'), joined('kind')]
+
   return {
     opened: () => void open++,
     recorded: (ms) => recordWrite.observe('', ms / 1000),
-    attempted: ({ target, outcome }) => attempts.add(`${labelsOf(target)},outcome="${outcome}"`),
+    attempted: ({ target, outcome }) => attempts.add(withOutcome(labelsOf(target), outcome)),
     fellBack: ({ route }) => fallbacks.add(labels('route', route.name ?? '')),
     closed({ call, route }: WatchedCall, { target, outcome, costUsd, savedUsd }: CallEnd) {
       const { state, latencyMs, ttftMs } = outcome
       const where = labelsOf(target)
       open--
-      calls.add(`${where},${labels('route', route.name ?? '', 'strategy', route.strategy, 'state', state)}`)
+      calls.add(withState(withStrategy(withRoute(where, route.name ?? ''), route.strategy), state))
       latency.observe(where, latencyMs / 1000)
       if (call.stream && ttftMs !== null) firstToken.observe(where, ttftMs / 1000)
       if (outcome.tokens)
         for (const kind of KINDS) {
           const count = outcome.tokens[kind]
-          if (count) tokens.add(`${where},kind="${kind}"`, count)
+          if (count) tokens.add(withKind(where, kind), count)
         }
       cache.add(`result="${call.cache}"`)
       if (savedUsd) saved.add(where, savedUsd)
