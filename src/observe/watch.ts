@@ -68,27 +68,33 @@ export function watchWrites(
     })
   }
 
-  return async (what) => {
+  const tellWhenWritten = async (what: Extract<Write, { kind: 'open' | 'next' }>) => {
     const began = performance.now()
-    const written = write(what)
-    if (what.kind === 'close') tellEnd(what)
-    await written
+    await write(what)
+    const ms = performance.now() - began
     if (what.kind === 'open') {
       const watched = { call: what.call, route: what.route, fallbacks: 0 }
       open.set(what.call.id, watched)
       tell((observer) => {
-        observer.recorded?.(performance.now() - began)
+        observer.recorded?.(ms)
         observer.opened?.(watched)
       })
-    } else if (what.kind === 'next') {
+    } else {
       const before = open.get(what.id)
       const watched = before && { ...before, fallbacks: what.fallbacks }
       if (watched) open.set(what.id, watched)
       tell((observer) => {
-        observer.recorded?.(performance.now() - began)
+        observer.recorded?.(ms)
         observer.attempted?.(what.ended)
         if (watched && watched.fallbacks > before.fallbacks) observer.fellBack?.(watched)
       })
     }
+  }
+
+  return (what) => {
+    if (what.kind === 'open' || what.kind === 'next') return tellWhenWritten(what)
+    const written = write(what)
+    if (what.kind === 'close') tellEnd(what)
+    return written
   }
 }

@@ -3,7 +3,7 @@
 // it is charged where nobody counted. Knows no database.
 import type { Claim } from '../budget.ts'
 import type { Store } from './store.ts'
-import type { EndedAttempt } from './writes.ts'
+import type { EndedAttempt, Write } from './writes.ts'
 
 export interface Reservations {
   /** US dollars that are set aside for the open calls of a key. */
@@ -42,23 +42,26 @@ export function createReservations(write: Store['write']): Reservations {
     forget(callId) {
       if (!opened.has(callId)) drop(callId)
     },
-    async write(what) {
-      if (what.kind === 'streaming') return write(what)
+    write(what) {
       const claim = claims.get(what.kind === 'open' ? what.call.id : what.id)
-      if (!claim) return write(what)
-      if (what.kind === 'open') {
-        opened.add(what.call.id)
-        try {
-          return await write({ ...what, reserved: claim.usd })
-        } catch (error) {
-          drop(what.call.id)
-          throw error
-        }
-      }
-      const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
-      await write({ ...what, charge })
-      if (what.kind === 'close') drop(what.id) // not before its cost is on record, or it would count nowhere meanwhile
+      return claim ? writeClaimed(what, claim) : write(what)
     },
+  }
+
+  async function writeClaimed(what: Write, claim: Claim): Promise<void> {
+    if (what.kind === 'streaming') return write(what)
+    if (what.kind === 'open') {
+      opened.add(what.call.id)
+      try {
+        return await write({ ...what, reserved: claim.usd })
+      } catch (error) {
+        drop(what.call.id)
+        throw error
+      }
+    }
+    const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
+    await write({ ...what, charge })
+    if (what.kind === 'close') drop(what.id) // not before its cost is on record, or it would count nowhere meanwhile
   }
 }
 

@@ -121,18 +121,17 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   isOpen = true
 
   return {
-    async write(said) {
+    write(said) {
       const write = storable(said)
       if (write.kind === 'close') open--
-      if (write.kind !== 'open') return queue.add(write)
+      const written = queue.add(write)
+      if (write.kind !== 'open') return written
       open++
-      try {
-        await queue.add(write)
-      } catch (error) {
+      return written.catch((error) => {
         open--
         if (error instanceof UnansweredError) void queue.add(refusedEnd(write, now()))
         throw error
-      }
+      })
     },
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: {
