@@ -66,7 +66,7 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
 function withPlainInfo(log: Logger, lines: DestinationStream): Log {
   const write = (fields: object, message: string) => {
     const members = JSON.stringify(fields).slice(1, -1)
-    const time = new Date().toISOString()
+    const time = isoTime(Date.now())
     const line = `{"level":"info","time":"${time}",${members && `${members},`}"msg":${JSON.stringify(message)}}\n`
     lines.write(fit(line))
   }
@@ -76,6 +76,19 @@ function withPlainInfo(log: Logger, lines: DestinationStream): Log {
     info: log.isLevelEnabled('info') ? write : () => {},
     debug: log.debug.bind(log),
   }
+}
+
+let second = Number.NaN
+let secondText = ''
+
+/** As `toISOString`, which is asked once a second: it takes 0.4 µs. */
+function isoTime(ms: number): string {
+  const millis = ms % 1000
+  if (ms - millis !== second) {
+    second = ms - millis
+    secondText = new Date(second).toISOString().slice(0, -4)
+  }
+  return `${secondText}${String(millis).padStart(3, '0')}Z`
 }
 
 /** JSON leaves C1 controls and what turns text around as they are, and a log is read in a terminal too. */

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { holdsMoreValues } from '../bounded-json.ts'
 import { GatewayError } from '../errors.ts'
 import type { CallSlot } from './call-slots.ts'
-import { refuseTinyPieces } from './pieces.ts'
+import { areTiny } from './pieces.ts'
 
 export interface JsonBody {
   readonly text: string
@@ -76,9 +76,9 @@ const tooLarge = (limit: number) =>
 
 /** Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. */
 function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promise<Buffer> {
-  refuseTinyPieces(request)
   return new Promise((resolve, reject) => {
     let body: Buffer | null = null
+    let pieces = 0
     let size = 0
     let refused = false
     const refuse = (error: GatewayError) => {
@@ -90,6 +90,7 @@ function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promi
     const take = (chunk: Buffer) => {
       const before = size
       size += chunk.length
+      if (areTiny(++pieces, size)) request.destroy()
       if (size > limit && !refused) refuse(tooLarge(limit))
       if (refused) {
         if (size > limit + DISCARD) request.destroy()

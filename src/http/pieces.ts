@@ -8,24 +8,17 @@ const LEAST = 64
 /** What is read and dropped of a body that nobody wants, bytes. */
 const UNWANTED = 2 ** 20
 
-/** Cuts the connection of a body in pieces that are too small. */
-export function refuseTinyPieces(request: IncomingMessage): void {
-  let pieces = 0
-  let bytes = 0
-  request.on('data', (piece: Buffer) => {
-    bytes += piece.length
-    if (++pieces > FREE && bytes < pieces * LEAST) request.destroy()
-  })
-}
+/** Whether a body comes in pieces that are too small: its connection is to be cut. */
+export const areTiny = (pieces: number, bytes: number): boolean => pieces > FREE && bytes < pieces * LEAST
 
 /** Reads and drops a body that nobody asked for: what waits takes memory. A large one ends the connection. */
 export function dropBody(request: IncomingMessage): void {
   const { headers } = request
   if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return
-  refuseTinyPieces(request)
+  let pieces = 0
   let bytes = 0
   request.on('data', (piece: Buffer) => {
     bytes += piece.length
-    if (bytes > UNWANTED) request.destroy()
+    if (bytes > UNWANTED || areTiny(++pieces, bytes)) request.destroy()
   })
 }

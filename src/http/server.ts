@@ -137,6 +137,23 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       )
     }),
   })
+  // Calls first: polka tries one path after the other.
+  for (const endpoint of calls) {
+    const { path } = endpoint
+    app.post(
+      path,
+      admit({ call: true, wording: endpoint }, async (admitted, response, { callContext }) => {
+        const slot = slots.take(admitted.caller.name)
+        try {
+          await endpoint.handle({ ...admitted, slot }, response, callContext)
+        } finally {
+          slot.leave()
+          onCallOver(admitted.requestId)
+        }
+      }),
+    )
+    app.all(path, notAllowed({ wording: endpoint }, 'POST, OPTIONS'))
+  }
   for (const { path, open = false, mediaType, query, answer } of reads) {
     app.get(
       path,
@@ -153,22 +170,6 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       }),
     )
     app.all(path, notAllowed({ open }, 'GET, HEAD, OPTIONS'))
-  }
-  for (const endpoint of calls) {
-    const { path } = endpoint
-    app.post(
-      path,
-      admit({ call: true, wording: endpoint }, async (admitted, response, { callContext }) => {
-        const slot = slots.take(admitted.caller.name)
-        try {
-          await endpoint.handle({ ...admitted, slot }, response, callContext)
-        } finally {
-          slot.leave()
-          onCallOver(admitted.requestId)
-        }
-      }),
-    )
-    app.all(path, notAllowed({ wording: endpoint }, 'POST, OPTIONS'))
   }
 
   const server = createServer({
