@@ -35,7 +35,7 @@ interface Row {
 
 test('every capture is imported or refused with a reason, replayed byte-equal, and redacted in its own shape (REC-01, REC-03)', {
   skip,
-  timeout: 55_000,
+  timeout: 110_000,
 }, async (t) => {
   const out = mkdtempSync(join(tmpdir(), 'imported-'))
   t.after(() => rmSync(out, { recursive: true }))
