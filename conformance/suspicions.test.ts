@@ -134,6 +134,25 @@ interface Case {
 
 const WRONG: readonly Case[] = [
   {
+    id: 'FLOW-01',
+    what: 'a large number in the arguments of a tool call loses its last digits',
+    seen: streamed(
+      sse(tool({ id: 'call_1' }, '{"a": 9007199254740992}'), delta({}, 'tool_calls')),
+      sse(tool({ id: 'call_1' }, '{"a":9007199254740993}'), delta({}, 'tool_calls')),
+    ),
+  },
+  {
+    id: 'FLOW-01',
+    what: 'spaces inside a text in arguments are lost',
+    seen: streamed(
+      sse(tool({ id: 'call_1' }, '{"a":"NewYork"}'), delta({}, 'tool_calls')),
+      sse(tool({ id: 'call_1' }, '{"a":"New York"}'), delta({}, 'tool_calls')),
+    ),
+  },
+  ...['soon', '-3ms', '', '12 of 13'].map(
+    (ms): Case => ({ id: 'LOG-02', what: `a duration is "${ms}"`, seen: recorded('auto', record({ ms })) }),
+  ),
+  {
     id: 'USE-01',
     what: 'cached tokens are dropped',
     seen: evidence([exchange({ body: usage({}) })], [entry({}, { body: usage(DETAILS) })]),
@@ -195,6 +214,35 @@ const WRONG: readonly Case[] = [
 ]
 
 const RIGHT: readonly Case[] = [
+  {
+    id: 'FLOW-01',
+    what: 'a stream begins with a byte order mark',
+    seen: streamed(`\ufeff${sse(delta({ content: 'x' }), END)}`, sse(delta({ content: 'x' }), END)),
+  },
+  {
+    id: 'FLOW-07',
+    what: 'lines end with CR alone, the last one too',
+    seen: streamed(
+      sse(delta({ content: 'x' }), END).replaceAll('\n', '\r'),
+      sse(delta({ content: 'x' }), END),
+    ),
+  },
+  {
+    id: 'FLOW-01',
+    what: 'arguments of a tool call are written with spaces',
+    seen: streamed(sse(tool({ id: 'call_1' }, '{\n "a": 1\n}'), delta({}, 'tool_calls')), TOOL_ONCE),
+  },
+  {
+    id: 'CAT-03',
+    what: 'members and lists of an entry come in another order after a call',
+    seen: evidence([
+      ...[1, 2, 3].map((n) => catalog(n, { price: { in: 1, out: 2 }, can: ['chat', 'see'] })),
+      catalog(4, { can: ['see', 'chat'], price: { out: 2, in: 1 } }),
+    ]),
+  },
+  ...['12.5ms', '0.5 s', '$ 0.5', '12'].map(
+    (ms): Case => ({ id: 'LOG-02', what: `a duration is ${ms}`, seen: recorded('auto', record({ ms })) }),
+  ),
   {
     id: 'USE-01',
     what: 'details that the provider did not report are 0',
