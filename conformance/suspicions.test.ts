@@ -235,10 +235,13 @@ const RIGHT: readonly Case[] = [
   {
     id: 'CAT-03',
     what: 'members and lists of an entry come in another order after a call',
-    seen: evidence([
-      ...[1, 2, 3].map((n) => catalog(n, { price: { in: 1, out: 2 }, can: ['chat', 'see'] })),
-      catalog(4, { can: ['see', 'chat'], price: { out: 2, in: 1 } }),
-    ]),
+    seen: evidence(
+      [
+        ...[1, 2, 3].map((n) => catalog(n, { price: { in: 1, out: 2 }, can: ['chat', 'see'] })),
+        catalog(4, { can: ['see', 'chat'], price: { out: 2, in: 1 } }),
+      ],
+      [],
+    ),
   },
   ...['12.5ms', '0.5 s', '$ 0.5', '12'].map(
     (ms): Case => ({ id: 'LOG-02', what: `a duration is ${ms}`, seen: recorded('auto', record({ ms })) }),
