@@ -29,7 +29,7 @@ test('it answers as a user without rights, who can write nothing but the volume 
     const [, capabilities] = /CapEff:\\s*(\\w+)/.exec(readFileSync('/proc/1/status', 'utf8'))
     console.log(JSON.stringify({
       user: statSync('/proc/1').uid, capabilities, app: write('/app/x'), tmp: write('/tmp/x'),
-      data: (statSync('/data').mode & 0o777).toString(8), database: (statSync('/data/waybill.db').mode & 0o777).toString(8),
+      data: (statSync('/data').mode & 0o777).toString(8), database: (statSync('/data/replay/waybill.db').mode & 0o777).toString(8),
     }))`
   assert.deepEqual(JSON.parse(await docker('exec', gateway.id, 'node', '-e', script)), {
     user: 1000,
