@@ -20,9 +20,8 @@ export interface ServeOptions {
 }
 
 /**
- * Memory for short-lived objects, bytes. Under load at 32 connections the process takes some 225 MiB with it and 320
- * without. With 16 MiB it takes 212, and a call costs V8's own threads 49 µs instead of 26: what is kept of the newest
- * calls for their artifacts is then copied by every collection.
+ * Memory for short-lived objects, bytes. Under load at 32 connections the process takes 200 to 240 MiB with it and some
+ * 330 without. With 16 MiB it takes as much; 48 and 64 take 30 to 40 more and cost V8's own threads no less.
  */
 const YOUNG_BYTES = 32 * 2 ** 20
 
