@@ -129,6 +129,12 @@ export const innocents = {
   'drains-for-billing': {
     what: 'When the client has left, the provider’s stream is read to its end, because it is paid for.',
     mayWarn: ['FLOW-05'],
+    // Made of the reference, which is not told that the client left; so its log has no word for that.
+    target: (target) => {
+      const { log } = target.observability
+      const { state: _, ...fields } = log!.fields
+      return { ...target, observability: { ...target.observability, log: { ...log!, fields } } }
+    },
     hooks: { ignoresLeaving: true },
   },
 } satisfies Record<string, Innocent>

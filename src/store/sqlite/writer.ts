@@ -1,7 +1,7 @@
 // The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
 // artifacts and deletes what is too old. It writes nothing while the files are not where they were opened, and nothing any
 // more once they are found to be damaged.
-import { statSync } from 'node:fs'
+import { openSync, readSync, statSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
@@ -58,6 +58,8 @@ let isFolded = false
 const log = `${file}-wal`
 const logInode = files.find(({ path }) => path === log)!.inode
 let logSize = 0
+const logDescriptor = openSync(log, 'r')
+const word = Buffer.alloc(4)
 
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
@@ -109,6 +111,7 @@ function fold(): void {
 function write(batch: Write[]): (string | null)[] | null {
   refuseCutLog()
   const reasons = commitAll(batch)
+  if (hasHole()) throw logWasCut()
   // Looked at afterwards, so that nothing leaves that went into a file without a name; it may be on record all the same.
   if (look() !== null) throw new UnansweredError(lost!)
   return reasons
@@ -183,11 +186,28 @@ function refuseCutLog(): void {
   logSize = size
   if (!isShorter) return
   const [{ log: frames }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
-  if (frames <= 0 || size >= frames * pageSize) return
-  throw Object.assign(new Error('waybill.db-wal was cut by another program; restart the gateway'), {
+  if (frames > 0 && size < frames * pageSize) throw logWasCut()
+}
+
+/**
+ * A log that was cut and written on within the same batch is as long as before, with nothing where its beginning was, or
+ * where the last frame before this batch was. A header and a frame never begin with zeros.
+ */
+function hasHole(): boolean {
+  return isZero(0) || (logSize > 0 && isZero(logSize - FRAME_HEADER - pageSize))
+}
+
+function isZero(at: number): boolean {
+  return readSync(logDescriptor, word, 0, 4, at) === 4 && word.readUInt32BE() === 0
+}
+
+/** Before each page in the log, bytes. */
+const FRAME_HEADER = 24
+
+const logWasCut = (): Error =>
+  Object.assign(new Error('waybill.db-wal was cut by another program; restart the gateway'), {
     code: LOG_CUT,
   })
-}
 
 /** Tells, too, when deleting has failed since it was asked for last. */
 function expire(before: number): void {
