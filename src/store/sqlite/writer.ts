@@ -194,14 +194,18 @@ function refuseCutLog(): void {
  * where the last frame before this batch was. A header and a frame never begin with zeros.
  */
 function hasHole(): boolean {
-  return isZero(0) || (logSize > 0 && isZero(logSize - FRAME_HEADER - pageSize))
+  const frame = FRAME_HEADER + pageSize
+  // A write that the disk refused may have left a part of a frame at the end.
+  const isWhole = logSize > LOG_HEADER && (logSize - LOG_HEADER) % frame === 0
+  return isZero(0) || (isWhole && isZero(logSize - frame))
 }
 
 function isZero(at: number): boolean {
   return readSync(logDescriptor, word, 0, 4, at) === 4 && word.readUInt32BE() === 0
 }
 
-/** Before each page in the log, bytes. */
+/** At the beginning of the log, and before each page in it, bytes. */
+const LOG_HEADER = 32
 const FRAME_HEADER = 24
 
 const logWasCut = (): Error =>
