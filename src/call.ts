@@ -71,6 +71,7 @@ export interface Call {
   readonly requestedModel: string
   readonly sessionId: string | null
   readonly agentId: string | null
+  readonly purpose: Purpose
   /** Name of the gateway key; null where none is configured. */
   readonly keyName: string | null
   readonly stream: boolean
@@ -78,6 +79,10 @@ export interface Call {
   /** The answer came from a recording: nothing was spent. */
   readonly replayed: boolean
 }
+
+/** What a call is for, as far as its client says: a turn of the main conversation; a title, a classifier or the like beside it; a turn of a subagent; the summing-up of a conversation that grew too long. */
+export const PURPOSES = ['main', 'background', 'subagent', 'compaction'] as const
+export type Purpose = (typeof PURPOSES)[number]
 
 /** Whether the answer came from the cache, was looked for there in vain, or was not looked for. */
 export const CACHE_USES = ['HIT', 'MISS', 'BYPASS'] as const

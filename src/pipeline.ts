@@ -4,12 +4,13 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import { type AnswerTrace, CallTrace } from './artifact.ts'
 import type { CachedAnswer } from './cache/response-cache.ts'
-import { type Call, type CallOutcome, type Route, type Target, timeOfId } from './call.ts'
+import { type Call, type CallOutcome, type Purpose, type Route, type Target, timeOfId } from './call.ts'
 import type { RouteConfig } from './config.ts'
 import type { ClientDialect, ClientRequest, ReadRequest } from './dialects/dialect.ts'
 import { asGatewayError, GatewayError } from './errors.ts'
 import { type JsonBody, readJson } from './http/body.ts'
 import type { Admitted, CallEndpoint } from './http/endpoint.ts'
+import { purposeOf } from './http/purpose.ts'
 import { replyError } from './http/reply.ts'
 import { agentOf, sessionOf } from './http/session.ts'
 import { type Answering, type AnswerResult, answerClient } from './pipeline/answer.ts'
@@ -81,6 +82,7 @@ interface Found {
   readonly request: ClientRequest
   readonly routed: Routed
   readonly sessionId: string | null
+  readonly purpose: Purpose
 }
 
 /** The way of a request, within what its key may spend. */
@@ -90,14 +92,26 @@ function route(
   { request: { headers }, requestId: callId, caller, rest, query }: Admitted,
   { router, limits }: CallContext,
 ): Found {
-  const { request, traits, sessionHints }: ReadRequest = dialect.parse({ text, json, headers, rest, query })
+  const {
+    request,
+    traits,
+    sessionHints,
+    purpose: told,
+  }: ReadRequest = dialect.parse({
+    text,
+    json,
+    headers,
+    rest,
+    query,
+  })
+  const purpose = told ?? purposeOf(headers, traits)
   const sessionId = sessionOf(headers, sessionHints)
   const keyName = caller.name
   const routed = router.route(request.model, { dialect: dialect.name, sessionId, keyName, traits })
   if (!routed) throw unknownModel(request.model)
   try {
     const route = limits.reserve({ callId, keyName, route: routed.route, traits, body: json })
-    return { request, routed: { ...routed, route }, sessionId }
+    return { request, routed: { ...routed, route }, sessionId, purpose }
   } catch (error) {
     routed.tracker.over()
     throw error
@@ -121,7 +135,7 @@ class OpenCall implements Answering, SendListener {
 
   constructor(
     dialect: ClientDialect,
-    { request, routed: { route, tracker }, sessionId }: Found,
+    { request, routed: { route, tracker }, sessionId, purpose }: Found,
     body: JsonBody,
     arrival: Arrival,
     context: CallContext,
@@ -147,6 +161,7 @@ class OpenCall implements Answering, SendListener {
       requestedModel: request.model,
       sessionId,
       agentId: agentOf(incoming.headers),
+      purpose,
       keyName: caller.name,
       stream: request.stream,
       replayed: context.replay,

@@ -8,6 +8,7 @@ import {
   CALL_STATES,
   type Call,
   type CallOutcome,
+  PURPOSES,
   type Route,
   type Skipped,
   type Target,
@@ -202,6 +203,14 @@ export const CALL_FIELDS = {
     filter: 'agent_id',
     filterNone: true,
     open: ({ call }) => call.agentId,
+  },
+  purpose: {
+    kind: 'enum',
+    nullable: true,
+    values: PURPOSES,
+    about: 'by the rule of DIAL-10; null for calls of before it was kept',
+    filter: 'purpose',
+    open: ({ call }) => call.purpose,
   },
   key_name: {
     kind: 'text',

@@ -18,6 +18,7 @@ export const shownCall = z.looseObject({
   resolved_model: z.string(),
   strategy: z.string().nullable(),
   session_id: z.string().nullable(),
+  purpose: z.string().nullish(), // older gateways do not say
   status: z.number().nullable(),
   error_code: z.string().nullable(),
   fallbacks: z.number(),
@@ -46,7 +47,7 @@ export const shownRefusal = ({
 }: z.output<typeof refusedCall>): ShownCall => ({
   ...{ id, created_at, completed_at: created_at, state: REFUSED, status, error_code: code, message },
   ...{ requested_model: '', resolved_provider: '', resolved_model: '', strategy: null, session_id: null },
-  ...{ fallbacks: 0, latency_ms: null, tokens: { input: null, output: null }, cost_usd: null },
+  ...{ purpose: null, fallbacks: 0, latency_ms: null, tokens: { input: null, output: null }, cost_usd: null },
 })
 const REFUSED = 'refused'
 
@@ -88,6 +89,12 @@ const COLUMNS = {
   },
   call: { title: 'asked → went', width: 0, text: route },
   strategy: { title: 'strategy', width: 11, text: ({ strategy }) => strategy ?? '-', colour: () => 'dim' },
+  purpose: {
+    title: 'purpose',
+    width: 10,
+    text: ({ purpose }) => purpose ?? '-',
+    colour: ({ purpose }) => (purpose === 'main' ? null : 'dim'),
+  },
   latency: {
     title: 'latency',
     width: 7,
@@ -106,7 +113,16 @@ const COLUMNS = {
 type Name = keyof typeof COLUMNS
 
 /** Where the terminal is too narrow, these go first. */
-const DROPPED_FIRST: readonly Name[] = ['session', 'strategy', 'tokens', 'cost', 'latency', 'time', 'state']
+const DROPPED_FIRST: readonly Name[] = [
+  'session',
+  'strategy',
+  'purpose',
+  'tokens',
+  'cost',
+  'latency',
+  'time',
+  'state',
+]
 /** The narrowest in which a route can still be read. */
 const LEAST = 30
 /** No wider than this: what is left then is the session's. */

@@ -41,10 +41,10 @@ test('the newest calls are a table, or lines of JSON, narrowed by filters', asyn
   const table = logs('--url', gateway.url)
   assert.deepEqual(await table.closed, [0, null], table.said.stderr)
   const [header, first, second] = table.said.stdout.split('\n')
-  assert.match(header!, /^time +state +asked → went +strategy +latency +tokens +cost +session$/)
+  assert.match(header!, /^time +state +asked → went +strategy +purpose +latency +tokens +cost +session$/)
   assert.match(
     first!,
-    /^\d\d:\d\d:\d\d {2}completed +auto → ↷ beta\/model-b +priority +[\d.]+ m?s +20→7 +- +s-1$/,
+    /^\d\d:\d\d:\d\d {2}completed +auto → ↷ beta\/model-b +priority +main +[\d.]+ m?s +20→7 +- +s-1$/,
   )
   assert.match(second!, /s-2$/)
   assert.ok(!table.said.stdout.includes('\u001b'), 'no colours where there is no terminal')
@@ -162,6 +162,7 @@ const call: ShownCall = {
   resolved_model: 'gpt-5-mini',
   strategy: 'priority',
   session_id: '5f0c2b9e-0000',
+  purpose: 'subagent',
   status: 502,
   error_code: null,
   fallbacks: 0,
@@ -187,7 +188,7 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
     }
   assert.match(
     createTable(200, (_, text) => text).row(call),
-    /auto → openai\/gpt-5-mini +priority +478 ms +1\.6k→- +- +5f0c2b9e-0000$/,
+    /auto → openai\/gpt-5-mini +priority +subagent +478 ms +1\.6k→- +- +5f0c2b9e-0000$/,
   )
 })
 

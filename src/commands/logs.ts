@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
-import { timeOfId } from '../call.ts'
+import { PURPOSES, timeOfId } from '../call.ts'
 import { loadConfig } from '../config.ts'
 import type { FieldFilter } from '../record.ts'
 import { DEFAULT_URL } from '../statusline/program.ts'
@@ -124,6 +124,9 @@ function filtersOf({
   const { status } = filters
   if (status !== undefined && !/^(ok|error|[1-5]\d\d)$/.test(status))
     throw new UsageError(`--status takes ok, error or an HTTP status, not ${JSON.stringify(status)}`)
+  const { purpose } = filters
+  if (purpose !== undefined && !(PURPOSES as readonly string[]).includes(purpose))
+    throw new UsageError(`--purpose takes ${PURPOSES.join(', ')}, not ${JSON.stringify(purpose)}`)
   const now = Date.now()
   const [from, to] = [readTime('--since', since, now), readTime('--until', until, now)]
   if (from !== undefined && to !== undefined && from >= to)

@@ -105,6 +105,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--provider <name>', 'only calls that went there')
     .option('--model <id>', 'only calls that went to this model of a provider')
     .option('--route <name>', 'only calls of this route')
+    .option('--purpose <purpose>', 'only calls that were for this: main, background, subagent or compaction')
     .option('--status <status>', 'ok, error or an HTTP status')
     .option(
       '--since <time>',
@@ -112,8 +113,8 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     )
     .option('--until <time>', 'only calls before then, said in the same ways')
     .addHelpText('after', example('waybill logs --since 1h --status error'))
-    .action(async ({ session, provider, model, route, status, ...options }) => {
-      const filters = { session_id: session, provider, model, route, status }
+    .action(async ({ session, provider, model, route, purpose, status, ...options }) => {
+      const filters = { session_id: session, provider, model, route, purpose, status }
       await (await import('./logs.ts')).logs({ ...options, filters, env })
     })
 

@@ -2,7 +2,7 @@
 // folder each beside this file and one line in registry.ts; nothing outside this folder knows a dialect by its name.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
-import type { ParsedEvent, ProviderError } from '../call.ts'
+import type { ParsedEvent, ProviderError, Purpose } from '../call.ts'
 import type { GatewayError } from '../errors.ts'
 import type { RequestTraits } from '../request-traits.ts'
 
@@ -45,6 +45,8 @@ export interface ReadRequest {
   readonly traits: RequestTraits
   /** Values of the body that may name the session, in the order in which they count; any JSON. */
   readonly sessionHints: readonly unknown[]
+  /** What the call is for, where the body itself says so; else the headers do. */
+  readonly purpose?: Purpose
 }
 
 /** How clients speak. */

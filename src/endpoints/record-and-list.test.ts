@@ -26,7 +26,7 @@ test('every row of call_logs is in the list with the same values, and nothing el
   const same =
     'state endpoint requested_model resolved_provider resolved_model picked_provider picked_model response_model'
   const more =
-    'route strategy tier session_id agent_id key_name status error_code attempts fallbacks latency_ms ttft_ms'
+    'route strategy tier session_id agent_id purpose key_name status error_code attempts fallbacks latency_ms ttft_ms'
   for (const [index, row] of rows.entries()) {
     const record = json.data[index]
     for (const name of `${same} ${more} cost_usd cache saved_usd`.split(' '))
@@ -59,4 +59,33 @@ test('a table that cannot be read is a 503 in the one shape, never an empty list
   other.close()
   assert.equal((await gateway.get('/api/usage/request-logs')).json.data.length, 1)
   assert.deepEqual(said, ['internal error', 'internal error', 'internal error'])
+})
+
+test('the list is narrowed by what calls were for, with and without the index of the rest (DIAL-10)', async (t) => {
+  const gateway = await testGateway(t)
+  const tools = [{ type: 'function', function: { name: 'read' } }]
+  const session = { 'x-claude-code-session-id': 's' }
+  for (const [headers, more, model] of [
+    [{}, {}, 'alpha/plain'],
+    [session, { tools }, 'alpha/turn'],
+    [session, {}, 'alpha/title'],
+    [{ ...session, 'x-claude-code-agent-id': 'a' }, { tools }, 'alpha/agent'],
+    [{ 'x-codex-turn-metadata': '{"request_kind":"compaction"}' }, {}, 'alpha/summary'],
+  ] as const)
+    await gateway.record((await gateway.chat(ask(model, more), headers)).headers.get('x-gateway-request-id'))
+  const models = async (query: string) =>
+    (await gateway.get(`/api/usage/request-logs?${query}`)).json.data.map((row: any) => row.resolved_model)
+  assert.deepEqual(await models('purpose=main'), ['turn', 'plain'])
+  assert.deepEqual(await models('purpose=background'), ['title'])
+  assert.deepEqual(await models('purpose=subagent'), ['agent'])
+  assert.deepEqual(await models('purpose=compaction'), ['summary'])
+  assert.deepEqual(await models('purpose=background&session_id=s&model=title'), ['title'])
+  assert.equal((await gateway.get('/api/usage/request-logs?purpose=fun')).status, 400)
+
+  const db = new Database(join(gateway.data, 'waybill.db'), { readonly: true })
+  t.after(() => db.close())
+  const plan = db
+    .prepare(`EXPLAIN QUERY PLAN SELECT * FROM call_logs WHERE purpose = ? AND purpose <> 'main' AND id < ?`)
+    .all('background', 'g') as { detail: string }[]
+  assert.match(plan[0]!.detail, /call_logs_purpose/)
 })

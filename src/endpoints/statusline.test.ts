@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { ask, testGateway } from '../test-gateway.ts'
 
-test('the endpoint says where the session went, as plain text, and reaches no provider (LINE-03, LINE-04)', async (t) => {
+test('the endpoint says where the session went, as plain text, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
   const line = async (query: string) => {
     const { status, headers, text } = await gateway.get(`/api/statusline?theme=none&${query}`)
@@ -14,6 +14,7 @@ test('the endpoint says where the session went, as plain text, and reaches no pr
   const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   await gateway.chat(ask('alpha/other'), { 'x-session-id': 's' })
   await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-agent-id': 'a' })
+  await gateway.chat(ask('auto'), { 'x-session-id': 's', 'x-claude-code-session-id': 's' }) // a title: no tools
   const { latency_ms } = await gateway.record(headers.get('x-gateway-request-id'))
   const went = `auto → alpha/model-a · priority · ${Math.round(latency_ms)} ms\n`
   assert.equal(await line('session_id=s&model=auto'), went)
@@ -26,7 +27,7 @@ test('the endpoint says where the session went, as plain text, and reaches no pr
   assert.match(await line('session_id=s&model=auto&aged=1'), /\n.+ · \{___age___\}\n\d{10}\n$/)
   assert.equal(await line('session_id=s&model=nowhere'), 'nowhere · the gateway does not know this model\n')
   assert.equal(await line(''), 'waybill\n')
-  assert.equal(gateway.received(), 3)
+  assert.equal(gateway.received(), 4)
   for (const query of ['columns=many', 'segments=nonsense', 'theme=pink', 'aged=2', 'x=1'])
     assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })

@@ -48,7 +48,7 @@ export const statusline = {
     }
     const source: Source = {
       newest: async (session_id, id) => {
-        const filter = { session_id, agent_id: 'none', requested_model: id ?? undefined, key_name }
+        const filter = { session_id, purpose: 'main', requested_model: id ?? undefined, key_name } as const
         return (await calls.list(filter, { limit: 1 })).data[0] ?? null
       },
       resolve: (id) => router.resolve(id),

@@ -25,8 +25,10 @@ export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[
   return null
 }
 
+/** Codex names the thread in every call; only that of a subagent is one of its own. */
 export const agentOf = (headers: IncomingHttpHeaders): string | null =>
-  valid(headers['x-claude-code-agent-id'])
+  valid(headers['x-claude-code-agent-id']) ??
+  (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null)
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/

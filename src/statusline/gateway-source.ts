@@ -8,7 +8,8 @@ import type { Source } from './lookup.ts'
  * A source with one deadline for all that is asked of it: `ms` from its first question, for which a connection is made
  * at once. Its functions reject with NoAnswer. `agentId` asks for the calls of one subagent instead of those of the main conversation.
  */
-export function gatewaySource(url: URL, key: string | null, ms: number, agentId = 'none'): Source {
+export function gatewaySource(url: URL, key: string | null, ms: number, agentId?: string): Source {
+  const whose: Record<string, string> = agentId === undefined ? { purpose: 'main' } : { agent_id: agentId }
   let deadline = 0
   let connection: Socket | null = dial(url)
   const get = (path: string, query: Record<string, string> = {}) => {
@@ -20,7 +21,7 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId 
   }
   return {
     async newest(sessionId, model) {
-      const query = { session_id: sessionId, agent_id: agentId, limit: '1' }
+      const query = { session_id: sessionId, ...whose, limit: '1' }
       const asked = model === null ? query : { ...query, requested_model: model }
       const { status, json } = await get('/api/usage/request-logs', asked)
       if (status !== 200) throw new NoAnswer(`answered ${status}`)

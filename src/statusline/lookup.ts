@@ -6,7 +6,7 @@ import type { SegmentName } from './segments.ts'
 
 /** All may throw; then nothing is known. */
 export interface Source {
-  /** The newest record of a session that has no agent id and asked for exactly this model, or any; null when there is none. */
+  /** The newest record of a session's main conversation that asked for exactly this model, or any; null when there is none. */
   newest(sessionId: string, model: string | null): unknown
   /** Where a call would go now, contract "Resolve"; null for an unknown model. */
   resolve(model: string): unknown
@@ -43,7 +43,7 @@ async function costOf(sessionId: string, source: Source): Promise<number | null>
 /** The newest call of the session's main conversation, else the forecast, else null. Throws what the source throws. */
 async function findRoute({ sessionId, model, modelAsGiven }: Subject, source: Source): Promise<Facts | null> {
   if (sessionId !== null) {
-    // The request may have carried the client's suffix or not; subagents and background calls ask for other models.
+    // The request may have carried the client's suffix or not. Another model than the client's was chosen since.
     const ids = model === modelAsGiven ? [model] : [model, modelAsGiven]
     const records = await Promise.all(ids.map((id) => source.newest(sessionId, id)))
     const found = records.filter((record) => record !== null).map((record) => known(factsOf(record)))

@@ -123,8 +123,9 @@ export async function recorded(
   gateway: TestGateway,
   model: string,
   headers: Record<string, string>,
+  more: object = { tools: [{ type: 'function', function: { name: 'read' } }] },
 ): Promise<void> {
-  const { headers: answered } = await gateway.chat(ask(model), headers)
+  const { headers: answered } = await gateway.chat(ask(model, more), headers)
   await gateway.record(answered.get('x-gateway-request-id'))
 }
 

@@ -5,7 +5,7 @@ import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord, type 
 import type { CallFilter } from '../filters.ts'
 import type { CallLogReads } from '../reads.ts'
 import { type Row, readerOf } from './columns.ts'
-import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
+import { AFTER_ALL, ALL_HOURS, isAside, openHourIndex } from './hour-index.ts'
 
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
 
@@ -76,6 +76,7 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
       where.push(`state IN ('failed', 'aborted', 'interrupted')`)
     else add(`${column} = ?`, value)
   }
+  if (isAside(filter)) where.push(`purpose <> 'main'`) // as the index has it, which is found by these words
   if (filter.key_name !== undefined) add('key_name = ?', filter.key_name)
   return { where, values }
 }

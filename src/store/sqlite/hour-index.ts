@@ -15,6 +15,9 @@ export interface Hour {
 
 export const ALL_HOURS: Hour = { from: 0, to: 2 ** 48 - 1 }
 
+/** It asks for calls beside main conversations, which have an index of their own. */
+export const isAside = ({ purpose }: CallFilter): boolean => purpose !== undefined && purpose !== 'main'
+
 /** Sorts behind every id. */
 export const AFTER_ALL = 'g'
 
@@ -42,6 +45,7 @@ export function openHourIndex(db: Database) {
 
   return function hoursOf(filter: CallFilter, from: string, to: string): Iterable<Hour> | null {
     const { session_id, agent_id, state, status } = filter
+    if (isAside(filter)) return null
     if (session_id !== undefined || (agent_id !== undefined && agent_id !== 'none')) return null
     const openHours = open.all(from, to)
     if (state === 'routed' || state === 'streaming') return openHours.map(hourOf)

@@ -337,7 +337,7 @@ const VICTIM = (data: string) => `
   const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
   for (let n = 0; n < 50; n++) {
     const at = Date.now()
-    const call = { id: idOf(at), createdAt: at, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, keyName: null, stream: true, cache: 'BYPASS', replayed: false }
+    const call = { id: idOf(at), createdAt: at, endpoint: '/x', requestedModel: 'auto', sessionId: null, agentId: null, purpose: 'main', keyName: null, stream: true, cache: 'BYPASS', replayed: false }
     await store.write({ kind: 'open', call, route: { name: 'auto', strategy: 'priority', candidates: [target], decision: { cause: 'priority', skipped: [] } } })
   }
   console.log('recorded')

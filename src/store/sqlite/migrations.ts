@@ -165,6 +165,12 @@ export const STEPS: readonly string[] = [
     usd REAL NOT NULL
   ) WITHOUT ROWID, STRICT;
   `,
+
+  // 6: what a call is for. Of earlier calls nobody knows. Most are turns of a main conversation; the index leads to the rest.
+  `
+  ALTER TABLE call_logs ADD COLUMN purpose TEXT;
+  CREATE INDEX call_logs_purpose ON call_logs (purpose, id) WHERE purpose <> 'main';
+  `,
 ]
 
 /** The newest schema. */

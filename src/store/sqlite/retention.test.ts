@@ -85,6 +85,7 @@ function routed(number: number, at: number): { call: Call; route: Route } {
       requestedModel: 'auto',
       sessionId: number % 4 === 0 ? null : `s-${Math.floor(number / 30)}`,
       agentId: null,
+      purpose: 'main' as const,
       keyName: number % 2 === 0 ? 'laptop' : null,
       stream: false,
       cache: 'BYPASS',

@@ -244,6 +244,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
     ...{
       sessionId: null,
       agentId: null,
+      purpose: 'main' as const,
       keyName: 'ann',
       stream: false,
       cache: 'BYPASS' as const,

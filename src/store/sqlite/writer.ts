@@ -249,7 +249,15 @@ const PROOF: readonly Write[] = [
   {
     kind: 'open',
     call: {
-      ...{ id: NO_CALL, createdAt: 0, endpoint: '', requestedModel: '', sessionId: null, agentId: null },
+      ...{
+        id: NO_CALL,
+        createdAt: 0,
+        endpoint: '',
+        requestedModel: '',
+        sessionId: null,
+        agentId: null,
+        purpose: 'main',
+      },
       ...{ keyName: null, stream: false, cache: 'BYPASS', replayed: false },
     },
     route: { name: null, strategy: '', candidates: [NOBODY], decision: { cause: '', skipped: [] } },

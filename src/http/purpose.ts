@@ -1,0 +1,40 @@
+// What a call is for, by what its client says of it in headers, and nothing guessed from its words. Contract DIAL-10.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Purpose } from '../call.ts'
+import type { RequestTraits } from '../request-traits.ts'
+
+/** What the value of a header says; null where it says nothing. The first that says something counts. */
+const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose | null])[] = [
+  ['x-codex-turn-metadata', turnOf], // Codex
+  ['x-openai-subagent', () => 'subagent'], // Codex
+  ['x-claude-code-agent-id', () => 'subagent'], // Claude Code
+  ['x-parent-session-id', () => 'subagent'], // opencode
+]
+
+/** Clients whose conversations always offer tools: a call of theirs without any is a title, a classifier or the like. */
+const ALWAYS_WITH_TOOLS = [
+  'x-claude-code-session-id',
+  'x-session-affinity', // opencode
+  'x-initiator', // GitHub Copilot
+]
+
+/** What says nothing of itself is a turn of a main conversation. */
+export function purposeOf(headers: IncomingHttpHeaders, { tools }: Pick<RequestTraits, 'tools'>): Purpose {
+  for (const [header, says] of TOLD) {
+    const value = headers[header]
+    const purpose = typeof value === 'string' && value !== '' ? says(value) : null
+    if (purpose) return purpose
+  }
+  return !tools && ALWAYS_WITH_TOOLS.some((header) => headers[header]) ? 'background' : 'main'
+}
+
+/** Codex describes each of its calls as a JSON object. */
+function turnOf(value: string): Purpose | null {
+  try {
+    const { request_kind: kind, thread_source: source } = JSON.parse(value)
+    if (kind === 'compaction') return 'compaction'
+    return source === 'subagent' ? 'subagent' : null
+  } catch {
+    return null
+  }
+}
