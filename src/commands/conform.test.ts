@@ -1,8 +1,6 @@
 // `waybill conform` and `waybill judge` as somebody meets them: a process, two streams and an exit code. Whatever a
 // target does, the end is a sentence: never a stack trace, never a pass.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -10,22 +8,17 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { runCli, startCli } from '../test-cli.ts'
 
 const path = (from: string): string => fileURLToPath(new URL(from, import.meta.url))
-const CLI = path('../cli.ts')
 const TARGETS = path('../../conformance/targets')
 const root = mkdtempSync(join(tmpdir(), 'waybill-conform-test-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
-function start(args: readonly string[]) {
-  const env = { PATH: process.env.PATH, NO_COLOR: '1' }
-  const child = spawn(process.execPath, [CLI, ...args], { env })
-  const said = { out: '', err: '' }
-  child.stdout.on('data', (piece) => (said.out += piece))
-  child.stderr.on('data', (piece) => (said.err += piece))
-  return { child, said, ended: once(child, 'close').then(([code]) => ({ code: code as number, ...said })) }
+async function waybill(...args: string[]) {
+  const { code, stdout: out, stderr: err } = await runCli(args)
+  return { code, out, err }
 }
-const waybill = (...args: string[]) => start(args).ended
 
 let files = 0
 function write(text: string): string {
@@ -228,11 +221,11 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
   test('when the run is broken off, the target ends too', async () => {
     const pidFile = join(root, 'pid')
     const call = `require('fs').writeFileSync(${JSON.stringify(pidFile)}, String(process.pid))`
-    const { child, ended } = start(['conform', targetFile(program(call))])
+    const { child, ended } = startCli(['conform', targetFile(program(call))])
     while (!existsSync(pidFile) || readFileSync(pidFile, 'utf8') === '') await sleep(20)
     const pid = Number(readFileSync(pidFile, 'utf8'))
     child.kill('SIGINT')
-    const { code, err } = await ended
+    const { code, stderr: err } = await ended
     assertSentence(err)
     assert.equal(code, 3)
     for (let tries = 0; tries < 100 && isAlive(pid); tries++) await sleep(20)

@@ -1,7 +1,6 @@
 // `waybill doctor` over real directories, with and without a gateway: what it finds, and that it leaves everything as
 // it was.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -9,29 +8,19 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { startStandIn } from '../../mocks/stand-in.ts'
 import { parseConfig } from '../config.ts'
 import { createGateway } from '../gateway.ts'
+import { runCli } from '../test-cli.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
-
 async function doctor(config: string, env = {}) {
-  const child = spawn(process.execPath, [CLI, 'doctor', '-c', config], {
-    env: { PATH: process.env.PATH, KEY: 'sk-of-the-operator', ...env },
+  const { code, stdout, stderr } = await runCli(['doctor', '-c', config], {
+    env: { KEY: 'sk-of-the-operator', ...env },
   })
-  let said = ''
-  child.stdout.on('data', (part) => {
-    said += part
-  })
-  child.stderr.on('data', (part) => {
-    said += part
-  })
-  const [code] = await once(child, 'close')
-  return { code, said }
+  return { code, said: stdout + stderr }
 }
 
 /**

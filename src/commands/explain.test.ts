@@ -1,23 +1,13 @@
 // `waybill conform --list` and `waybill conform explain` as somebody meets them, and that no text is missing.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { readExplanations } from '../../conformance/explanations.ts'
 import { readRequirements } from '../../conformance/requirements.ts'
+import { runCli } from '../test-cli.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const { requirements } = readRequirements()
 
-async function conform(...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'conform', ...args])
-  const said = { out: '', err: '' }
-  child.stdout.on('data', (piece) => (said.out += piece))
-  child.stderr.on('data', (piece) => (said.err += piece))
-  const [code] = await once(child, 'close')
-  return { code, ...said }
-}
+const conform = (...args: string[]) => runCli(['conform', ...args])
 
 test('every requirement that has a check is explained, and nothing else', () => {
   const explained = Object.keys(readExplanations())
@@ -33,7 +23,7 @@ test('no explanation says twice what another one says', () => {
 })
 
 test('--list gives each requirement a line: id, level, scope, sentence', async () => {
-  const { code, out, err } = await conform('--list')
+  const { code, stdout: out, stderr: err } = await conform('--list')
   assert.equal(err, '')
   assert.equal(code, 0)
   const [, ...lines] = out.trimEnd().split('\n')
@@ -46,7 +36,7 @@ test('--list gives each requirement a line: id, level, scope, sentence', async (
 })
 
 test('explain prints the sentence, the reason, the test, the causes and the standard', async () => {
-  const { code, out } = await conform('explain', 'flow-06', 'KEEP-03')
+  const { code, stdout: out } = await conform('explain', 'flow-06', 'KEEP-03')
   assert.equal(code, 0)
   const flat = out.replace(/\s+/g, ' ')
   for (const id of ['FLOW-06', 'KEEP-03']) {
@@ -59,7 +49,7 @@ test('explain prints the sentence, the reason, the test, the causes and the stan
 })
 
 test('explain says of a requirement without a check why there is none', async () => {
-  const { out } = await conform('explain', 'LOG-11')
+  const { stdout: out } = await conform('explain', 'LOG-11')
   assert.match(out, /not tested by this suite/)
   assert.match(out, /cannot be brought about from outside/)
 })
@@ -70,7 +60,7 @@ test('an id that does not exist, and no id, are wrong calls', async () => {
     [['explain'], /missing required argument/],
     [[], /missing required argument 'target'/],
   ] as const) {
-    const { code, out, err } = await conform(...args)
+    const { code, stdout: out, stderr: err } = await conform(...args)
     assert.match(err, says)
     assert.equal(code, 2)
     assert.equal(out, '')

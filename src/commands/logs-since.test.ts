@@ -1,24 +1,11 @@
 // The times that `waybill logs` takes: relative ones, dates, moments; and what it says of those that it cannot read.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { runCli } from '../test-cli.ts'
 import { ask, testGateway } from '../test-gateway.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
-
-async function logs(...args: string[]) {
-  const child = spawn(process.execPath, [CLI, 'logs', ...args], {
-    env: { PATH: process.env.PATH!, TZ: 'UTC' },
-  })
-  const said = { stdout: '', stderr: '' }
-  child.stdout.on('data', (part) => (said.stdout += part))
-  child.stderr.on('data', (part) => (said.stderr += part))
-  const [code] = await once(child, 'close')
-  return { code, ...said }
-}
+const logs = (...args: string[]) => runCli(['logs', ...args], { env: { TZ: 'UTC' } })
 
 test('--since and --until take a time ago, a date and a moment', async (t) => {
   const { url, chat, record } = await testGateway(t)

@@ -1,31 +1,19 @@
 // `waybill logs` as a user meets it: a child process beside a gateway that takes calls.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import type { Worker } from 'node:worker_threads'
 import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
 import { cells } from '../terminal/width.ts'
+import { startCli } from '../test-cli.ts'
 import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
-
 function logs(...args: string[]) {
-  const child = spawn(process.execPath, [CLI, 'logs', ...args], {
-    env: { PATH: process.env.PATH },
-  })
-  const said = { stdout: '', stderr: '' }
-  child.stdout.on('data', (part) => {
-    said.stdout += part
-  })
-  child.stderr.on('data', (part) => {
-    said.stderr += part
-  })
+  const { child, said } = startCli(['logs', ...args])
   return { child, said, closed: once(child, 'close') }
 }
 

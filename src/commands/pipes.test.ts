@@ -7,11 +7,11 @@ import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 import { temporaryDirectory } from '../test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
-const env = { PATH: process.env.PATH, NO_COLOR: '1', OPENAI_API_KEY: 'x', GROQ_API_KEY: 'x' }
+const env = { ...ENVIRONMENT, OPENAI_API_KEY: 'x', GROQ_API_KEY: 'x' }
 const EXAMPLE = `${root}examples/waybill.yaml`
 
 /** Runs a command whose stdout, or stdout and stderr, is closed before it can write. */

@@ -10,16 +10,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn, streamed } from '../../mocks/stand-in.ts'
 import { table } from '../terminal/table.ts'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const OWN = fileURLToPath(new URL('../../recordings', import.meta.url))
-const environment = { PATH: process.env.PATH, NO_COLOR: '1' }
 
 function waybill(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
     encoding: 'utf8',
-    env: environment,
+    env: ENVIRONMENT,
   })
   return { status, stdout, stderr }
 }
@@ -37,7 +36,7 @@ test('record says that it costs money, keeps a redacted recording of each call, 
   const child = spawn(
     process.execPath,
     [CLI, 'record', '--provider', 'alpha', '-c', config, '--out', out, '--scenario', 'greeting'],
-    { env: { ...environment, ALPHA_KEY: 'sk-alpha-secret' } },
+    { env: { ...ENVIRONMENT, ALPHA_KEY: 'sk-alpha-secret' } },
   )
   t.after(() => child.kill('SIGKILL'))
   let output = ''

@@ -1,14 +1,12 @@
 // `waybill record`, then `waybill serve --replay`, as a user meets them: child processes, real files, and a provider
 // that is stopped before anything is replayed.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import OpenAI from 'openai'
 import {
   answer,
@@ -21,9 +19,8 @@ import {
   usageChunk,
 } from '../../mocks/stand-in.ts'
 import { createWitness } from '../../mocks/witness.ts'
+import { runCli, startServer } from '../test-cli.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
-
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 /** A gateway in a process of its own. `args` are the command and its options. */
 async function started(t: TestContext, ...args: string[]) {
@@ -32,24 +29,16 @@ async function started(t: TestContext, ...args: string[]) {
 
 /** The same with further environment variables. */
 async function startedWith(t: TestContext, env: Record<string, string>, ...args: string[]) {
-  const child = spawn(process.execPath, [CLI, ...args], {
-    env: { PATH: process.env.PATH, NO_COLOR: '1', KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env },
-  })
-  t.after(() => child.kill('SIGKILL'))
-  let output = ''
-  for (const part of [child.stdout, child.stderr]) part.on('data', (text) => (output += text))
-  while (!/listens on http/.test(output)) {
-    assert.equal(child.exitCode, null, output)
-    await sleep(10)
-  }
-  const url = /listens on (http:[^\s",]+)/.exec(output)![1]!
+  const surroundings = { KEY: 'sk-of-the-operator', WAYBILL_PORT: '0', ...env }
+  const { child, url, said } = await startServer(t, args, { env: surroundings })
+  const output = () => said.stdout + said.stderr
   return {
     url,
-    output: () => output,
+    output,
     /** Waits for it, because a child's output comes piece by piece. */
     async said(text: RegExp) {
-      for (let tries = 0; tries < 200 && !text.test(output); tries++) await sleep(10)
-      assert.match(output, text)
+      for (let tries = 0; tries < 200 && !text.test(output()); tries++) await sleep(10)
+      assert.match(output(), text)
     },
     async chat(model: string, more = {}) {
       const response = await fetch(`${url}/v1/chat/completions`, {
@@ -343,11 +332,9 @@ test('a provider that is configured while replay runs is found as well', async (
 
 test('--invent without --replay is a mistake of one line', async (t) => {
   const { config } = await providerAt(t, 'together', '/v1')
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    ['--import', 'tsx', CLI, 'serve', '--invent', '-c', config],
-    { encoding: 'utf8', env: { PATH: process.env.PATH, KEY: 'x', WAYBILL_PORT: '0' } },
-  )
-  assert.equal(status, 2)
+  const { code, stderr } = await runCli(['serve', '--invent', '-c', config], {
+    env: { KEY: 'x', WAYBILL_PORT: '0' },
+  })
+  assert.equal(code, 2)
   assert.match(stderr, /^waybill: --invent belongs to --replay; [^\n]+\n$/)
 })

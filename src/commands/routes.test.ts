@@ -1,16 +1,12 @@
 // `waybill routes` beside a gateway that runs, and without one: a child process over a real socket.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { answer, fail } from '../../mocks/stand-in.ts'
+import { runCli } from '../test-cli.ts'
 import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
-
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 /** A file with the two providers and these routes; the gateway it names listens on `port`. */
 function fileFor(t: TestContext, port: string | number, routes: string): string {
@@ -23,16 +19,8 @@ function fileFor(t: TestContext, port: string | number, routes: string): string 
   return file
 }
 
-async function routes(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [CLI, 'routes', ...args], {
-    env: { PATH: process.env.PATH!, ...env },
-  })
-  const said = { stdout: '', stderr: '' }
-  child.stdout.on('data', (part) => (said.stdout += part))
-  child.stderr.on('data', (part) => (said.stderr += part))
-  const [code] = await once(child, 'close')
-  return { code, ...said }
-}
+const routes = (args: readonly string[], env: Record<string, string> = {}) =>
+  runCli(['routes', ...args], { env })
 
 test('the running gateway is asked, so that a target that cools down is shown as it is', async (t) => {
   const { url, chat } = await testGateway(t, {

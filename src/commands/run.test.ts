@@ -1,52 +1,38 @@
 // The command line as a user meets it: a child process, its two streams and its exit code.
 import assert from 'node:assert/strict'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { startStandIn } from '../../mocks/stand-in.ts'
 import { loadConfig } from '../config.ts'
+import { CLI, ENVIRONMENT, startServer } from '../test-cli.ts'
 import { temporaryDirectory } from '../test-gateway.ts'
 import { greeting } from './serve.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const EXAMPLE = fileURLToPath(new URL('../../examples/waybill.yaml', import.meta.url))
-const environment = { PATH: process.env.PATH, NO_COLOR: '1' }
 
 function waybill(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], {
     encoding: 'utf8',
-    env: environment,
+    env: ENVIRONMENT,
   })
   return { status, stdout, stderr }
 }
 
 /** Starts `serve` and waits until it says where it listens. */
 async function serve(t: TestContext, args: string[], env = {}, cwd = process.cwd()) {
-  const child = spawn(process.execPath, [CLI, 'serve', ...args], {
-    cwd,
-    env: { ...environment, WAYBILL_DATA: temporaryDirectory(t), ...env },
-  })
-  t.after(() => child.kill('SIGKILL'))
-  let stdout = ''
-  let stderr = ''
-  child.stderr.on('data', (part) => (stderr += part))
-  child.stdout.on('data', (part) => (stdout += part))
-  while (!stdout.includes('listens on')) {
-    assert.equal(child.exitCode, null, stdout + stderr)
-    await sleep(10)
-  }
-  const url = /listens on (http[^\s"]+)/.exec(stdout)![1]!
+  const options = { cwd, env: { WAYBILL_DATA: temporaryDirectory(t), ...env } }
+  const { child, url, said } = await startServer(t, ['serve', ...args], options)
   const lines = () =>
-    stdout
+    said.stdout
       .trim()
       .split('\n')
       .map((line): any => JSON.parse(line))
-  return { child, url, lines, stderr: () => stderr }
+  return { child, url, lines, stderr: () => said.stderr }
 }
 
 test('help names the commands, an example and the exit codes', () => {
@@ -222,7 +208,7 @@ test('a port that is taken, a data directory that cannot be made, a public addre
   ] as const) {
     const { status, stderr } = spawnSync(process.execPath, [CLI, 'serve', '-c', live], {
       encoding: 'utf8',
-      env: { ...environment, WAYBILL_PORT: '0', WAYBILL_DATA: temporaryDirectory(t), ...env },
+      env: { ...ENVIRONMENT, WAYBILL_PORT: '0', WAYBILL_DATA: temporaryDirectory(t), ...env },
       timeout: 20_000,
     })
     assert.equal(status, 1, stderr)

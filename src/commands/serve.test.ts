@@ -1,17 +1,14 @@
 // What `serve` does with its configuration file and its log while it runs: a child process, real files, real signals.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/stand-in.ts'
+import { runCli, startCli } from '../test-cli.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
-
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 interface Line {
   readonly level: string
@@ -25,28 +22,23 @@ async function serving(t: TestContext, provider: StandIn, config: string, env = 
   const file = join(directory, 'waybill.yaml')
   const head = `server: { port: 0 }\ndata: ./data\nproviders: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $KEY } }\n`
   writeFileSync(file, head + config)
-  const child = spawn(process.execPath, [CLI, 'serve', '-c', file], {
-    env: { PATH: process.env.PATH, KEY: 'sk-of-the-operator', ...env },
-  })
+  const { child, said } = startCli(['serve', '-c', file], { env: { KEY: 'sk-of-the-operator', ...env } })
   t.after(() => child.kill('SIGKILL'))
-  let stdout = ''
-  let stderr = ''
-  child.stdout.on('data', (part) => (stdout += part))
-  child.stderr.on('data', (part) => (stderr += part))
   const lines = (): Line[] =>
-    stdout
+    said.stdout
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line))
+  const all = () => said.stdout + said.stderr
   /** The first line with this text, once it is there. */
   const line = async (text: RegExp, count = 1): Promise<Line> => {
     for (let tries = 0; tries < 1_000; tries++) {
       const found = lines().filter(({ msg }) => text.test(msg))
       if (found.length >= count) return found[count - 1]!
-      assert.equal(child.exitCode, null, stdout + stderr)
+      assert.equal(child.exitCode, null, all())
       await sleep(10)
     }
-    throw new Error(`no line ${text} within ten seconds:\n${stdout}${stderr}`)
+    throw new Error(`no line ${text} within ten seconds:\n${all()}`)
   }
   const url: string = (await line(/listens on/)).url
   return {
@@ -55,7 +47,7 @@ async function serving(t: TestContext, provider: StandIn, config: string, env = 
     url,
     line,
     lines,
-    all: () => stdout + stderr,
+    all,
     /** Another file in the place of this one, as editors do it. */
     replace(config: string) {
       writeFileSync(`${file}.new`, head + config)
@@ -205,13 +197,10 @@ test('the session is said at level debug only, and a level that does not exist i
   })
   assert.equal((await gateway.line(/^call opened$/)).session_id, 'the-session')
 
-  const wrong = spawn(process.execPath, [CLI, 'serve', '-c', gateway.file, '--log-level', 'loud'], {
-    env: { PATH: process.env.PATH, KEY: 'x' },
-  })
-  let stderr = ''
-  wrong.stderr.on('data', (part) => (stderr += part))
-  assert.deepEqual(await once(wrong, 'close'), [2, null])
-  assert.equal(stderr, 'waybill: log level "loud" is none of silent, error, warn, info, debug\n')
+  const options = { env: { KEY: 'x' } }
+  const wrong = await runCli(['serve', '-c', gateway.file, '--log-level', 'loud'], options)
+  assert.equal(wrong.code, 2)
+  assert.equal(wrong.stderr, 'waybill: log level "loud" is none of silent, error, warn, info, debug\n')
 })
 
 test('SIGTERM takes no new call, lets the open stream end, and the record is whole (LIFE-02)', async (t) => {
@@ -248,16 +237,10 @@ test('a second process on the same data directory is refused in one line, and th
   const provider = await startStandIn()
   t.after(() => provider.close())
   const gateway = await serving(t, provider, ONE)
-  const second = spawn(process.execPath, [CLI, 'serve', '-c', gateway.file], {
-    env: { PATH: process.env.PATH, KEY: 'x' },
-  })
-  let stderr = ''
-  second.stderr.on('data', (part) => {
-    stderr += part
-  })
-  assert.deepEqual(await once(second, 'close'), [1, null])
+  const second = await runCli(['serve', '-c', gateway.file], { env: { KEY: 'x' } })
+  assert.equal(second.code, 1)
   assert.match(
-    stderr,
+    second.stderr,
     /^waybill: data directory [^ ]+ is in use by another Waybill; stop that one, or [^\n]+\n$/,
   )
   assert.equal((await gateway.chat('auto')).status, 200)

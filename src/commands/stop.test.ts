@@ -7,10 +7,10 @@ import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 import { temporaryDirectory } from '../test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 /** How long it may take to end, ms. A machine that takes longer to start it may take as long to end it. */
 const STOP_MS = 1_000
 
@@ -42,7 +42,7 @@ function surroundings(t: TestContext): Record<string, string> {
 providers: { alpha: { api: openai, base_url: "http://127.0.0.1:9/v1" } }
 routes: { auto: { targets: [ { model: alpha/x } ] } }`,
   )
-  return { PATH: process.env.PATH!, WAYBILL_DATA: data, WAYBILL_PORT: '0' }
+  return { ...ENVIRONMENT, WAYBILL_DATA: data, WAYBILL_PORT: '0' }
 }
 
 for (const [what, args, status] of [

@@ -1,29 +1,19 @@
 // `waybill target check` and `waybill target init` as somebody meets them, with a small gateway that is not this one.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { readTarget } from '../../conformance/read-target.ts'
+import { runCli } from '../test-cli.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const root = mkdtempSync(join(tmpdir(), 'waybill-target-command-'))
 after(() => rmSync(root, { recursive: true, force: true }))
 
 async function waybill(...args: string[]) {
-  const child = spawn(process.execPath, ['--import', 'tsx', CLI, 'target', ...args], {
-    env: { PATH: process.env.PATH },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  const said = { out: '', err: '' }
-  child.stdout.on('data', (piece) => (said.out += piece))
-  child.stderr.on('data', (piece) => (said.err += piece))
-  const [code] = await once(child, 'close')
-  return { code: code as number, ...said }
+  const { code, stdout: out, stderr: err } = await runCli(['target', ...args])
+  return { code, out, err }
 }
 
 /** Relays calls, names itself in a header, and keeps a log of its own shape. */

@@ -1,30 +1,20 @@
 // No command passes on what would steer the terminal of whoever runs it: text of providers, clients, files, gateways.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { runCli } from '../test-cli.ts'
 import { temporaryDirectory } from '../test-gateway.ts'
-
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 /** One of each kind: C0, ESC sequences, DEL, C1, bidi, invisible, line and paragraph separators, carriage return. */
 const HOSTILE =
   'a\u001b[31mb\u0007c\u0008d\u007fe\u009bf\u0085g\u202eh\u2066i\u200bj\u2028k\u2029l\rm\u0000n\ufeffo'
 const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}]/u
 
-async function waybill(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [CLI, ...args], { env: { PATH: process.env.PATH!, ...env } })
-  const said = { stdout: '', stderr: '' }
-  child.stdout.setEncoding('utf8').on('data', (part) => (said.stdout += part))
-  child.stderr.setEncoding('utf8').on('data', (part) => (said.stderr += part))
-  const [code] = await once(child, 'close')
-  return { code, ...said }
-}
+const waybill = (args: readonly string[], env: Record<string, string> = {}) => runCli(args, { env })
 
 /** A gateway that answers everything with this. */
 async function hostile(t: TestContext, status: number, body: unknown): Promise<string> {

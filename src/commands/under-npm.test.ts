@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 import { temporaryDirectory } from '../test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 
 const COMMANDS: Record<string, string> = {
   serve: `serve --replay -c ${root}examples/waybill.yaml --port 0`,
@@ -21,7 +21,7 @@ type Line = '$run; true' | '$run & wait'
 async function endShell(command: string, line: Line, env: Record<string, string>): Promise<boolean> {
   const run = `sh -c 'echo pid=$$; exec "${process.execPath}" "${CLI}" ${command}'`
   const shell = spawn('/bin/sh', ['-c', line.replace('$run', () => run)], {
-    env: { PATH: process.env.PATH!, ...env },
+    env: { ...ENVIRONMENT, ...env },
     cwd: root,
   })
   let stdout = ''

@@ -5,12 +5,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
-
-const cli = fileURLToPath(new URL('../cli.ts', import.meta.url))
+import { CLI } from '../test-cli.ts'
 
 function run(t: TestContext, ...args: string[]) {
-  const child = spawn(process.execPath, [cli, 'witness', ...args])
+  const child = spawn(process.execPath, [CLI, 'witness', ...args])
   t.after(() => child.kill('SIGKILL'))
   return child
 }
