@@ -5,6 +5,7 @@ import { type LedgerEntry, nonceIn } from '../mocks/ledger.ts'
 import { type Finding, finding } from './check.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 import { at, readChat } from './reading.ts'
+import { inWords } from './step.ts'
 import type { Background, Target } from './target.ts'
 
 /** A call of the suite, and the inferences that it explains, in their order. */
@@ -45,23 +46,27 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   const twice = made.flatMap((call) => sentAgain(call, target))
   const tooMuch = excess(all, target, background)
   return [
-    finding(
-      'calls-reach-the-witness',
-      made.length > 0,
-      `${made.length} calls of the suite reached the witness`,
-    ),
+    finding('calls-reach-the-witness', made.length > 0, 'calls of the suite that reached the witness', {
+      expected: 'some',
+      actual: String(made.length),
+    }),
     finding(
       'no-foreign-inference',
       foreign.length === 0,
-      `${foreign.length} inferences belong to no call of the suite${said(foreign.map(({ entry, check }) => `${describe(entry)} during ${check}`))}; ${inferences} belong to ${made.length} calls${background.length > 0 ? `, ${background.length} are declared background` : ''}`,
+      `inferences that belong to no call of the suite; ${inferences} belong to ${made.length} calls${background.length > 0 ? `, ${background.length} are declared background` : ''}`,
+      {
+        expected: 'none',
+        actual: `${foreign.length}${said(foreign.map(({ entry, check }) => `${describe(entry)} during ${check}`))}`,
+      },
       foreign.map(({ entry, check }) => `${check}@${entry.n}`),
     ),
     finding(
       'no-call-is-sent-again',
       twice.length === 0,
-      `${twice.length} calls were sent again after an answer or a final refusal${said(twice)}`,
+      'calls that were sent again after an answer or a final refusal',
+      { expected: 'none', actual: `${twice.length}${said(twice)}` },
     ),
-    ...(tooMuch === null ? [] : [finding('background-as-declared', false, tooMuch)]),
+    ...(tooMuch === null ? [] : [finding('background-as-declared', false, 'declared background', tooMuch)]),
   ]
 }
 
@@ -71,7 +76,7 @@ function noncesOf({ nonce, request }: Exchange): string[] {
   return [...new Set([nonce, written])].filter((each) => each !== null)
 }
 
-const nameOf = (check: string, { n, label }: Exchange): string => `${check}#${n} (${label})`
+const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchange.n} (${inWords(exchange)})`
 
 /** The POST of the same check that was under way when the entry arrived and has no answered inference yet. */
 function withoutNonce(
@@ -139,7 +144,7 @@ function excess(
   all: ReadonlyMap<string, Evidence>,
   target: Target,
   entries: readonly LedgerEntry[],
-): string | null {
+): { expected: string; actual: string } | null {
   const times = [...all.values()].flatMap(({ started_at, ended_at }) => [started_at, ended_at])
   const lasted = Math.max(...times) - Math.min(...times)
   for (const declared of target.capabilities.background) {
@@ -147,7 +152,10 @@ function excess(
     // One more at each start and end of the run; half as many again for a clock that is not ours.
     const allowed = target.instances * (2 + (1.5 * lasted) / declared.every_ms)
     if (came > allowed)
-      return `declared background came ${came} times in ${Math.round(lasted / 1000)} s, declared is every ${declared.every_ms} ms`
+      return {
+        expected: `every ${declared.every_ms} ms at most`,
+        actual: `${came} times in ${Math.round(lasted / 1000)} s`,
+      }
   }
   return null
 }

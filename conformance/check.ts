@@ -15,8 +15,9 @@ export interface Finding {
   readonly ok: boolean
   /** It is not ok, and nobody can say that the target is to blame: where nothing else fails, the check is untestable. */
   readonly doubt?: boolean
-  /** A sentence: what was seen, and where `expected` is not given and it is not ok, what should have been. */
+  /** What was looked at; of a doubt, a sentence that says all. */
   readonly what: string
+  /** Absent only where nobody can say, which is a doubt. */
   readonly expected?: string
   readonly actual?: string
   /** The exchanges (`#3`) and ledger entries (`@7`) that show it. */
@@ -58,9 +59,10 @@ export interface Check {
 export const finding = (
   id: string,
   ok: boolean,
+  /** What was looked at. */
   what: string,
+  compared: { readonly expected: string; readonly actual: string },
   see: readonly string[] = [],
-  compared: Pick<Finding, 'expected' | 'actual'> = {},
 ): Finding => ({ id, ok, what, ...compared, see })
 
 /** A finding that leaves the question open. */

@@ -7,11 +7,15 @@ import type { LedgerEntry } from '../mocks/ledger.ts'
 /** How an exchange came to its end, seen from the client. `left`: the client went away on purpose. */
 const END = ['complete', 'cut', 'timed_out', 'left', 'refused'] as const
 
+const details = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()])).readonly()
+
 const exchange = z.strictObject({
   /** 1, 2, 3 … within the check. */
   n: z.int(),
-  /** What the exercise calls it, for the judge and for readers. */
-  label: z.string(),
+  /** What the exercise did here: one of the steps of its check, see step.ts. */
+  step: z.string(),
+  /** With what, such as `stream` or the name of a scenario. */
+  details,
   nonce: z.string().nullable(),
   request: z.strictObject({
     method: z.string(),
@@ -65,5 +69,6 @@ export const evidenceSchema = z.strictObject({
   harness_error: z.string().nullable(),
 })
 
+export type Details = z.output<typeof details>
 export type Exchange = z.output<typeof exchange>
 export type Evidence = z.output<typeof evidenceSchema>

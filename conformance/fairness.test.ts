@@ -18,7 +18,8 @@ const target = (more: object = {}): Target =>
 
 const exchange = (more: Partial<Exchange>): Exchange => ({
   n: 1,
-  label: '',
+  step: 'call',
+  details: {},
   nonce: null,
   request: { method: 'GET', path: '/', headers: {}, body: null },
   at: 0,
@@ -59,7 +60,7 @@ function holds(id: string, evidence: Partial<Evidence>, of = target(), waybill =
 
 test('a provider key that the client itself sends is no secret from the client (KEEP-01)', () => {
   const body = 'Incorrect API key: [secret:witness.openai.key]'
-  const exchanges = [exchange({ label: 'echo of witness.openai.key', nonce: 'a', body })]
+  const exchanges = [exchange({ step: 'a provider echoes a key', nonce: 'a', body })]
   const ledger = [entry({ kind: 'inference', answer: { status: 401 } })]
   const sent = target({ headers: { 'x-config': '{"api_key":"[secret:witness.openai.key]"}' } })
   assert.ok(holds('KEEP-01', { exchanges, ledger }, sent))
@@ -70,7 +71,7 @@ test('a catalog in another order, made just now, is the same catalog (CAT-03)', 
   const list = (created: number, ...ids: string[]) =>
     JSON.stringify({ object: 'list', data: ids.map((id) => ({ id, object: 'model', created })) })
   const readings = (...bodies: string[]) => ({
-    exchanges: bodies.map((body) => exchange({ label: 'catalog', body })),
+    exchanges: bodies.map((body) => exchange({ step: 'catalog', body })),
   })
   assert.ok(holds('CAT-03', readings(list(1, 'a', 'b'), list(2, 'b', 'a'))))
   assert.ok(!holds('CAT-03', readings(list(1, 'a', 'b'), list(1, 'a'))))
@@ -92,7 +93,16 @@ test('a member that is null may be left out, and nothing else may (ROUTE-05)', (
 test('a gateway that tries again has the time for it, and no more (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { answer_ms: 1_000 }, retry_delay_ms: 2_000 } })
   const took = (end_at: number) => ({
-    exchanges: [exchange({ label: 'silent', nonce: 'a', status: 504, body: '{}', end_at })],
+    exchanges: [
+      exchange({
+        step: 'broken provider',
+        details: { provider: 'silent', stream: false },
+        nonce: 'a',
+        status: 504,
+        body: '{}',
+        end_at,
+      }),
+    ],
     ledger: [entry({}), entry({ n: 2 })],
   })
   assert.ok(holds('FAIL-05', took(8_900), slow))
@@ -102,7 +112,9 @@ test('a gateway that tries again has the time for it, and no more (FAIL-05)', ()
 test('a stream whose head is out before its provider is silent may end with an error event (FAIL-05)', () => {
   const slow = target({ capabilities: { time_outs: { first_event_ms: 1_000 } } })
   const streamed = (body: string) => ({
-    exchanges: [exchange({ label: 'silent, streamed', nonce: 'a', body })],
+    exchanges: [
+      exchange({ step: 'broken provider', details: { provider: 'silent', stream: true }, nonce: 'a', body }),
+    ],
     ledger: [entry({})],
   })
   const error = '{"error":{"message":"the provider is silent"}}'
@@ -120,9 +132,9 @@ test('a router that draws by chance may resolve to another target each time, one
   const told = (letters: string) => ({
     marks: { baseline_from: 0, baseline_to: 1, from: 2, to: 3 },
     exchanges: [
-      exchange({ label: 'read' }),
+      exchange({ step: 'read' }),
       ...[...letters].map((m) =>
-        exchange({ label: 'resolve auto', body: JSON.stringify({ p: 'openai', m }) }),
+        exchange({ step: 'resolve', details: { id: 'auto' }, body: JSON.stringify({ p: 'openai', m }) }),
       ),
     ],
   })
@@ -146,7 +158,7 @@ test('what may as well have come by itself accuses nobody, and acquits nobody (P
     second_baseline_to: 29,
   }
   const exchanges = [
-    exchange({ label: 'read', request: { method: 'GET', path: '/read', headers: {}, body: null } }),
+    exchange({ step: 'read', request: { method: 'GET', path: '/read', headers: {}, body: null } }),
   ]
   const doubted = (id: string, kind: string, ...times: number[]) => {
     const ledger = times.map((at) => entry({ kind, at, nonce: null }))
@@ -180,7 +192,9 @@ test('of two targets that are asked at once the one that answered has served (TE
 test('a stream whose head is out before its provider fails may still move on, and has to (ROUTE-07)', () => {
   const moving = target({ capabilities: { fallback_statuses: [500] } })
   const failed = entry({ answer: { status: 500 } })
-  const exchanges = [exchange({ label: 'status 500, streamed', nonce: 'a' })]
+  const exchanges = [
+    exchange({ step: 'the first target fails', details: { status: 500, stream: true }, nonce: 'a' }),
+  ]
   assert.ok(holds('ROUTE-07', { exchanges, ledger: [failed, entry({ n: 2, model: 'other' })] }, moving))
   assert.ok(!holds('ROUTE-07', { exchanges, ledger: [failed] }, moving))
 })
@@ -203,7 +217,8 @@ test('a record is held to what can be known from outside, and no field that is n
       exchange({ nonce: 'a', request, headers: { 'x-id': '1' } }),
       exchange({
         n: 2,
-        label: 'record of #1',
+        step: 'record',
+        details: { of: 1 },
         body: JSON.stringify({ id: '1', model: 'm', in: 7, ...record }),
       }),
     ]

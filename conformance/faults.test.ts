@@ -35,7 +35,7 @@ test('the kill matrix names every fault, and no survivor (SUITE-04)', () => {
 
 test('a fault that is not caught is called a survivor (SUITE-04)', async () => {
   const { caught, survived } = await tryFault('any-host', { caughtBy: ['KEEP-06', 'CAT-03'] })
-  assert.match(caught.get('KEEP-06/foreign-is-refused')!, /Host evil\.example: 200/)
+  assert.match(caught.get('KEEP-06/foreign-is-refused')!, /Host evil\.example: expected 403, seen 200/)
   assert.deepEqual([...survived.keys()], ['CAT-03'])
   const other = await tryFault('any-host', { caughtBy: ['KEEP-06/none-reaches-a-provider'] })
   assert.deepEqual([...other.survived.keys()], [])

@@ -20,6 +20,7 @@ import { writeReports } from './report/write.ts'
 import { type Conformed, conform } from './run.ts'
 import { type Running, StartError } from './running.ts'
 import { Session } from './session.ts'
+import { step } from './step.ts'
 import { targetSchema } from './target.ts'
 import { controlOf } from './witness-control.ts'
 import { carryOut } from './worker.ts'
@@ -163,7 +164,7 @@ const CHANGES: readonly [what: string, check: string, change: (evidence: any) =>
   [
     'a reading of the log',
     'LOG-02',
-    ({ exchanges }) => (exchanges.find((each: any) => /record/.test(each.label)).body = '{}'),
+    ({ exchanges }) => (exchanges.find((each: any) => each.step === 'record').body = '{}'),
   ],
   [
     'one digit of the usage',
@@ -212,7 +213,7 @@ test('a request id that stands twice in a log without single records is found (T
       .judge({ evidence: found, all: new Map(), target: run.target, waybill: false })
       .every(({ ok }) => ok)
   assert.equal(outcome(), true)
-  for (const exchange of found.exchanges.filter(({ label }) => label.startsWith('record'))) {
+  for (const exchange of found.exchanges.filter(({ step }) => step === 'record')) {
     const list = JSON.parse(exchange.body)
     exchange.body = JSON.stringify({ ...list, data: [...list.data, ...list.data] })
   }
@@ -247,7 +248,7 @@ test('a target that keeps an exercise waiting is untestable, and the exercise as
     async exercise(session) {
       await sleep(100)
       asked++
-      await session.ask('late', '/v1/models')
+      await session.ask(step('late'), '/v1/models')
       asked++
     },
   })
@@ -268,9 +269,8 @@ test('what the target file itself asks to wait for is no time of the target’s 
     async exercise(session) {
       await session.wait(1_200)
       await session.drain()
-      const call = await session.ask('call', '/v1/models')
-      for (let times = 0; times < 4; times++)
-        await session.record('record', { ...call, headers: { 'x-id': '1' } })
+      const call = await session.ask(step('call'), '/v1/models')
+      for (let times = 0; times < 4; times++) await session.record({ ...call, headers: { 'x-id': '1' } })
     },
   }
   const { untestable, harness_error, exchanges } = await carriedOut(t, own, more)
@@ -297,17 +297,18 @@ test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
 })
 
 test('what leaves the question open is untestable, unless something else fails (SUITE-02)', (t) => {
-  const called = ({ exchanges }: Evidence, label: string) => exchanges.find((each) => each.label === label)!
+  const called = ({ exchanges }: Evidence, stream: boolean) =>
+    exchanges.find(({ details }) => details.stream === stream)!
   const stays = (evidence: Evidence) => {
-    const { nonce } = called(evidence, 'whole')
+    const { nonce } = called(evidence, false)
     const [first] = evidence.ledger.filter((entry) => entry.nonce === nonce)
     evidence.ledger.splice(evidence.ledger.indexOf(first!), 1)
   }
   const { outcome, reason } = tampered(t, 'TELL-02', stays)
-  assert.deepEqual([outcome, reason], ['untestable', 'whole: the call was not answered after a fallback'])
+  assert.deepEqual([outcome, reason], ['untestable', 'call: it was not answered after a fallback'])
   const both = tampered(t, 'TELL-02', (evidence) => {
     stays(evidence)
-    called(evidence, 'streamed').headers = {}
+    called(evidence, true).headers = {}
   })
   assert.equal(both.outcome, 'fail')
 })
@@ -369,12 +370,22 @@ test('a finding has an id that is the same in every run', () => {
   assert.deepEqual(ids(passed), ids(failed), 'whether it holds or not')
 })
 
+test('every finding says what was expected and what was seen, whether it holds or not', () => {
+  const found = [...passed.results.verdicts, ...failed.results.verdicts].flatMap(({ findings }) => findings)
+  const silent = found.filter(({ doubt, expected, actual }) => !doubt && !(expected && actual))
+  assert.ok(found.length > 100)
+  assert.deepEqual(
+    silent.map(({ id }) => id),
+    [],
+  )
+})
+
 test('junit.xml has a child element for whatever is no pass', () => {
   const { testsuites } = convert(read('bad', 'junit.xml'), { format: 'object' }) as any
   const cases: any[] = testsuites.testsuite.testcase
   assert.ok(cases.length > failed.results.verdicts.length, 'one for each finding')
   const of = (id: string) => cases.find((each) => each['@name'].startsWith(id))
-  assert.match(of('TELL-05').failure['@message'], /they differ/)
+  assert.match(of('TELL-05').failure['@message'], /: expected as the provider sent it: .*, seen /s)
   assert.ok(of('USE-08').skipped)
   assert.ok(of('CAT-03').skipped)
   assert.equal(of('TELL-05')['@name'], 'TELL-05/content-is-untouched')

@@ -4,11 +4,14 @@ import type { LedgerEntry } from '../mocks/ledger.ts'
 import type { Witness } from '../mocks/witness.ts'
 import { checks } from './checks.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { itemsOf, labelled, namesModel, namesProvider, requestsOf, servedBy, where } from './lookup.ts'
+import { itemsOf, namesModel, namesProvider, requestsOf, servedBy, where } from './lookup.ts'
 import { at } from './reading.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
+import { step } from './step.ts'
 import { type Capability, declares, type Target } from './target.ts'
 import { openWorker } from './worker.ts'
+
+const steps = { read: step('read'), log: step('log') }
 
 /** What was seen, and whether the target file is right about it. */
 export interface Sight {
@@ -45,11 +48,11 @@ export async function lookAt(
     const first = kept.get('preflight')!
     const call = first.exchanges[0]!
     const entry = servedBy(first, call)
-    const [log = null] = labelled(evidence, 'log')
+    const [log = null] = steps.log.in(evidence)
     const sights = [
       { ok: true, what: `it was ready, and had answered a call, after ${took} ms` },
       ...seenOfCall(worker.target, first, call, entry),
-      ...labelled(evidence, 'read').map(seenOfReading),
+      ...steps.read.in(evidence).map(seenOfReading),
       ...(log === null ? [] : [seenOfLog(worker.target, log)]),
     ]
     return { sights, call, entry, log }
@@ -64,10 +67,10 @@ const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']
   const { capabilities, observability } = session.target
   const key = session.running.keys.reader
   for (const path of new Set([capabilities.catalog ?? [], capabilities.read_paths].flat()))
-    await session.ask('read', path, { key })
+    await session.ask(steps.read, path, { key })
   if (!observability.log) return
   await session.wait(observability.log.lag_ms)
-  await session.ask('log', observability.log.path, { key })
+  await session.ask(steps.log, observability.log.path, { key })
 }
 
 function seenOfCall(

@@ -1,4 +1,4 @@
-// What judges look up in evidence: the exchanges of a label, the ledger entries of a call, the names of a provider,
+// What judges look up in evidence: the ledger entries of a call, the names of a provider,
 // the records of a log. Pure.
 import type { LedgerEntry } from '../mocks/ledger.ts'
 import type { Evidence, Exchange } from './evidence.ts'
@@ -6,13 +6,9 @@ import { at, eventsOf, jsonOf } from './reading.ts'
 import { areDifferent } from './scripted.ts'
 import type { Target } from './target.ts'
 
-/** Only says where to ask instead; the suite does, under the same label. */
+/** Only says where to ask instead; the suite does, under the same step. */
 export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
   status !== null && status >= 300 && status < 400 && headers.location !== undefined
-
-/** Those of a label, without redirects. */
-export const labelled = ({ exchanges }: Evidence, label: string): Exchange[] =>
-  exchanges.filter((each) => each.label === label && !isRedirect(each))
 
 /** The requests that a call caused at the witness, in their order. */
 export const requestsOf = ({ ledger }: Evidence, { nonce }: Pick<Exchange, 'nonce'>): LedgerEntry[] =>

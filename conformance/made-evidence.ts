@@ -12,7 +12,8 @@ export const exchange = (
   body: object = { content: writeNonce(NONCE) },
 ): Exchange => ({
   n: 1,
-  label: 'call',
+  step: 'call',
+  details: {},
   nonce: NONCE,
   request: { method: 'POST', path: '/v1/chat/completions', headers: {}, body: JSON.stringify(body) },
   at: 1_000,

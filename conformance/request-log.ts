@@ -2,12 +2,13 @@
 import type { Exchange } from './evidence.ts'
 import { at, type Json, jsonOf } from './reading.ts'
 import type { Session } from './session.ts'
+import type { Step } from './step.ts'
 
 export const LOG = '/api/usage/request-logs'
 
 /** Reads a path as the operator. */
-export const readAll = (session: Session, label: string, path: string): Promise<Exchange> =>
-  session.ask(label, path, { key: session.running.keys.reader })
+export const readAll = (session: Session, step: Step, path: string): Promise<Exchange> =>
+  session.ask(step, path, { key: session.running.keys.reader })
 
 /** The items of a list; none where the answer is no list. */
 export const rowsIn = (exchange: Exchange | undefined): Json[] =>

@@ -80,10 +80,12 @@ test('every check that a row names exists, and every check has its row', () => {
   }
 })
 
-test('an id leads to a file, which opens with the sentence', () => {
+test('an id leads to a file or to a case, which opens with the sentence', () => {
+  const cases = read('./cases.yaml')
   for (const { id, text, check } of requirements.filter((each) => each.check)) {
-    const [opening] = /^(\/\/.*\n)+/.exec(read(`./checks/${check}.ts`)) ?? ['']
-    assert.equal(opening.replace(/\n?\/\/ /g, ' ').trim(), `${id}: ${text}`)
+    const [above] = new RegExp(`^(# .*\\n)+(?=${check}:$)`, 'm').exec(cases) ?? []
+    const [opening] = above ? [above] : (/^(\/\/ .*\n)+/.exec(read(`./checks/${check}.ts`)) ?? [''])
+    assert.equal(opening.replace(/\n?(?:\/\/|#) /g, ' ').trim(), `${id}: ${text}`)
   }
 })
 

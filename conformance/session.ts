@@ -12,6 +12,7 @@ import { idsIn, isRedirect, requestIdOf, theOne } from './lookup.ts'
 import { at } from './reading.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
+import { recordStep, type Step, step } from './step.ts'
 import { shownKey, type Target } from './target.ts'
 
 /** The witness as the suite uses it; in this process or over its control port. */
@@ -77,6 +78,9 @@ const LONGEST_SCRIPT = 4_000
 /** How long after the end of a call its request may still be on the way to the witness, ms. */
 const LATE = 1_000
 
+/** A call that shows that the way to the witness is open. */
+const controlCall = step<{ name: string }>('control call')
+
 const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
 
 export class Session {
@@ -109,33 +113,33 @@ export class Session {
   }
 
   /** Sends a request that is no call, and waits for its end. */
-  async ask(label: string, path: string, outgoing: Partial<Outgoing> & AskOptions = {}): Promise<Exchange> {
-    let exchange = await this.open(label, path, outgoing).done
+  async ask(step: Step, path: string, outgoing: Partial<Outgoing> & AskOptions = {}): Promise<Exchange> {
+    let exchange = await this.open(step, path, outgoing).done
     // As clients do, but never away from the gateway.
     for (let hops = 0; hops < 3; hops++) {
       const there = isRedirect(exchange) && safe(outgoing.method) && this.#below(exchange.headers.location!)
       if (!there) break
-      exchange = await this.open(label, there, outgoing).done
+      exchange = await this.open(step, there, outgoing).done
     }
     return exchange
   }
 
   /** Sends a request that is no call, and goes on while it runs. */
   open(
-    label: string,
+    step: Step,
     path: string,
     { key, timeout, ...outgoing }: Partial<Outgoing> & AskOptions = {},
   ): OpenCall {
     const whole = { method: 'GET', path, body: null, ...outgoing }
-    return this.#open(label, '', { ...whole, headers: this.#headers(outgoing.headers, key) }, timeout)
+    return this.#open(step, '', { ...whole, headers: this.#headers(outgoing.headers, key) }, timeout)
   }
 
   /** Makes a call and waits for its end. */
-  async chat(label: string, options: ChatOptions = {}): Promise<Exchange> {
-    if (!this.#takesTurns) return (await this.openChat(label, options)).done
+  async chat(step: Step, options: ChatOptions = {}): Promise<Exchange> {
+    if (!this.#takesTurns) return (await this.openChat(step, options)).done
     // Of two calls at the same time nobody could tell whose a new record is.
     const turn = this.#turn.then(async () => {
-      const exchange = await (await this.openChat(label, options)).done
+      const exchange = await (await this.openChat(step, options)).done
       await this.#findRecord(exchange)
       return exchange
     })
@@ -144,7 +148,7 @@ export class Session {
   }
 
   /** Makes a call and goes on while it runs. */
-  async openChat(label: string, options: ChatOptions = {}): Promise<OpenCall> {
+  async openChat(step: Step, options: ChatOptions = {}): Promise<OpenCall> {
     const {
       model = this.model,
       stream = false,
@@ -168,7 +172,7 @@ export class Session {
     const headers = this.#headers({ 'content-type': 'application/json', ...options.headers }, key)
     const text = JSON.stringify({ model, messages, stream, ...body })
     return this.#open(
-      label,
+      step,
       nonce,
       { method: 'POST', path: '/v1/chat/completions', headers, body: text },
       timeout,
@@ -176,8 +180,8 @@ export class Session {
   }
 
   /** A call that proves, seen at the witness, that the way there is open. Its entry, or null when none came. */
-  async controlCall(label: string): Promise<LedgerEntry | null> {
-    const { nonce } = await this.chat(label)
+  async controlCall(name: string): Promise<LedgerEntry | null> {
+    const { nonce } = await this.chat(controlCall.with({ name }))
     return this.witness.seen(nonce!, LATE)
   }
 
@@ -235,9 +239,9 @@ export class Session {
   /**
    * Reads the record of a call until it is final, for at most `patience` ms and at least the declared lag: only LOG-04 is
    * about the lag, every other check about what the record says in the end. Where nobody can see that it is final, it
-   * is read after the lag. The last reading is in the evidence under `label`; null where there is no way to find it.
+   * is read after the lag. `recordOf` finds the last reading in the evidence; null where there is no way to find it.
    */
-  async record(label: string, exchange: Exchange, patience = SETTLED): Promise<Exchange | null> {
+  async record(exchange: Exchange, patience = SETTLED): Promise<Exchange | null> {
     const { observability } = this.target
     if (this.#takesTurns) await this.#findRecord(exchange)
     const id = requestIdOf(this.target, exchange)
@@ -253,7 +257,12 @@ export class Session {
       const limit = state === undefined ? lag_ms : Math.max(lag_ms, patience)
       // A log that is slow to answer says how things were when it was asked.
       if (final || reading.at >= began + limit)
-        return this.#keep(label, '', { method: 'GET', path, headers: {}, body: null }, reading)
+        return this.#keep(
+          recordStep(exchange.n),
+          '',
+          { method: 'GET', path, headers: {}, body: null },
+          reading,
+        )
       await this.wait(Math.max(1, Math.min(50, began + limit - clock())))
     }
   }
@@ -341,11 +350,11 @@ export class Session {
     }
   }
 
-  #open(label: string, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
+  #open(step: Step, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
     if (this.#closed) throw new Error('the check is over')
     const open = send(this.running.baseUrl, outgoing, timeout)
     const n = ++this.#count
-    const done = open.done.then((seen) => this.#keep(label, nonce, outgoing, seen, n))
+    const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
     return Object.assign(Object.create(open), { nonce, done })
   }
@@ -365,7 +374,7 @@ export class Session {
   }
 
   #keep(
-    label: string,
+    { step, details }: Step,
     nonce: string,
     { body, ...request }: Outgoing,
     seen: Seen,
@@ -376,7 +385,8 @@ export class Session {
     const kept = script && JSON.stringify(script).length <= LONGEST_SCRIPT && { script: [...script] }
     const exchange: Exchange = {
       n,
-      label,
+      step,
+      details,
       nonce: nonce || null,
       request: { ...request, body: text },
       ...kept,

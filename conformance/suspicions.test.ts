@@ -59,7 +59,7 @@ const streamed = (got: string, sent: string, over: Partial<Exchange> = {}): Evid
   evidence(
     [
       exchange({
-        label: 'plain, streamed',
+        details: { scenario: 'plain', stream: true },
         headers: { 'content-type': 'text/event-stream' },
         body: got,
         ...over,
@@ -98,11 +98,11 @@ const record = (over: Json = {}): string =>
   })
 const REQUEST = { model: 'auto', messages: [{ content: `waybill-nonce-${NONCE}` }] }
 /** A call with a request id, and its record. */
-const recorded = (label: string, body: string, reading: Partial<Exchange> = {}): Evidence =>
+const recorded = (step: string, body: string, reading: Partial<Exchange> = {}): Evidence =>
   evidence(
     [
-      exchange({ label, headers: { 'x-request-id': '7' } }, REQUEST),
-      exchange({ n: 2, label: 'record of #1', nonce: null, at: 1_300, body, ...reading }, {}),
+      exchange({ step, headers: { 'x-request-id': '7' } }, REQUEST),
+      exchange({ n: 2, step: 'record', details: { of: 1 }, nonce: null, at: 1_300, body, ...reading }, {}),
     ],
     [entry()],
   )
@@ -110,7 +110,7 @@ const recorded = (label: string, body: string, reading: Partial<Exchange> = {}):
 const catalog = (n: number, ...entries: Json[]): Exchange =>
   exchange({
     n,
-    label: 'catalog',
+    step: 'catalog',
     nonce: null,
     body: JSON.stringify({
       object: 'list',
@@ -120,7 +120,7 @@ const catalog = (n: number, ...entries: Json[]): Exchange =>
 
 const left = (peer_left_at: number): Evidence =>
   evidence(
-    [exchange({ label: 'left', end: 'left', end_at: 5_000 })],
+    [exchange({ step: 'left', end: 'left', end_at: 5_000 })],
     [entry({ peer_left_at }, { complete: false })],
   )
 
@@ -150,7 +150,7 @@ const WRONG: readonly Case[] = [
     ),
   },
   ...['soon', '-3ms', '', '12 of 13'].map(
-    (ms): Case => ({ id: 'LOG-02', what: `a duration is "${ms}"`, seen: recorded('auto', record({ ms })) }),
+    (ms): Case => ({ id: 'LOG-02', what: `a duration is "${ms}"`, seen: recorded('call', record({ ms })) }),
   ),
   {
     id: 'USE-01',
@@ -203,7 +203,7 @@ const WRONG: readonly Case[] = [
     seen: evidence(
       [
         exchange({
-          label: 'read',
+          step: 'read',
           request: { method: 'GET', path: '/v1/models?key=[secret:key-in-query]', headers: {}, body: null },
           body: '[secret:key-in-query]',
         }),
@@ -244,7 +244,7 @@ const RIGHT: readonly Case[] = [
     ),
   },
   ...['12.5ms', '0.5 s', '$ 0.5', '12'].map(
-    (ms): Case => ({ id: 'LOG-02', what: `a duration is ${ms}`, seen: recorded('auto', record({ ms })) }),
+    (ms): Case => ({ id: 'LOG-02', what: `a duration is ${ms}`, seen: recorded('call', record({ ms })) }),
   ),
   {
     id: 'USE-01',
@@ -265,7 +265,7 @@ const RIGHT: readonly Case[] = [
   {
     id: 'LOG-02',
     what: 'the latency is a decimal in quotes',
-    seen: recorded('auto', record({ ms: '12.5' })),
+    seen: recorded('call', record({ ms: '12.5' })),
   },
   { id: 'TELL-03', what: 'the id on record is a number', seen: recorded('call', record()) },
   {
@@ -292,13 +292,13 @@ const RIGHT: readonly Case[] = [
     seen: evidence(
       [
         exchange({
-          label: 'read',
+          step: 'read',
           status: 307,
           request: { method: 'GET', path: '/v1/models?key=[secret:key-in-query]', headers: {}, body: null },
           headers: { location: '/v1/models/?key=[secret:key-in-query]' },
           body: '',
         }),
-        exchange({ n: 2, label: 'echo of witness.openai.key', status: 502, body: '' }),
+        exchange({ n: 2, step: 'a provider echoes a key', status: 502, body: '' }),
       ],
       [entry({}, { status: 401 })],
     ),
@@ -307,7 +307,7 @@ const RIGHT: readonly Case[] = [
     id: 'ROUTE-07',
     what: 'the second deployment of one model answers',
     seen: evidence(
-      [exchange({ label: 'status 500' }, REQUEST)],
+      [exchange({ step: 'the first target fails', details: { status: 500, stream: false } }, REQUEST)],
       [entry({}, { status: 500 }), entry({ credential: 'match', path: '/v2/chat/completions' })],
     ),
     target: {

@@ -92,9 +92,19 @@ export function noneArrived(
 ): Finding {
   const came = those(arrived(recorded, 'from', 'to'))
   const alone = those(background(recorded))
-  const said = `${what}: ${came.length} at the witness, ${alone.length} in ${baselineTime(recorded)} in which nothing was asked`
+  const beside = `${alone.length} in ${baselineTime(recorded)} in which nothing was asked`
   const see = names([...came, ...alone])
   return came.length > 0 && !isToldApart(came.length, alone.length)
-    ? doubt('nothing-arrives', `${said}: nobody can tell them apart`, see)
-    : finding('nothing-arrives', recorded.marks.to !== undefined && came.length === 0, said, see)
+    ? doubt(
+        'nothing-arrives',
+        `${what}: ${came.length} at the witness, and ${beside}: they cannot be told apart`,
+        see,
+      )
+    : finding(
+        'nothing-arrives',
+        recorded.marks.to !== undefined && came.length === 0,
+        what,
+        { expected: 'none at the witness', actual: `${came.length}, and ${beside}` },
+        see,
+      )
 }

@@ -1,4 +1,5 @@
-// What findings say in words: sizes, and whose secret was seen. Pure.
+// What findings say in words: sizes, whose secret was seen, how an exchange ended. Pure.
+import type { Exchange } from './evidence.ts'
 
 /** Bytes as a person says them: `64.8 MiB`. */
 export function size(bytes: number): string {
@@ -22,3 +23,9 @@ export const secrets = (names: readonly string[]): string =>
       return provider ? `the gateway's key for ${provider}` : (OWNERS[name] ?? `the secret ${name}`)
     })
     .join(', ')
+
+/** How an exchange ended for the client: its status, or what went wrong with the connection. */
+export const ended = ({ status, error, end }: Pick<Exchange, 'status' | 'error' | 'end'>): string =>
+  status === null ? (error ?? end) : end === 'complete' ? String(status) : `${status}, ${end}`
+
+export const listed = (items: readonly string[], none = 'none'): string => items.join(', ') || none

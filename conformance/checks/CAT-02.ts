@@ -1,23 +1,33 @@
 // CAT-02: Chat, embedding and image models and routes are listed, each with its type.
 import { type Check, finding } from '../check.ts'
-import { labelled, ref } from '../lookup.ts'
+import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  catalog: step('catalog'),
+}
 
 export const catalogHasTypes = {
   id: 'CAT-02',
   needs: ['catalog'],
   async exercise(session) {
-    await session.ask('catalog', session.target.capabilities.catalog!)
+    await session.ask(steps.catalog, session.target.capabilities.catalog!)
   },
   judge: ({ evidence }) =>
-    labelled(evidence, 'catalog').flatMap((exchange) => {
+    steps.catalog.in(evidence).flatMap((exchange) => {
       const data = (at(jsonOf(exchange.body), '/data') ?? []) as { id: string; type: string }[]
       const types = ['chat', 'embedding', 'image', 'route']
       return types.map((type) => {
         const ids = data.filter((each) => each.type === type).map(({ id }) => id)
-        return finding('each-type-is-listed', ids.length > 0, `${type}: ${ids.join(', ') || 'none'}`, [
-          ref(exchange),
-        ])
+        return finding(
+          'each-type-is-listed',
+          ids.length > 0,
+          `entries of the type ${type}`,
+          { expected: 'at least one', actual: listed(ids) },
+          [ref(exchange)],
+        )
       })
     }),
 } satisfies Check

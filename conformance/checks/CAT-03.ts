@@ -3,9 +3,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import { labelled, ref, refs } from '../lookup.ts'
+import { ref, refs } from '../lookup.ts'
 import { jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
 import { modelList } from './cat.ts'
+
+const steps = {
+  catalog: step('catalog'),
+  call: step('call'),
+}
 
 type Entry = Readonly<Record<string, unknown>>
 
@@ -54,28 +61,30 @@ export const catalogIsConstant = {
     const path = session.target.capabilities.catalog!
     const header = session.target.capabilities.session?.header ?? 'x-session-id'
     // Twice, with nothing in between: what differs here differs by itself.
-    await session.ask('catalog', path)
-    await session.ask('catalog', path)
-    await session.ask('catalog', path, { headers: { [header]: 'conformance-session' } })
-    await session.chat('call', { headers: { [header]: 'conformance-session' } })
-    await session.ask('catalog', path, { headers: { [header]: 'conformance-session' } })
-    await session.ask('catalog', path)
+    await session.ask(steps.catalog, path)
+    await session.ask(steps.catalog, path)
+    await session.ask(steps.catalog, path, { headers: { [header]: 'conformance-session' } })
+    await session.chat(steps.call, { headers: { [header]: 'conformance-session' } })
+    await session.ask(steps.catalog, path, { headers: { [header]: 'conformance-session' } })
+    await session.ask(steps.catalog, path)
   },
   judge({ evidence, waybill }) {
-    const lists = labelled(evidence, 'catalog')
+    const lists = steps.catalog.in(evidence)
     const without = restless(lists)
     const bodies = new Set(lists.map(({ body }) => (waybill ? body : meaningOf(body, without))))
     return [
       finding(
         'readings-are-answered',
         lists.every(({ status }) => status === 200),
-        'every reading was answered',
+        'readings of the catalog',
+        { expected: '200 each', actual: lists.map(ended).join(', ') },
         lists.map(ref),
       ),
       finding(
         'readings-are-alike',
         bodies.size === 1,
-        `${lists.length} readings, with and without a session, before and after a call: ${bodies.size} different bodies`,
+        `${lists.length} readings, with and without a session, before and after a call`,
+        { expected: 'the same each time', actual: `${bodies.size} different ones` },
         refs(...lists),
       ),
     ]

@@ -2,25 +2,34 @@
 // gateway stays up.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
 import { isStillThere, MALFORMED, post } from './fail.ts'
+
+const steps = {
+  malformed: step<{ body: string }>('malformed'),
+  afterwards: step('afterwards'),
+}
 
 export const malformedIs4xx = {
   id: 'FAIL-02',
   hostile: true,
   async exercise(session) {
-    for (const [label, body] of Object.entries(MALFORMED)) await post(session, label, body)
-    await session.chat('afterwards')
+    for (const [name, body] of Object.entries(MALFORMED))
+      await post(session, steps.malformed.with({ body: name }), body)
+    await session.chat(steps.afterwards)
   },
-  judge: ({ evidence }) =>
-    evidence.exchanges.map((exchange) => {
-      const { label, status } = exchange
-      if (label === 'afterwards') return isStillThere(evidence, exchange)
+  judge: ({ evidence }) => [
+    ...steps.malformed.in(evidence).map((exchange) => {
+      const { details, status } = exchange
       return finding(
         'malformed-is-4xx',
         status !== null && status >= 400 && status < 500,
-        `the answer to a body that is ${label}`,
+        `the answer to a body that is ${details.body}`,
+        { expected: 'a 4xx', actual: ended(exchange) },
         [ref(exchange)],
-        { expected: 'a 4xx', actual: String(status ?? exchange.error) },
       )
     }),
+    ...steps.afterwards.in(evidence).map((exchange) => isStillThere(evidence, exchange)),
+  ],
 } satisfies Check

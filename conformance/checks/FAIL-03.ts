@@ -1,7 +1,15 @@
 // FAIL-03: A body over the limit is 413 before it is read whole.
 import { type Check, finding } from '../check.ts'
-import { labelled, ref } from '../lookup.ts'
+import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  tooLarge: step('too large'),
+  announced: step('announced'),
+  afterwards: step('afterwards'),
+}
 
 export const bodyLimit = {
   id: 'FAIL-03',
@@ -13,33 +21,39 @@ export const bodyLimit = {
       messages: [{ role: 'user', content: 'x'.repeat(2 ** 20) }],
     })
     const headers = { 'content-type': 'application/json' }
-    await session.ask('too large', '/v1/chat/completions', { method: 'POST', headers, body })
+    await session.ask(steps.tooLarge, '/v1/chat/completions', { method: 'POST', headers, body })
     // The length alone is enough: nothing of the body is ever sent.
-    await session.ask('announced', '/v1/chat/completions', {
+    await session.ask(steps.announced, '/v1/chat/completions', {
       method: 'POST',
       headers: { ...headers, 'content-length': String(2 ** 30) },
       body: null,
       timeout: 3_000,
     })
-    await session.chat('afterwards')
+    await session.chat(steps.afterwards)
   },
   judge: ({ evidence }) => [
-    ...[...labelled(evidence, 'too large'), ...labelled(evidence, 'announced')].map((exchange) =>
+    ...[...steps.tooLarge.in(evidence), ...steps.announced.in(evidence)].map((exchange) =>
       finding(
         'too-large-is-413',
         exchange.status === 413 && at(jsonOf(exchange.body), '/error/code') === 'body_too_large',
-        `the answer to a body that is ${exchange.label}`,
-        [ref(exchange)],
+        `the answer to a body of ${exchange.step === steps.announced.step ? '1 GiB that is only announced' : '1 MiB'}`,
         {
           expected: '413 body_too_large',
-          actual: `${exchange.status ?? exchange.error} after ${Math.round(exchange.end_at - exchange.at)} ms`,
+          actual: `${ended(exchange)} after ${Math.round(exchange.end_at - exchange.at)} ms`,
         },
+        [ref(exchange)],
       ),
     ),
-    ...labelled(evidence, 'afterwards').map((exchange) =>
-      finding('works-afterwards', exchange.status === 200, `a proper call afterwards: ${exchange.status}`, [
-        ref(exchange),
-      ]),
-    ),
+    ...steps.afterwards
+      .in(evidence)
+      .map((exchange) =>
+        finding(
+          'works-afterwards',
+          exchange.status === 200,
+          'a proper call afterwards',
+          { expected: '200', actual: ended(exchange) },
+          [ref(exchange)],
+        ),
+      ),
   ],
 } satisfies Check

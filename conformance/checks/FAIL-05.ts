@@ -2,11 +2,22 @@
 // event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import { labelled, ref, refs, requestsOf } from '../lookup.ts'
+import { ref, refs, requestsOf } from '../lookup.ts'
 import { at, jsonOf, readChat } from '../reading.ts'
 import { delta } from '../scripted.ts'
+import { step } from '../step.ts'
 import type { Target } from '../target.ts'
+import { ended } from '../words.ts'
 import { isVisible } from './flow.ts'
+
+const steps = {
+  broken: step<{ provider: string; stream: boolean }>('broken provider'),
+  silentMidwayStreamed: step('silent midway, streamed'),
+  reachableAgain: step('reachable again'),
+}
+
+/** As what the provider is, where the others are scenarios of the witness. */
+const UNREACHABLE = 'unreachable'
 
 /** Beyond the declared time-out a gateway has this long, ms. */
 const GRACE = 5_000
@@ -26,22 +37,22 @@ export const brokenProvider = {
     const limits = session.target.capabilities.time_outs!
     const slowest = Math.max(limits.answer_ms ?? 0, limits.first_event_ms ?? 0)
     const timeout = (slowest + GRACE) * 4
-    for (const [scenario, stream] of [
+    for (const [provider, stream] of [
       ['silent', false],
       ['silent', true],
       ['garbage', false],
       ['html', false],
       ['reset', false],
     ] as const) {
-      await session.chat(`${scenario}${stream ? ', streamed' : ''}`, {
+      await session.chat(steps.broken.with({ provider, stream }), {
         stream,
-        script: [{ scenario }],
+        script: [{ scenario: provider }],
         timeout,
       })
       await session.wait(session.target.capabilities.cooldown_ms)
     }
     if (limits.idle_ms !== undefined) {
-      await session.chat('silent midway, streamed', {
+      await session.chat(steps.silentMidwayStreamed, {
         stream: true,
         script: [{ events: [delta('one'), { gate: `never-${session.nonce()}` }] }],
         timeout: limits.idle_ms + 2 * GRACE,
@@ -50,74 +61,80 @@ export const brokenProvider = {
     }
     await session.witness.setReachable(false)
     try {
-      await session.chat('unreachable', { timeout })
+      await session.chat(steps.broken.with({ provider: UNREACHABLE, stream: false }), { timeout })
     } finally {
       await session.witness.setReachable(true)
     }
     await session.wait(session.target.capabilities.cooldown_ms)
-    await session.chat('reachable again')
+    await session.chat(steps.reachableAgain)
   },
   judge: ({ evidence, target, waybill }) => [
     finding(
       'calls-reach-a-provider',
       evidence.exchanges.some((exchange) => requestsOf(evidence, exchange).length > 0),
-      `${evidence.exchanges.filter((exchange) => requestsOf(evidence, exchange).length > 0).length} of ${evidence.exchanges.length} calls reached a provider`,
+      `of ${evidence.exchanges.length} calls, those that reached a provider`,
+      {
+        expected: 'at least one',
+        actual: String(evidence.exchanges.filter((each) => requestsOf(evidence, each).length > 0).length),
+      },
       evidence.exchanges.map(ref),
     ),
-    ...labelled(evidence, 'reachable again').map((exchange) =>
-      finding(
-        'answers-when-reachable',
-        exchange.status === 200,
-        `a call when the provider could be reached again: ${exchange.status ?? exchange.error}`,
-        refs(exchange, ...requestsOf(evidence, exchange)),
+    ...steps.reachableAgain
+      .in(evidence)
+      .map((exchange) =>
+        finding(
+          'answers-when-reachable',
+          exchange.status === 200,
+          'a call when the provider could be reached again',
+          { expected: '200', actual: ended(exchange) },
+          refs(exchange, ...requestsOf(evidence, exchange)),
+        ),
       ),
-    ),
-    ...labelled(evidence, 'silent midway, streamed').map((exchange) => {
+    ...steps.silentMidwayStreamed.in(evidence).map((exchange) => {
       const { idle_ms } = target.capabilities.time_outs!
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
         'silence-ends-in-time',
         isVisible(exchange) && took <= idle_ms! + GRACE,
-        `a provider that falls silent after its first event: the client saw ${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`} after ${took} ms, declared ${idle_ms} ms`,
+        'what the client saw of a provider that fell silent after its first event',
+        {
+          expected: `an error within ${idle_ms! + GRACE} ms, declared ${idle_ms} ms`,
+          actual: `${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`} after ${took} ms`,
+        },
         refs(exchange, ...requestsOf(evidence, exchange)),
       )
     }),
-    ...evidence.exchanges
-      .filter(({ label }) => !/^(silent midway|reachable again)/.test(label))
-      .map((exchange) => {
-        const { time_outs, retry_delay_ms } = target.capabilities
-        const { answer_ms = 0, first_event_ms = 0, connect_ms = 0 } = time_outs!
-        const entries = requestsOf(evidence, exchange)
-        // Each target once, and once again: a gateway that tries for ever has no time-out.
-        const most = 2 * targetsOf(target, exchange)
-        const unreachable = exchange.label === 'unreachable'
-        const attempts = unreachable ? most : Math.min(most, Math.max(1, entries.length))
-        const declared = unreachable
-          ? connect_ms
-          : exchange.label.endsWith('streamed')
-            ? first_event_ms
-            : answer_ms
-        const limit = declared || Math.max(answer_ms, first_event_ms)
-        const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
-        const within = exchange.end_at - exchange.at <= allowed
-        const { status, label, body } = exchange
-        // Some send the headers of a stream before they know what comes.
-        const streamed = label.endsWith('streamed') && jsonOf(body) === undefined
-        const inStream = streamed && readChat(body).errors.length > 0
-        const worded = waybill
-          ? status === 502 || status === 504
-          : status !== null && (status >= 500 || status === 408 || inStream)
-        const took = Math.round(exchange.end_at - exchange.at)
-        return finding(
-          'readable-error-in-time',
-          worded && within && exchange.body.length > 0,
-          `the answer when the provider is "${label}"`,
-          refs(exchange, ...entries),
-          {
-            expected: `${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body within ${allowed} ms`,
-            actual: `${status ?? exchange.error} ${body.length > 0 ? 'with' : 'without'} a body after ${took} ms; ${entries.length} requests`,
-          },
-        )
-      }),
+    ...steps.broken.in(evidence).map((exchange) => {
+      const { time_outs, retry_delay_ms } = target.capabilities
+      const { answer_ms = 0, first_event_ms = 0, connect_ms = 0 } = time_outs!
+      const entries = requestsOf(evidence, exchange)
+      // Each target once, and once again: a gateway that tries for ever has no time-out.
+      const most = 2 * targetsOf(target, exchange)
+      const { provider, stream } = exchange.details
+      const unreachable = provider === UNREACHABLE
+      const attempts = unreachable ? most : Math.min(most, Math.max(1, entries.length))
+      const declared = unreachable ? connect_ms : stream ? first_event_ms : answer_ms
+      const limit = declared || Math.max(answer_ms, first_event_ms)
+      const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
+      const within = exchange.end_at - exchange.at <= allowed
+      const { status, body } = exchange
+      // Some send the headers of a stream before they know what comes.
+      const streamed = stream && jsonOf(body) === undefined
+      const inStream = streamed && readChat(body).errors.length > 0
+      const worded = waybill
+        ? status === 502 || status === 504
+        : status !== null && (status >= 500 || status === 408 || inStream)
+      const took = Math.round(exchange.end_at - exchange.at)
+      return finding(
+        'readable-error-in-time',
+        worded && within && exchange.body.length > 0,
+        `the answer when the provider is "${provider}"${stream ? ', streamed' : ''}`,
+        {
+          expected: `${waybill ? '502 or 504' : 'a 5xx, 408 or error event'} with a body within ${allowed} ms`,
+          actual: `${ended(exchange)} ${body.length > 0 ? 'with' : 'without'} a body after ${took} ms; ${entries.length} requests`,
+        },
+        refs(exchange, ...entries),
+      )
+    }),
   ],
 } satisfies Check

@@ -7,7 +7,14 @@ import type { Evidence, Exchange } from '../evidence.ts'
 import { ref, refs, servedBy } from '../lookup.ts'
 import { readChat } from '../reading.ts'
 import { DONE, delta } from '../scripted.ts'
+import { inWords, step } from '../step.ts'
 import { readable, sameAnswer } from './flow.ts'
+
+const steps = {
+  call: step<{ scenario: string; stream: boolean }>('call'),
+  /** `stream` is one of SCRIPTED. */
+  scripted: step<{ stream: string }>('scripted stream'),
+}
 
 /** The events of both sides, the usage event that only the gateway asked for left out. */
 function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
@@ -22,7 +29,11 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   return finding(
     'same-bytes',
     ok,
-    `${exchange.label}: ${got.length} events, the provider sent ${sent.length}; their bytes are ${ok ? 'equal' : 'not equal'}`,
+    `the events of "${inWords(exchange)}"`,
+    {
+      expected: `the ${sent.length} that the provider sent, byte for byte`,
+      actual: `${got.length}, ${ok ? 'equal' : 'not equal'}`,
+    },
     refs(exchange, entry),
   )
 }
@@ -35,23 +46,28 @@ const piece = (said: object, index = 0, finish_reason: string | null = null) => 
 })
 
 /** Streams that no scenario has: thoughts as some providers write them, and two choices in turns. */
-const SCRIPTED: Readonly<Record<string, Step[]>> = {
-  thoughts: [
-    piece({ role: 'assistant', reasoning_content: 'first ' }),
-    piece({ reasoning_content: 'second' }),
-    piece({ content: 'said' }),
-    piece({}, 0, 'stop'),
-    DONE,
-  ],
-  'two choices': [
-    piece({ content: 'one' }),
-    piece({ content: 'two' }, 1),
-    piece({ content: ' more' }),
-    piece({ content: ' less' }, 1),
-    piece({}, 0, 'stop'),
-    piece({}, 1, 'stop'),
-    DONE,
-  ],
+const SCRIPTED: Readonly<Record<string, { events: Step[]; body?: object }>> = {
+  thoughts: {
+    events: [
+      piece({ role: 'assistant', reasoning_content: 'first ' }),
+      piece({ reasoning_content: 'second' }),
+      piece({ content: 'said' }),
+      piece({}, 0, 'stop'),
+      DONE,
+    ],
+  },
+  'two choices': {
+    body: { n: 2 },
+    events: [
+      piece({ content: 'one' }),
+      piece({ content: 'two' }, 1),
+      piece({ content: ' more' }),
+      piece({ content: ' less' }, 1),
+      piece({}, 0, 'stop'),
+      piece({}, 1, 'stop'),
+      DONE,
+    ],
+  },
 }
 
 /** So many events the scenario has. */
@@ -65,7 +81,11 @@ function inOrder(exchange: Exchange): Finding {
   return finding(
     'in-order',
     ok,
-    `${exchange.label}: ${numbers.length} numbers of ${MANY}, ${broken < 0 ? 'each once and in order' : `out of order at ${broken}`}`,
+    `the numbered events of "${inWords(exchange)}"`,
+    {
+      expected: `${MANY}, each once and in order`,
+      actual: `${numbers.length}, ${broken < 0 ? 'in order' : `out of order at ${broken}`}`,
+    },
     [ref(exchange)],
   )
 }
@@ -75,15 +95,15 @@ export const completeOnceInOrder = {
   timeout: 180_000,
   async exercise(session) {
     for (const scenario of ['plain', 'long', 'tools', 'reasoning', 'finish-length', 'many-events']) {
-      await session.chat(`${scenario}, streamed`, { stream: true, script: [{ scenario }], timeout: PATIENCE })
-      await session.chat(scenario, { script: [{ scenario }], timeout: PATIENCE })
+      for (const stream of [true, false])
+        await session.chat(steps.call.with({ scenario, stream }), {
+          stream,
+          script: [{ scenario }],
+          timeout: PATIENCE,
+        })
     }
-    for (const [label, events] of Object.entries(SCRIPTED))
-      await session.chat(label, {
-        stream: true,
-        script: [{ events }],
-        body: label.startsWith('two') ? { n: 2 } : {},
-      })
+    for (const [stream, { events, body = {} }] of Object.entries(SCRIPTED))
+      await session.chat(steps.scripted.with({ stream }), { stream: true, script: [{ events }], body })
   },
   judge: ({ evidence, waybill }) => [
     ...evidence.exchanges
@@ -93,11 +113,13 @@ export const completeOnceInOrder = {
       // Above 256 KiB the witness keeps no copy of what it sent.
       .filter((exchange) => servedBy(evidence, exchange)?.answer.body !== null)
       .map((exchange) => sameAnswer(evidence, exchange)),
-    ...evidence.exchanges
-      .filter(({ label, end }) => label.startsWith('many-events') && end !== 'timed_out')
+    ...steps.call
+      .in(evidence)
+      .filter(({ details, end }) => details.scenario === 'many-events' && end !== 'timed_out')
       .map(inOrder),
-    ...(waybill ? evidence.exchanges.filter(({ label }) => /^(plain|tools), streamed/.test(label)) : []).map(
-      (exchange) => sameBytes(evidence, exchange),
-    ),
+    ...steps.call
+      .in(evidence)
+      .filter(({ details }) => waybill && details.stream && ['plain', 'tools'].includes(details.scenario))
+      .map((exchange) => sameBytes(evidence, exchange)),
   ],
 } satisfies Check

@@ -4,6 +4,11 @@ import type { Exchange } from '../evidence.ts'
 import { ref } from '../lookup.ts'
 import { readChat } from '../reading.ts'
 import { DONE, delta } from '../scripted.ts'
+import { step } from '../step.ts'
+
+const steps = {
+  held: step('held'),
+}
 
 const HELD = 4
 /** How long an event may take while nothing else happens, ms. */
@@ -25,7 +30,7 @@ export const eventsAreNotHeldBack = {
     const gates = Array.from({ length: HELD }, () => session.nonce())
     const events = gates.flatMap((gate, index) => [delta(held(index)), { gate }])
     const script = [{ events: [...events, delta('', 'stop'), DONE] }]
-    const call = await session.openChat('held', { stream: true, script })
+    const call = await session.openChat(steps.held, { stream: true, script })
     for (const [index, gate] of gates.entries()) {
       // By meaning: a gateway may cut the text into other pieces.
       await call.until((body) => readChat(body).content.includes(held(index)), PATIENCE)
@@ -41,7 +46,8 @@ export const eventsAreNotHeldBack = {
         return finding(
           'event-arrives-at-once',
           ok,
-          `event ${index + 1} ${ok ? 'arrived while the provider held back' : `did not arrive within ${PATIENCE / 1000} s while the provider held back`} the next one`,
+          `event ${index + 1}, while the provider held back the next one`,
+          { expected: `at the client within ${PATIENCE / 1000} s`, actual: ok ? 'it was' : 'it was not' },
           [ref(exchange)],
         )
       }),

@@ -1,7 +1,12 @@
 // FLOW-05: When the client leaves, the provider's stream is closed.
 import { type Check, finding } from '../check.ts'
-import { labelled, refs, servedBy } from '../lookup.ts'
+import { refs, servedBy } from '../lookup.ts'
 import { DONE, delta } from '../scripted.ts'
+import { step } from '../step.ts'
+
+const steps = {
+  left: step('left'),
+}
 
 /** How much the clocks of the client and the witness may be apart, ms: they are on one machine. */
 const EARLY = 250
@@ -11,7 +16,7 @@ export const leavingClosesUpstream = {
   hostile: true,
   async exercise(session) {
     const gate = session.nonce()
-    const call = await session.openChat('left', {
+    const call = await session.openChat(steps.left, {
       stream: true,
       script: [{ events: [delta('one'), { gate }, DONE] }],
     })
@@ -27,7 +32,7 @@ export const leavingClosesUpstream = {
     await session.witness.release(gate)
   },
   judge: ({ evidence, waybill }) =>
-    labelled(evidence, 'left').map((exchange) => {
+    steps.left.in(evidence).map((exchange) => {
       const entry = servedBy(evidence, exchange)
       const left = entry?.peer_left_at ?? null
       const ms = left === null ? null : Math.round(left - exchange.end_at)
@@ -35,7 +40,11 @@ export const leavingClosesUpstream = {
       return finding(
         'stream-is-closed',
         ms !== null && ms <= limit && ms >= -EARLY,
-        `the provider's stream was ${ms === null ? 'not closed' : `closed ${ms} ms`} after the client had left; allowed: not before, and ${limit} ms after`,
+        "when the provider's stream was closed",
+        {
+          expected: `at most ${limit} ms after the client had left, and not before`,
+          actual: ms === null ? 'not closed' : `${ms} ms after`,
+        },
         refs(exchange, entry),
       )
     }),

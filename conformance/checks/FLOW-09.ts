@@ -1,10 +1,16 @@
 // FLOW-09: An error event after the response has started reaches the client (gateways that tell their route: and the
 // record says failed).
 import { type Check, finding } from '../check.ts'
-import { labelled, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
+import { recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
 import { at, readChat } from '../reading.ts'
 import { delta, errorBody } from '../scripted.ts'
+import { step } from '../step.ts'
 import { isVisible } from './flow.ts'
+
+const steps = {
+  errorAfterTheResponseStart: step('error after the response start'),
+  record: step('record'),
+}
 
 export const lateErrorArrives = {
   id: 'FLOW-09',
@@ -13,7 +19,7 @@ export const lateErrorArrives = {
     const gate = session.nonce()
     // The error exists only when the client has the first event: before that a gateway may still move on.
     const events = [delta('one'), { gate }, { data: errorBody('synthetic') }]
-    const call = await session.openChat('error after the response start', {
+    const call = await session.openChat(steps.errorAfterTheResponseStart, {
       stream: true,
       script: [{ events }],
     })
@@ -22,21 +28,25 @@ export const lateErrorArrives = {
     const exchange = await call.done
     if (!begun && (await session.witness.seen(call.nonce, 1)))
       session.untestable('the first event of a stream did not reach the client before the next one was there')
-    await session.record('record', exchange)
+    await session.record(exchange)
     await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge({ evidence, target }) {
-    const [exchange] = labelled(evidence, 'error after the response start')
+    const [exchange] = steps.errorAfterTheResponseStart.in(evidence)
     const entry = servedBy(evidence, exchange!)
     const findings = [
       finding(
         'error-is-visible',
         entry !== null && isVisible(exchange!),
-        `${entry ? 'the provider sent an error in its stream' : 'the provider was not asked'}, the client ${isVisible(exchange!) ? 'saw' : 'did not see'} one`,
+        'what the client saw of an error that the provider sent in its stream',
+        {
+          expected: 'an error',
+          actual: !entry ? 'the provider was not asked' : isVisible(exchange!) ? 'an error' : 'none',
+        },
         refs(exchange, entry),
       ),
     ]
-    const [reading] = labelled(evidence, 'record')
+    const [reading] = steps.record.in(evidence)
     const { log } = target.observability
     if (reading && log?.fields.state !== undefined && log.failed.length > 0) {
       const state = String(
@@ -46,7 +56,8 @@ export const lateErrorArrives = {
         finding(
           'record-says-failed',
           log.failed.includes(state),
-          `the record says ${JSON.stringify(state)}`,
+          'the state on record',
+          { expected: log.failed.join(' or '), actual: JSON.stringify(state) },
           refs(reading),
         ),
       )

@@ -2,7 +2,12 @@
 
 import { type Check, doubt, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
 import { size } from '../words.ts'
+
+const steps = {
+  slow: step('slow'),
+}
 
 /** Bytes that may still move between the two looks without the provider being read on. */
 const STILL = 2 ** 20
@@ -20,7 +25,7 @@ export const slowClientSlowsUpstream = {
   hostile: true,
   timeout: 60_000,
   async exercise(session) {
-    const call = await session.openChat('slow', {
+    const call = await session.openChat(steps.slow, {
       stream: true,
       script: [{ scenario: 'flood' }],
       timeout: 30_000,
@@ -45,10 +50,19 @@ export const slowClientSlowsUpstream = {
     const [first, second] = taken.slice(-2) as [number | null, number | null]
     const seconds = (looks: number) => (looks * BETWEEN) / 1_000
     const see = evidence.exchanges.map(ref)
-    const what = `while the client read nothing, ${first === null ? 'an unknown number of bytes' : size(first)} had been taken from the provider after ${seconds(taken.length - 1)} s and ${second === null ? 'an unknown number' : size(second)} after ${seconds(taken.length)} s${evidence.facts.complete === true ? ', which was all of them' : ''}`
+    const what = 'what was taken from the provider while the client read nothing'
+    const actual = `${first === null ? 'an unknown number of bytes' : size(first)} after ${seconds(taken.length - 1)} s and ${second === null ? 'an unknown number' : size(second)} after ${seconds(taken.length)} s${evidence.facts.complete === true ? ', which was all of it' : ''}`
     // What repeats itself is compressed to next to nothing, and fits into any buffer.
     if (evidence.exchanges.some(({ headers }) => headers['content-encoding'] !== undefined))
-      return [doubt('provider-is-slowed', `${what}; the answer is compressed`, see)]
-    return [finding('provider-is-slowed', standsStill(taken) && evidence.facts.complete === false, what, see)]
+      return [doubt('provider-is-slowed', `${what}: ${actual}; the answer is compressed`, see)]
+    return [
+      finding(
+        'provider-is-slowed',
+        standsStill(taken) && evidence.facts.complete === false,
+        what,
+        { expected: `less than ${size(STILL)} between two looks`, actual },
+        see,
+      ),
+    ]
   },
 } satisfies Check

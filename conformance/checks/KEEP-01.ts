@@ -5,7 +5,15 @@
 import { type Check, finding } from '../check.ts'
 import { ref, refs, requestsOf } from '../lookup.ts'
 import { secretsGivenAway } from '../secrets.ts'
+import { inWords, step } from '../step.ts'
 import { secrets } from '../words.ts'
+
+const steps = {
+  echo: step<{ of: string }>('a provider echoes a key'),
+  call: step('call'),
+  error: step('error'),
+  read: step('read'),
+}
 
 export const secretsStayInside = {
   id: 'KEEP-01',
@@ -15,11 +23,11 @@ export const secretsStayInside = {
     const { keys } = session.running
     const inQuery = `waybill-canary-${session.nonce()}`
     await session.watchForSecret('key-in-query', inQuery)
-    await session.chat('call')
-    await session.chat('call', { stream: true })
+    await session.chat(steps.call)
+    await session.chat(steps.call, { stream: true })
     // Providers echo the key that they refuse: here the gateway's own.
     for (const [name, secret] of session.providerKeys())
-      await session.chat(`echo of ${name}`, {
+      await session.chat(steps.echo.with({ of: name }), {
         script: [
           {
             status: 401,
@@ -35,17 +43,17 @@ export const secretsStayInside = {
         ],
       })
     await session.wait(session.target.capabilities.cooldown_ms)
-    await session.ask('error', '/v1/chat/completions', {
+    await session.ask(steps.error, '/v1/chat/completions', {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: '{',
     })
     for (const path of [...session.target.capabilities.read_paths, '/v1/models', '/nothing-is-here'])
       for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
-        await session.ask('read', path + query, { key: keys.reader })
+        await session.ask(steps.read, path + query, { key: keys.reader })
   },
   judge({ evidence, target }) {
-    const echoed = evidence.exchanges.filter(({ label }) => label.startsWith('echo of '))
+    const echoed = steps.echo.in(evidence)
     const said = echoed.flatMap((exchange) =>
       requestsOf(evidence, exchange).filter(({ answer }) => answer.status === 401),
     )
@@ -53,7 +61,8 @@ export const secretsStayInside = {
       finding(
         'provider-said-a-key',
         said.length > 0,
-        `providers said the gateway's own key ${said.length} times`,
+        "answers of providers that held the gateway's own key",
+        { expected: 'at least one', actual: String(said.length) },
         refs(...echoed, ...said),
       ),
       ...evidence.exchanges.map((exchange) => {
@@ -61,9 +70,9 @@ export const secretsStayInside = {
         return finding(
           'no-secret-in-answers',
           found.length === 0,
-          `the answer to ${exchange.request.method} ${exchange.request.path} (${exchange.label})`,
-          [ref(exchange)],
+          `the answer to ${exchange.request.method} ${exchange.request.path} (${inWords(exchange)})`,
           { expected: 'no secret in it', actual: secrets(found) || 'none' },
+          [ref(exchange)],
         )
       }),
     ]

@@ -4,7 +4,14 @@
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { secretsIn } from '../secrets.ts'
+import { step } from '../step.ts'
 import { secrets } from '../words.ts'
+
+const steps = {
+  authorization: step('authorization'),
+  xApiKey: step('x-api-key'),
+  streamed: step('streamed'),
+}
 
 export const keysDoNotCross = {
   id: 'KEEP-02',
@@ -13,9 +20,9 @@ export const keysDoNotCross = {
     const { client } = session.running.keys
     if (client === null)
       return session.untestable('the target file declares gateway keys, but none is in use')
-    await session.chat('authorization', { key: client })
-    await session.chat('x-api-key', { key: null, headers: { 'x-api-key': client } })
-    await session.chat('streamed', { stream: true })
+    await session.chat(steps.authorization, { key: client })
+    await session.chat(steps.xApiKey, { key: null, headers: { 'x-api-key': client } })
+    await session.chat(steps.streamed, { stream: true })
   },
   judge({ evidence }) {
     const reached = evidence.ledger.filter(({ kind }) => kind === 'inference')
@@ -24,13 +31,15 @@ export const keysDoNotCross = {
       finding(
         'calls-reach-a-provider',
         reached.length > 0,
-        `${reached.length} calls reached the provider`,
+        'calls that reached the provider',
+        { expected: 'at least one', actual: String(reached.length) },
         reached.map((entry) => `@${entry.n}`),
       ),
       finding(
         'no-gateway-key-at-a-provider',
         leaked.length === 0,
-        `${leaked.length} requests to the provider carried a gateway key`,
+        'requests to the provider with a gateway key in them',
+        { expected: 'none', actual: String(leaked.length) },
         leaked.map((entry) => `@${entry.n}`),
       ),
       ...evidence.exchanges.map((exchange) => {
@@ -38,9 +47,9 @@ export const keysDoNotCross = {
         return finding(
           'no-key-in-answers',
           found.length === 0,
-          `the answer to the call "${exchange.label}"`,
-          [ref(exchange)],
+          `the answer to the call "${exchange.step}"`,
           { expected: 'no key in it', actual: secrets(found) || 'none' },
+          [ref(exchange)],
         )
       }),
     ]

@@ -1,7 +1,15 @@
 // KEEP-03: A missing or wrong key is 401 on every protected endpoint.
 import { writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
-import { labelled, ref, refs, requestsOf } from '../lookup.ts'
+import { ref, refs, requestsOf } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  noKey: step('no key'),
+  wrongKey: step('wrong key'),
+  rightKey: step('right key'),
+}
 
 export const keysAreRequired = {
   id: 'KEEP-03',
@@ -18,28 +26,31 @@ export const keysAreRequired = {
             body: JSON.stringify({ model: session.model, messages }),
           }
         : { method }
-      await session.ask('no key', path, { ...request, key: null })
-      await session.ask('wrong key', path, { ...request, key: 'sk-wrong-key-of-the-suite' })
-      if (!post) await session.ask('right key', path, { ...request, key: session.running.keys.reader })
+      await session.ask(steps.noKey, path, { ...request, key: null })
+      await session.ask(steps.wrongKey, path, { ...request, key: 'sk-wrong-key-of-the-suite' })
+      if (!post) await session.ask(steps.rightKey, path, { ...request, key: session.running.keys.reader })
     }
   },
   judge: ({ evidence }) => [
-    ...[...labelled(evidence, 'no key'), ...labelled(evidence, 'wrong key')].map((exchange) =>
+    ...[...steps.noKey.in(evidence), ...steps.wrongKey.in(evidence)].map((exchange) =>
       finding(
         'refused-without-a-key',
         exchange.status === 401,
-        `the answer to ${exchange.request.method} ${exchange.request.path} with ${exchange.label}`,
+        `the answer to ${exchange.request.method} ${exchange.request.path} with ${exchange.step}`,
+        { expected: '401', actual: ended(exchange) },
         refs(exchange, ...requestsOf(evidence, exchange)),
-        { expected: '401', actual: String(exchange.status ?? exchange.error) },
       ),
     ),
-    ...labelled(evidence, 'right key').map((exchange) =>
-      finding(
-        'answered-with-the-key',
-        exchange.status !== null && exchange.status < 400,
-        `${exchange.request.path} with the right key: ${exchange.status}`,
-        [ref(exchange)],
+    ...steps.rightKey
+      .in(evidence)
+      .map((exchange) =>
+        finding(
+          'answered-with-the-key',
+          exchange.status !== null && exchange.status < 400,
+          `the answer to ${exchange.request.path} with the right key`,
+          { expected: 'less than 400', actual: ended(exchange) },
+          [ref(exchange)],
+        ),
       ),
-    ),
   ],
 } satisfies Check

@@ -1,8 +1,16 @@
 // KEEP-04: One key never sees another key's rows, sums or cached answers.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import { labelled, ref, refs, requestIdOf } from '../lookup.ts'
+import { ref, refs, requestIdOf } from '../lookup.ts'
 import { LOG } from '../request-log.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  call: step('call'),
+  own: step('own'),
+  foreign: step('foreign'),
+}
 
 export const keysAreWalls = {
   id: 'KEEP-04',
@@ -12,8 +20,8 @@ export const keysAreWalls = {
     if (other === null) return session.untestable('the target has no second key')
     const id = `wall-${session.nonce()}`
     session.note('id', id)
-    const exchange = await session.chat('call', { headers: { 'x-gateway-session-id': id } })
-    await session.record('record', exchange)
+    const exchange = await session.chat(steps.call, { headers: { 'x-gateway-session-id': id } })
+    await session.record(exchange)
     const requestId = exchange.headers['x-gateway-request-id']
     for (const path of [
       `${LOG}?session_id=${id}`,
@@ -24,29 +32,40 @@ export const keysAreWalls = {
       '/api/sessions',
       `/api/statusline?session_id=${id}&model=${session.model}`,
     ])
-      for (const [label, key] of [
-        ['own', session.running.keys.client],
-        ['foreign', other],
+      for (const [step, key] of [
+        [steps.own, session.running.keys.client],
+        [steps.foreign, other],
       ] as const)
-        await session.ask(label, path, { key })
+        await session.ask(step, path, { key })
   },
   judge({ evidence, target }) {
     const id = evidence.facts.id as string
-    const [call] = labelled(evidence, 'call')
+    const [call] = steps.call.in(evidence)
     const requestId = requestIdOf(target, call!) ?? id
     const tells = ({ status, body }: Exchange) =>
       status === 200 && (body.includes(id) || body.includes(requestId))
-    const [own] = labelled(evidence, 'own')
+    const seen = (exchange: Exchange) =>
+      `${ended(exchange)}, ${tells(exchange) ? 'and the call' : 'and not the call'}`
+    const [own] = steps.own.in(evidence)
     return [
-      finding('own-key-finds-it', tells(own!), 'the key that made the call finds it', refs(own)),
-      ...labelled(evidence, 'foreign').map((exchange) =>
-        finding(
-          'other-key-does-not',
-          !tells(exchange),
-          `${exchange.request.path.replace(requestId, '{id}')}: another key gets ${exchange.status}${tells(exchange) ? ' and sees the call' : ''}`,
-          [ref(exchange)],
-        ),
+      finding(
+        'own-key-finds-it',
+        tells(own!),
+        'what the key that made the call gets',
+        { expected: '200 and the call', actual: seen(own!) },
+        refs(own),
       ),
+      ...steps.foreign
+        .in(evidence)
+        .map((exchange) =>
+          finding(
+            'other-key-does-not',
+            !tells(exchange),
+            `what another key gets of ${exchange.request.path.replace(requestId, '{id}')}`,
+            { expected: 'nothing of the call', actual: seen(exchange) },
+            [ref(exchange)],
+          ),
+        ),
     ]
   },
 } satisfies Check

@@ -1,17 +1,23 @@
 // KEEP-05: Public metadata holds exactly the public fields.
 import { type Check, finding } from '../check.ts'
-import { labelled, ref } from '../lookup.ts'
+import { ref } from '../lookup.ts'
 import { jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  public: step('public'),
+}
 
 const PUBLIC = ['name', 'strategy', 'model_ids', 'providerId', 'description']
 
 export const publicMetadata = {
   id: 'KEEP-05',
   async exercise(session) {
-    await session.ask('public', '/v1beta/models')
+    await session.ask(steps.public, '/v1beta/models')
   },
   judge: ({ evidence }) =>
-    labelled(evidence, 'public').map((exchange) => {
+    steps.public.in(evidence).map((exchange) => {
       const json = jsonOf(exchange.body) as { models?: object[] } | undefined
       const models = json?.models ?? []
       const keys = new Set(models.flatMap((each) => Object.keys(each)))
@@ -22,7 +28,8 @@ export const publicMetadata = {
       return finding(
         'only-public-fields',
         ok,
-        `${models.length} entries with the fields ${[...keys].join(', ')}`,
+        `the fields of ${models.length} entries`,
+        { expected: `of at least one: ${PUBLIC.join(', ')}`, actual: listed([...keys]) },
         [ref(exchange)],
       )
     }),

@@ -1,7 +1,13 @@
 // KEEP-06: A foreign Host or Origin is refused; a public bind without keys is refused; no command takes a key as
 // argument.
 import { type Check, finding } from '../check.ts'
-import { labelled, ref } from '../lookup.ts'
+import { ref, refs } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  foreign: step('foreign'),
+}
 
 export const foreignOrigins = {
   id: 'KEEP-06',
@@ -13,8 +19,8 @@ export const foreignOrigins = {
       { origin: 'https://evil.example' },
       { origin: 'null' },
     ]) {
-      await session.ask('foreign', '/v1/models', { headers })
-      await session.ask('foreign', '/v1/chat/completions', {
+      await session.ask(steps.foreign, '/v1/models', { headers })
+      await session.ask(steps.foreign, '/v1/chat/completions', {
         ...post,
         headers: { ...headers, 'content-type': 'application/json' },
       })
@@ -29,20 +35,24 @@ export const foreignOrigins = {
   },
   judge: ({ evidence }) => {
     const refused = evidence.facts.public
+    const reached = evidence.ledger.filter(({ kind }) => kind === 'inference')
     return [
-      ...labelled(evidence, 'foreign').map((exchange) => {
+      ...steps.foreign.in(evidence).map((exchange) => {
         const { host, origin } = exchange.request.headers
         return finding(
           'foreign-is-refused',
           exchange.status === 403,
-          `${exchange.request.method} with ${host ? `Host ${host}` : `Origin ${origin}`}: ${exchange.status}`,
+          `the answer to ${exchange.request.method} with ${host ? `Host ${host}` : `Origin ${origin}`}`,
+          { expected: '403', actual: ended(exchange) },
           [ref(exchange)],
         )
       }),
       finding(
         'none-reaches-a-provider',
-        evidence.ledger.filter(({ kind }) => kind === 'inference').length === 0,
-        'none of them reached a provider',
+        reached.length === 0,
+        'inferences of such requests',
+        { expected: 'none', actual: String(reached.length) },
+        refs(...reached),
       ),
       ...(refused === undefined
         ? []
@@ -50,7 +60,8 @@ export const foreignOrigins = {
             finding(
               'no-public-address-without-keys',
               typeof refused === 'string' && /key/.test(refused),
-              `a public address without keys: ${refused ?? 'it runs'}`,
+              'a start on a public address without keys',
+              { expected: 'refused with a word about keys', actual: String(refused ?? 'it runs') },
             ),
           ]),
     ]

@@ -1,10 +1,19 @@
 // LIFE-01: After SIGKILL under load every inference is on record as exactly one attempt, the database is intact,
 // open records are `interrupted`, open attempts `unknown`.
 import { type Check, finding } from '../check.ts'
-import { labelled, where } from '../lookup.ts'
+import { where } from '../lookup.ts'
 import { at, jsonOf, type Json as Row } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
 import { DONE, delta } from '../scripted.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  open: step('open'),
+  busy: step('busy'),
+  log: step('log'),
+  record: step('record'),
+}
 
 export const killLosesNothing = {
   id: 'LIFE-01',
@@ -16,11 +25,11 @@ export const killLosesNothing = {
       const gate = session.nonce()
       const held = [{ events: [delta('one'), { gate }, DONE] }]
       const open = await Promise.all(
-        Array.from({ length: 6 }, () => session.openChat('open', { stream: true, script: held })),
+        Array.from({ length: 6 }, () => session.openChat(steps.open, { stream: true, script: held })),
       )
       await Promise.all(open.map((call) => call.until((body) => body.includes('one'), 5_000)))
       const busy = await Promise.all(
-        Array.from({ length: 20 }, (_, n) => session.openChat('busy', { stream: n % 2 === 0 })),
+        Array.from({ length: 20 }, (_, n) => session.openChat(steps.busy, { stream: n % 2 === 0 })),
       )
       await session.wait(5 + round * 10)
       await running.stop('killed')
@@ -30,13 +39,13 @@ export const killLosesNothing = {
     }
     let cursor: unknown = null
     do {
-      const page = await readAll(session, 'log', `${LOG}?limit=200${cursor ? `&cursor=${cursor}` : ''}`)
+      const page = await readAll(session, steps.log, `${LOG}?limit=200${cursor ? `&cursor=${cursor}` : ''}`)
       cursor = at(jsonOf(page.body), '/next_cursor')
-      for (const { id } of rowsIn(page)) await readAll(session, 'record', `${LOG}/${id}`)
+      for (const { id } of rowsIn(page)) await readAll(session, steps.record, `${LOG}/${id}`)
     } while (cursor)
   },
   judge({ evidence }) {
-    const records = labelled(evidence, 'record').map(({ body }) => jsonOf(body) as Row)
+    const records = steps.record.in(evidence).map(({ body }) => jsonOf(body) as Row)
     const attempts = records.flatMap(({ attempt_log }) => attempt_log as Row[])
     const inferences = evidence.ledger.filter(({ kind }) => kind === 'inference')
     const count = (items: readonly { provider: string; model: string | null }[]) => {
@@ -45,12 +54,12 @@ export const killLosesNothing = {
       return counts
     }
     const [seen, written] = [count(inferences), count(attempts as { provider: string; model: string }[])]
-    const lost = [...seen].filter(([road, n]) => (written.get(road) ?? 0) < n)
+    const lost = [...seen].filter(([target, n]) => (written.get(target) ?? 0) < n)
     const sure = attempts.filter(
       ({ outcome, status }) => !['not_sent', 'unknown'].includes(outcome) && status !== null,
     )
     const surplus = [...count(sure as { provider: string; model: string }[])].filter(
-      ([road, n]) => (seen.get(road) ?? 0) < n,
+      ([target, n]) => (seen.get(target) ?? 0) < n,
     )
     const stillOpen = records.filter(({ state }) => state === 'routed' || state === 'streaming')
     const interrupted = records.filter(({ state }) => state === 'interrupted')
@@ -61,22 +70,27 @@ export const killLosesNothing = {
       finding(
         'every-inference-is-on-record',
         inferences.length > 0 && lost.length === 0,
-        `${inferences.length} inferences, ${attempts.length} attempts on record; lost: ${lost.map(([road]) => road).join(', ') || 'none'}`,
+        `of ${inferences.length} inferences, those without an attempt on record`,
+        { expected: 'none, of at least one', actual: listed(lost.map(([target]) => target)) },
       ),
       finding(
         'no-invented-answer',
         surplus.length === 0,
-        `attempts that claim an answer which no provider gave: ${surplus.map(([road]) => road).join(', ') || 'none'}`,
+        'attempts on record that claim an answer which no provider gave',
+        { expected: 'none', actual: listed(surplus.map(([target]) => target)) },
       ),
-      finding(
-        'nothing-stays-open',
-        stillOpen.length === 0,
-        `${stillOpen.length} records are still open after the start`,
-      ),
+      finding('nothing-stays-open', stillOpen.length === 0, 'records that are still open after the start', {
+        expected: 'none',
+        actual: String(stillOpen.length),
+      }),
       finding(
         'interrupted-and-unknown',
         interrupted.length > 0 && unknown.length >= interrupted.length,
-        `${interrupted.length} calls interrupted, ${unknown.length} attempts unknown`,
+        'calls that the kill interrupted',
+        {
+          expected: 'at least one, each with an attempt of unknown outcome',
+          actual: `${interrupted.length} interrupted, ${unknown.length} attempts unknown`,
+        },
       ),
     ]
   },

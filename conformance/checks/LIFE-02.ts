@@ -1,8 +1,15 @@
 // LIFE-02: SIGTERM lets open streams end within the grace time and loses nothing.
 import { type Check, finding } from '../check.ts'
-import { labelled, refs } from '../lookup.ts'
+import { refs } from '../lookup.ts'
 import { at, jsonOf, readChat } from '../reading.ts'
 import { DONE, delta } from '../scripted.ts'
+import { recordOf, step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  open: step('open'),
+  new: step('new'),
+}
 
 export const termDrains = {
   id: 'LIFE-02',
@@ -12,13 +19,13 @@ export const termDrains = {
     const running = await session.another(null)
     const gate = session.nonce()
     const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
-    const call = await session.openChat('open', { stream: true, script })
+    const call = await session.openChat(steps.open, { stream: true, script })
     await call.until((body) => body.includes('one'), 5_000)
     const stopped = running.stop('politely')
     // A busy machine tells it late.
     for (let tries = 0; tries < 20; tries++) {
       await session.wait(250)
-      if ((await session.chat('new', { timeout: 3_000 })).status !== 200) break
+      if ((await session.chat(steps.new, { timeout: 3_000 })).status !== 200) break
     }
     await session.witness.release(gate)
     const exchange = await call.done
@@ -26,36 +33,44 @@ export const termDrains = {
     await stopped
     session.mark('stopped')
     await running.start()
-    await session.record('record', exchange)
+    await session.record(exchange)
   },
   judge({ evidence }) {
-    const [open, fresh, record] = ['open', 'new', 'record'].map((label) => labelled(evidence, label).at(-1))
-    const whole =
-      open!.end === 'complete' && readChat(open!.body).content === 'onetwo' && readChat(open!.body).done === 1
+    const open = steps.open.in(evidence).at(-1)!
+    const fresh = steps.new.in(evidence).at(-1)!
+    const record = recordOf(evidence, open)
+    const state = at(jsonOf(record?.body ?? ''), '/state')
+    const { content, done } = readChat(open.body)
+    const took = Math.round(evidence.marks.stopped! - evidence.marks.stream_end!)
     return [
       finding(
         'open-stream-ends-well',
-        whole,
-        `the open stream ended ${open!.end} with ${JSON.stringify(readChat(open!.body).content)}`,
+        open.end === 'complete' && content === 'onetwo' && done === 1,
+        'the stream that was open',
+        {
+          expected: 'complete, with "onetwo" and [DONE]',
+          actual: `${open.end}, with ${JSON.stringify(content)} and ${done} [DONE]`,
+        },
         refs(open),
       ),
       finding(
         'new-calls-are-refused',
-        fresh!.status !== 200,
-        `a new call meanwhile: ${fresh!.status ?? fresh!.error}`,
+        fresh.status !== 200,
+        'a new call meanwhile',
+        { expected: 'refused', actual: ended(fresh) },
         refs(fresh),
       ),
       finding(
         'record-is-completed',
-        at(jsonOf(record?.body ?? ''), '/state') === 'completed',
-        `its record says ${at(jsonOf(record?.body ?? ''), '/state')}`,
+        state === 'completed',
+        'the state on record of that stream',
+        { expected: 'completed', actual: String(state) },
         refs(record),
       ),
-      finding(
-        'ends-in-time',
-        evidence.marks.stopped! - evidence.marks.stream_end! < 5_000,
-        `it ended ${Math.round(evidence.marks.stopped! - evidence.marks.stream_end!)} ms after its last stream`,
-      ),
+      finding('ends-in-time', took < 5_000, 'the end after the last stream', {
+        expected: 'within 5000 ms',
+        actual: `${took} ms`,
+      }),
     ]
   },
 } satisfies Check

@@ -1,6 +1,12 @@
 // LIFE-05: A second process on the same data directory is refused in one clear line.
 import { type Check, finding } from '../check.ts'
-import { labelled, refs } from '../lookup.ts'
+import { refs } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  afterwards: step('afterwards'),
+}
 
 export const secondProcess = {
   id: 'LIFE-05',
@@ -9,7 +15,7 @@ export const secondProcess = {
   async exercise(session) {
     const running = await session.another(null)
     session.note('said', await running.second({ WAYBILL_PORT: '0' }))
-    await session.chat('afterwards')
+    await session.chat(steps.afterwards)
   },
   judge({ evidence }) {
     const said = evidence.facts.said as string | null
@@ -17,14 +23,21 @@ export const secondProcess = {
       .trim()
       .split('\n')
       .filter((line) => !line.startsWith('{') || /in use/.test(line))
-    const [after] = labelled(evidence, 'afterwards')
+    const [after] = steps.afterwards.in(evidence)
     return [
       finding(
         'refused-in-one-line',
         said !== null && /in use/.test(said) && lines.length === 1 && !/\n\s+at /.test(said),
-        `a second process said: ${said?.trim() ?? 'nothing, it came up'}`,
+        'what a second process said',
+        { expected: 'one line that says what is in use', actual: said?.trim() ?? 'nothing, it came up' },
       ),
-      finding('first-goes-on', after!.status === 200, `the first one goes on: ${after!.status}`, refs(after)),
+      finding(
+        'first-goes-on',
+        after!.status === 200,
+        'a call to the first one',
+        { expected: '200', actual: ended(after!) },
+        refs(after),
+      ),
     ]
   },
 } satisfies Check

@@ -1,8 +1,16 @@
 // LOG-01: Exactly one record per routed call: success, failure, abort, cache hit, all targets failed.
 import { type Check, finding } from '../check.ts'
-import { idsIn, itemsOf, labelled, ref } from '../lookup.ts'
+import { idsIn, itemsOf, ref } from '../lookup.ts'
 import { failure } from '../scripted.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
 import { leave, readLog } from './log.ts'
+
+const steps = {
+  call: step('call'),
+  before: step('before'),
+  after: step('after'),
+}
 
 export const oneRecordPerCall = {
   id: 'LOG-01',
@@ -11,22 +19,28 @@ export const oneRecordPerCall = {
   timeout: 60_000,
   async exercise(session) {
     await session.wait(session.target.observability.log!.lag_ms)
-    await readLog(session, 'before')
-    await session.chat('call')
-    await session.chat('call', { stream: true })
-    await session.chat('call', { script: [{ scenario: '400' }] })
-    await session.chat('call', { script: [failure(500)] })
+    await readLog(session, steps.before)
+    await session.chat(steps.call)
+    await session.chat(steps.call, { stream: true })
+    await session.chat(steps.call, { script: [{ scenario: '400' }] })
+    await session.chat(steps.call, { script: [failure(500)] })
     await session.wait(session.target.capabilities.cooldown_ms)
-    await leave(session, 'call')
+    await leave(session, steps.call)
     await session.wait(session.target.observability.log!.lag_ms)
-    await readLog(session, 'after')
+    await readLog(session, steps.after)
   },
   judge({ evidence, target }) {
-    const [before, after] = [labelled(evidence, 'before')[0]!, labelled(evidence, 'after')[0]!]
-    const calls = labelled(evidence, 'call')
+    const [before, after] = [steps.before.in(evidence)[0]!, steps.after.in(evidence)[0]!]
+    const calls = steps.call.in(evidence)
     if (!itemsOf(target, after))
       return [
-        finding('log-is-a-list', false, `the log answered ${after.status} without a list`, [ref(after)]),
+        finding(
+          'log-is-a-list',
+          false,
+          'the answer of the log',
+          { expected: 'a list', actual: `${ended(after)}, without one` },
+          [ref(after)],
+        ),
       ]
     const known = new Set(idsIn(target, before))
     const added = idsIn(target, after).filter((id) => !known.has(id))
@@ -34,12 +48,17 @@ export const oneRecordPerCall = {
       finding(
         'one-record-per-call',
         added.length === calls.length,
-        `${calls.length} calls (answered, streamed, refused by the provider, failed, left) added ${added.length} records`,
+        'records that were added by calls that were answered, streamed, refused by the provider, failed, left',
+        { expected: String(calls.length), actual: String(added.length) },
         [...calls.map(ref), ref(after)],
       ),
-      finding('no-record-twice', new Set(added).size === added.length, 'no record stands in the list twice', [
-        ref(after),
-      ]),
+      finding(
+        'no-record-twice',
+        new Set(added).size === added.length,
+        'new ids in the list',
+        { expected: 'each once', actual: `${added.length}, ${new Set(added).size} of them different` },
+        [ref(after)],
+      ),
     ]
   },
 } satisfies Check

@@ -2,17 +2,9 @@
 // strategy, session, latency, tokens, cost where mapped (Waybill: all).
 import { type Check, type Finding, finding, type Judging } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import {
-  amountIn,
-  labelled,
-  namesModel,
-  namesProvider,
-  recordIn,
-  refs,
-  requestIdOf,
-  servedBy,
-} from '../lookup.ts'
+import { amountIn, namesModel, namesProvider, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
 import { at, jsonOf, readChat } from '../reading.ts'
+import { inWords, recordOf, step } from '../step.ts'
 
 /**
  * What a record says about a call, held against what is known from outside: what was asked for, where it went, and
@@ -42,9 +34,9 @@ function compare(
       finding(
         name.replaceAll('_', '-'),
         ok(value),
-        `the ${name} on record of the call to ${exchange.label}`,
-        refs(exchange, entry),
+        `the ${name} on record of a call to ${asked.model}`,
         { expected, actual: JSON.stringify(value) ?? 'nothing' },
+        refs(exchange, entry),
       ),
     )
   }
@@ -85,6 +77,8 @@ function compare(
   return findings
 }
 
+const call = step<{ model: string; stream: boolean }>('call')
+
 export const recordNamesTheRoute = {
   id: 'LOG-02',
   needs: ['log', 'record'],
@@ -96,24 +90,23 @@ export const recordNamesTheRoute = {
       for (const stream of [false, true]) {
         // Streamed calls belong to a session, the others to none.
         const headers = declared && stream ? { [declared.header]: `session-${session.nonce()}` } : {}
-        const label = `${id}${stream ? ', streamed' : ''}`
-        const exchange = await session.chat(label, { model: id, stream, headers })
-        await session.record(`record of #${exchange.n}`, exchange)
+        const exchange = await session.chat(call.with({ model: id, stream }), { model: id, stream, headers })
+        await session.record(exchange)
       }
   },
   judge: ({ evidence, target, waybill }) =>
-    evidence.exchanges
-      .filter(({ nonce }) => nonce !== null)
-      .flatMap((exchange) => {
-        const [reading] = labelled(evidence, `record of #${exchange.n}`)
-        const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
-        if (record === undefined)
-          return [
-            finding('has-a-record', false, `${exchange.label}: there is no record`, refs(exchange, reading)),
-          ]
-        return [
-          finding('has-a-record', true, `${exchange.label}: there is a record`, refs(exchange, reading)),
-          ...compare(record, exchange, servedBy(evidence, exchange), { target, waybill }),
-        ]
-      }),
+    call.in(evidence).flatMap((exchange) => {
+      const reading = recordOf(evidence, exchange)
+      const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+      const found = finding(
+        'has-a-record',
+        record !== undefined,
+        `the record of "${inWords(exchange)}"`,
+        { expected: 'one', actual: record === undefined ? 'none' : 'one' },
+        refs(exchange, reading),
+      )
+      return record === undefined
+        ? [found]
+        : [found, ...compare(record, exchange, servedBy(evidence, exchange), { target, waybill })]
+    }),
 } satisfies Check

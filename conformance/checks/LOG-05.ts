@@ -1,20 +1,27 @@
 // LOG-05: A failed call names the last target and lists all attempts with reasons.
 import { type Check, finding } from '../check.ts'
-import { labelled, refs, requestsOf, where } from '../lookup.ts'
+import { refs, requestsOf, where } from '../lookup.ts'
 import { jsonOf, type Json as Row } from '../reading.ts'
 import { failure } from '../scripted.ts'
+import { recordOf, step } from '../step.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  call: step('call'),
+}
 
 export const failuresListAttempts = {
   id: 'LOG-05',
   needs: ['fallback'],
   async exercise(session) {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
-    const exchange = await session.chat('call', { model: route.id, script: [failure(503), failure(500)] })
-    await session.record('record', exchange)
+    const exchange = await session.chat(steps.call, { model: route.id, script: [failure(503), failure(500)] })
+    await session.record(exchange)
     await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge({ evidence }) {
-    const [call, reading] = [labelled(evidence, 'call')[0]!, labelled(evidence, 'record')[0]]
+    const call = steps.call.in(evidence)[0]!
+    const reading = recordOf(evidence, call)
     const record = jsonOf(reading?.body ?? '') as Row | undefined
     const attempts = (record?.attempt_log ?? []) as Row[]
     const entries = requestsOf(evidence, call)
@@ -25,7 +32,8 @@ export const failuresListAttempts = {
       finding(
         'all-attempts-with-reasons',
         said.join() === seen.join() && attempts.every((each) => each.outcome === 'failed' && each.error_code),
-        `attempts on record: ${said.join(', ')}; at the witness: ${seen.join(', ')}`,
+        'attempts on record, each failed and with a reason',
+        { expected: listed(seen), actual: listed(said) },
         refs(call, reading, ...entries),
       ),
       finding(
@@ -33,7 +41,11 @@ export const failuresListAttempts = {
         record?.state === 'failed' &&
           record.resolved_provider === last?.provider &&
           record.resolved_model === last?.model,
-        `it is ${record?.state} and names ${record?.resolved_provider}/${record?.resolved_model}`,
+        'the record',
+        {
+          expected: `failed, ${last ? where(last) : 'and a target'}`,
+          actual: `${record?.state}, ${record?.resolved_provider}/${record?.resolved_model}`,
+        },
         refs(reading),
       ),
     ]

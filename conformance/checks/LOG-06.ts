@@ -1,21 +1,26 @@
 // LOG-06: A call that the client left is not recorded as a completed success.
 import { type Check, finding } from '../check.ts'
-import { labelled, recordIn, refs, requestIdOf } from '../lookup.ts'
+import { recordIn, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'
+import { recordOf, step } from '../step.ts'
 import { leave } from './log.ts'
+
+const steps = {
+  left: step('left'),
+}
 
 export const leftIsNotCompleted = {
   id: 'LOG-06',
   needs: ['log', 'record', 'state'],
   hostile: true,
   async exercise(session) {
-    const exchange = await leave(session, 'left')
+    const exchange = await leave(session, steps.left)
     await session.wait(session.target.observability.log!.lag_ms)
-    await session.record(`record of #${exchange.n}`, exchange)
+    await session.record(exchange)
   },
   judge: ({ evidence, target }) =>
-    labelled(evidence, 'left').map((exchange) => {
-      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+    steps.left.in(evidence).map((exchange) => {
+      const reading = recordOf(evidence, exchange)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const state = at(record, target.observability.log!.fields.state)
       const ok =
@@ -25,7 +30,8 @@ export const leftIsNotCompleted = {
       return finding(
         'left-is-not-completed',
         ok,
-        `a call that the client left (${exchange.end}) is on record as ${JSON.stringify(state) ?? 'nothing'}`,
+        `the state on record of a call that the client left (${exchange.end})`,
+        { expected: 'one, and not a completed one', actual: JSON.stringify(state) ?? 'nothing' },
         refs(exchange, reading),
       )
     }),

@@ -1,20 +1,17 @@
 // LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model, and
 // every attempt on record maps back, except one that never reached the provider or was given up before it answered.
 import { type Check, finding } from '../check.ts'
-import {
-  labelled,
-  namesModel,
-  namesProvider,
-  recordIn,
-  refs,
-  requestIdOf,
-  requestsOf,
-  where,
-} from '../lookup.ts'
+import { namesModel, namesProvider, recordIn, refs, requestIdOf, requestsOf, where } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { delta, failure } from '../scripted.ts'
 import type { ChatOptions } from '../session.ts'
+import { recordOf, step } from '../step.ts'
+import { listed } from '../words.ts'
 import { leave } from './log.ts'
+
+const steps = {
+  call: step('call'),
+}
 
 export const nothingUnrecorded = {
   id: 'LOG-07',
@@ -25,7 +22,7 @@ export const nothingUnrecorded = {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)
     const model = route?.id ?? session.model
     const calls = await Promise.all(
-      [1, 2, 3, 4].map((n) => session.chat('call', { model, stream: n % 2 === 0 })),
+      [1, 2, 3, 4].map((n) => session.chat(steps.call, { model, stream: n % 2 === 0 })),
     )
     const failing: ChatOptions[] = [
       { script: [failure(500), { scenario: 'plain' }] },
@@ -34,16 +31,16 @@ export const nothingUnrecorded = {
       { script: [{ scenario: '400' }] },
     ]
     for (const options of failing) {
-      calls.push(await session.chat('call', { model, ...options }))
+      calls.push(await session.chat(steps.call, { model, ...options }))
       await session.wait(session.target.capabilities.cooldown_ms)
     }
-    calls.push(await leave(session, 'call'))
+    calls.push(await leave(session, steps.call))
     await session.drain()
-    for (const exchange of calls) await session.record(`record of #${exchange.n}`, exchange)
+    for (const exchange of calls) await session.record(exchange)
   },
   judge: ({ evidence, target }) =>
-    labelled(evidence, 'call').map((exchange) => {
-      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+    steps.call.in(evidence).map((exchange) => {
+      const reading = recordOf(evidence, exchange)
       const { attempts, unsure_outcomes } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const list = at(record, attempts!.list)
@@ -52,7 +49,8 @@ export const nothingUnrecorded = {
         return finding(
           'has-attempts',
           false,
-          `no attempts are on record for ${entries.length} inferences`,
+          'attempts on record',
+          { expected: `a list, for ${entries.length} inferences`, actual: 'none' },
           refs(exchange, reading, ...entries),
         )
       const left = [...list]
@@ -69,7 +67,11 @@ export const nothingUnrecorded = {
       return finding(
         'attempts-match-inferences',
         entries.length > 0 && unrecorded.length === 0 && surplus.length === 0,
-        `${entries.length} inferences, ${list.length} attempts on record; not on record: ${unrecorded.map(where).join(', ') || 'none'}; on record only: ${surplus.length}`,
+        'attempts on record',
+        {
+          expected: `one for each of ${entries.length} inferences`,
+          actual: `${list.length}; not on record: ${listed(unrecorded.map(where))}; on record only: ${surplus.length}`,
+        },
         refs(exchange, reading, ...entries),
       )
     }),

@@ -1,9 +1,18 @@
 // LOG-08: A session id survives a restart and filters the log.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import { labelled, refs } from '../lookup.ts'
+import { refs } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
+import { step } from '../step.ts'
+
+const steps = {
+  call: step('call'),
+  other: step('other'),
+  before: step('before'),
+  after: step('after'),
+  session: step('session'),
+}
 
 export const sessionSurvives = {
   id: 'LOG-08',
@@ -12,38 +21,44 @@ export const sessionSurvives = {
   async exercise(session) {
     const running = await session.another(null)
     const id = `session-${session.nonce()}`
-    for (let n = 0; n < 3; n++) await session.chat('call', { headers: { 'x-gateway-session-id': id } })
-    await session.chat('other', { headers: { 'x-gateway-session-id': `${id}-other` } })
+    for (let n = 0; n < 3; n++) await session.chat(steps.call, { headers: { 'x-gateway-session-id': id } })
+    await session.chat(steps.other, { headers: { 'x-gateway-session-id': `${id}-other` } })
     await session.wait(300)
-    await readAll(session, 'before', `${LOG}?session_id=${id}`)
+    await readAll(session, steps.before, `${LOG}?session_id=${id}`)
     await running.stop()
     await running.start()
-    await readAll(session, 'after', `${LOG}?session_id=${id}`)
-    await readAll(session, 'session', `/api/sessions/${id}`)
+    await readAll(session, steps.after, `${LOG}?session_id=${id}`)
+    await readAll(session, steps.session, `/api/sessions/${id}`)
   },
   judge({ evidence }) {
-    const [before, after, session] = ['before', 'after', 'session'].map(
-      (label) => labelled(evidence, label)[0]!,
+    const [before, after, session] = [steps.before, steps.after, steps.session].map(
+      (step) => step.in(evidence)[0]!,
     )
     const ids = (exchange: Exchange) => rowsIn(exchange).map(({ id }) => id)
-    const calls = labelled(evidence, 'call').map(({ headers }) => headers['x-gateway-request-id'])
+    const calls = steps.call.in(evidence).map(({ headers }) => headers['x-gateway-request-id'])
     return [
       finding(
         'filter-finds-the-calls',
         ids(before!).length === 3 && calls.every((id) => ids(before!).includes(id)),
-        `the filter finds ${ids(before!).length} of 3 calls`,
+        'calls that the filter finds',
+        { expected: 'the 3 of the session', actual: String(ids(before!).length) },
         refs(before),
       ),
       finding(
         'same-after-a-restart',
         ids(after!).join() === ids(before!).join(),
-        `after a restart it finds ${ids(after!).length}`,
+        'calls that it finds after a restart',
+        {
+          expected: 'the same',
+          actual: `${ids(after!).length}, ${ids(after!).join() === ids(before!).join() ? 'the same' : 'others'}`,
+        },
         refs(after),
       ),
       finding(
         'session-counts-the-calls',
         at(jsonOf(session!.body), '/calls') === 3,
-        `the session has ${at(jsonOf(session!.body), '/calls')} calls`,
+        'calls of the session',
+        { expected: '3', actual: String(at(jsonOf(session!.body), '/calls')) },
         refs(session),
       ),
     ]

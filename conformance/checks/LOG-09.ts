@@ -1,8 +1,17 @@
 // LOG-09: Pages have no gap and no repeat while calls are added; limits are bounded; a bad parameter is 400.
 import { type Check, finding } from '../check.ts'
-import { labelled, ref } from '../lookup.ts'
+import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  call: step('call'),
+  meanwhile: step('meanwhile'),
+  page: step('page'),
+  bad: step('bad'),
+}
 
 export const pagesWithoutGaps = {
   id: 'LOG-09',
@@ -10,14 +19,14 @@ export const pagesWithoutGaps = {
   async exercise(session) {
     const id = `pages-${session.nonce()}`
     const headers = { 'x-gateway-session-id': id }
-    for (let n = 0; n < 25; n++) await session.chat('call', { headers })
+    for (let n = 0; n < 25; n++) await session.chat(steps.call, { headers })
     let cursor: unknown = null
     for (let page = 0; page < 10; page++) {
       const path = `${LOG}?session_id=${id}&limit=7${cursor ? `&cursor=${cursor}` : ''}`
-      const exchange = await readAll(session, 'page', path)
+      const exchange = await readAll(session, steps.page, path)
       cursor = at(jsonOf(exchange.body), '/next_cursor')
       if (!cursor) break
-      await session.chat('meanwhile', { headers })
+      await session.chat(steps.meanwhile, { headers })
     }
     for (const bad of [
       'limit=0',
@@ -29,29 +38,36 @@ export const pagesWithoutGaps = {
       'state=sleeping',
       'status=99',
     ])
-      await readAll(session, 'bad', `${LOG}?${bad}`)
+      await readAll(session, steps.bad, `${LOG}?${bad}`)
   },
   judge({ evidence }) {
-    const pages = labelled(evidence, 'page')
+    const pages = steps.page.in(evidence)
     const seen = pages.flatMap(rowsIn).map(({ id }) => id as string)
-    const calls = labelled(evidence, 'call').map(({ headers }) => headers['x-gateway-request-id']!)
+    const calls = steps.call.in(evidence).map(({ headers }) => headers['x-gateway-request-id']!)
     const missing = calls.filter((id) => !seen.includes(id))
     const sorted = seen.every((id, index) => index === 0 || id < seen[index - 1]!)
     return [
       finding(
         'no-gap-no-repeat',
         missing.length === 0 && new Set(seen).size === seen.length && sorted,
-        `${pages.length} pages, ${seen.length} rows, ${seen.length - new Set(seen).size} repeated, ${missing.length} missing, newest first`,
+        `${seen.length} rows of ${pages.length} pages`,
+        {
+          expected: 'each call once, newest first',
+          actual: `${seen.length - new Set(seen).size} repeated, ${missing.length} missing, ${sorted ? '' : 'not '}newest first`,
+        },
         pages.map(ref),
       ),
-      ...labelled(evidence, 'bad').map((exchange) =>
-        finding(
-          'bad-parameter-is-400',
-          exchange.status === 400,
-          `${exchange.request.path.split('?')[1]}: ${exchange.status}`,
-          [ref(exchange)],
+      ...steps.bad
+        .in(evidence)
+        .map((exchange) =>
+          finding(
+            'bad-parameter-is-400',
+            exchange.status === 400,
+            `the answer to ${exchange.request.path.split('?')[1]}`,
+            { expected: '400', actual: ended(exchange) },
+            [ref(exchange)],
+          ),
         ),
-      ),
     ]
   },
 } satisfies Check

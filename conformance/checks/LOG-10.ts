@@ -1,9 +1,21 @@
 // LOG-10: Analytics, history, usage logs and sessions add up to the request log for the same window and key.
-import { type Check, type Finding, finding } from '../check.ts'
-import { labelled, refs } from '../lookup.ts'
+import { type Check, finding } from '../check.ts'
+import { refs } from '../lookup.ts'
 import { jsonOf, type Json as Row } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
 import { failure } from '../scripted.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  log: step('log'),
+  usage: step('usage'),
+  history: step('history'),
+  sessions: step('sessions'),
+  analytics: step('analytics'),
+  call: step('call'),
+  settling: step('settling'),
+}
 
 export const sumsAddUp = {
   id: 'LOG-10',
@@ -12,87 +24,97 @@ export const sumsAddUp = {
   async exercise(session) {
     await session.another(null)
     const headers = { 'x-gateway-session-id': `sums-${session.nonce()}` }
-    for (let n = 0; n < 6; n++) await session.chat('call', { stream: n % 2 === 0, headers })
-    await session.chat('call', { script: [failure(400)], headers })
-    await session.chat('call', { script: [failure(500), { scenario: 'plain' }] })
+    for (let n = 0; n < 6; n++) await session.chat(steps.call, { stream: n % 2 === 0, headers })
+    await session.chat(steps.call, { script: [failure(400)], headers })
+    await session.chat(steps.call, { script: [failure(500), { scenario: 'plain' }] })
     for (let tries = 0; tries < 50; tries++) {
-      const page = await readAll(session, 'settling', `${LOG}?limit=200`)
+      const page = await readAll(session, steps.settling, `${LOG}?limit=200`)
       if (rowsIn(page).every(({ completed_at }) => completed_at !== null)) break
       await session.wait(100)
     }
-    for (const [label, path] of Object.entries({
-      log: `${LOG}?limit=200`,
-      usage: '/api/usage/logs?limit=200',
-      history: '/api/usage/history?window=24h&by=provider',
-      sessions: '/api/sessions',
-      analytics: '/api/analytics/auto-routing?window=24h',
-    }))
-      await readAll(session, label, path)
+    await readAll(session, steps.log, `${LOG}?limit=200`)
+    await readAll(session, steps.usage, '/api/usage/logs?limit=200')
+    await readAll(session, steps.history, '/api/usage/history?window=24h&by=provider')
+    await readAll(session, steps.sessions, '/api/sessions')
+    await readAll(session, steps.analytics, '/api/analytics/auto-routing?window=24h')
   },
   judge({ evidence }) {
-    const of = (label: string) => labelled(evidence, label)[0]!
-    const json = (label: string) => jsonOf(of(label).body) as Row
+    const of = (name: keyof typeof steps) => steps[name].in(evidence)[0]!
+    const json = (name: keyof typeof steps) => jsonOf(of(name).body) as Row
     const rows = rowsIn(of('log'))
     const sum = (items: readonly Row[], read: (row: Row) => number | null) =>
       items.reduce((total, row) => total + (read(row) ?? 0), 0)
-    const failed = rows.filter(({ state }) => state !== 'completed').length
-    const near = (a: unknown, b: number) => typeof a === 'number' && Math.abs(a - b) < 1e-9
-    const findings: Finding[] = []
-    const add = (label: string, what: string, ok: boolean, id = label) =>
-      findings.push(finding(id, ok, `${label}: ${what}`, refs(of(label), of('log'))))
     const input = sum(rows, ({ tokens }) => tokens.input)
     const cost = sum(rows, ({ cost_usd }) => cost_usd)
-    add(
-      'log',
-      `${rows.length} calls, ${failed} of them failed`,
-      rows.length === labelled(evidence, 'call').length && failed > 0,
-    )
+    const said = (calls: unknown, tokens: unknown, usd: unknown) =>
+      `${calls} calls, ${tokens} input tokens, $${typeof usd === 'number' ? usd.toFixed(9) : usd}`
+
+    const calls = steps.call.in(evidence).length
+    const failed = rows.filter(({ state }) => state !== 'completed').length
     const usage = rowsIn(of('usage'))
-    add(
-      'usage',
-      `${usage.length} calls, ${sum(usage, ({ tokens }) => tokens.input)} input tokens of ${input}`,
-      usage.length === rows.length &&
-        sum(usage, ({ tokens }) => tokens.input) === input &&
-        near(
-          sum(usage, (row) => row.cost_usd),
-          cost,
-        ),
-    )
     const totals = json('history')?.totals ?? {}
-    add(
-      'history',
-      `${totals.calls} calls, ${totals.input_tokens} input tokens, $${totals.cost_usd} of $${cost}`,
-      totals.calls === rows.length && totals.input_tokens === input && near(totals.cost_usd, cost),
-    )
     const sessions = rowsIn(of('sessions'))
     const withSession = rows.filter(({ session_id }) => session_id !== null)
-    add(
-      'sessions',
-      `${sum(sessions, ({ calls }) => calls)} calls of ${withSession.length}`,
-      sum(sessions, ({ calls }) => calls) === withSession.length &&
-        near(
-          sum(sessions, (row) => row.cost_usd),
-          sum(withSession, (row) => row.cost_usd),
-        ),
-    )
+    const inSessions = (all: readonly Row[], count: number) =>
+      `${count} calls, $${sum(all, ({ cost_usd }) => cost_usd).toFixed(9)}`
     const analytics = json('analytics')
-    add(
-      'analytics',
-      `${analytics?.total_calls} calls`,
-      analytics?.total_calls === rows.length &&
-        sum(Object.values(analytics?.strategy_distribution ?? {}), ({ calls }) => calls) === rows.length,
-    )
-    const named = rows.some(
-      ({ id, session_id }) =>
-        of('analytics').body.includes(id) ||
-        (session_id !== null && of('analytics').body.includes(session_id)),
-    )
-    add(
-      'analytics',
-      named ? 'names a call or a session' : 'names no call and no session',
-      !named,
-      'analytics-names-nobody',
-    )
-    return findings
+    const byStrategy = sum(Object.values(analytics?.strategy_distribution ?? {}), ({ calls }) => calls)
+    const ids = rows.flatMap(({ id, session_id }) => [id, session_id]).filter((id) => id !== null)
+    const named = ids.filter((id) => of('analytics').body.includes(id))
+
+    /** Both sides as a reader sees them, which is how they are compared. */
+    const equal = (id: string, name: keyof typeof steps, what: string, expected: string, actual: string) =>
+      finding(id, actual === expected, what, { expected, actual }, refs(of(name), of('log')))
+    return [
+      equal(
+        'log',
+        'log',
+        'calls in the request log',
+        `${calls}, some failed`,
+        `${rows.length}, ${failed > 0 ? 'some' : 'none'} failed`,
+      ),
+      equal(
+        'usage',
+        'usage',
+        'sums of the usage logs',
+        said(rows.length, input, cost),
+        said(
+          usage.length,
+          sum(usage, ({ tokens }) => tokens.input),
+          sum(usage, ({ cost_usd }) => cost_usd),
+        ),
+      ),
+      equal(
+        'history',
+        'history',
+        'totals of the history',
+        said(rows.length, input, cost),
+        said(totals.calls, totals.input_tokens, totals.cost_usd),
+      ),
+      equal(
+        'sessions',
+        'sessions',
+        'sums of the sessions',
+        inSessions(withSession, withSession.length),
+        inSessions(
+          sessions,
+          sum(sessions, ({ calls }) => calls),
+        ),
+      ),
+      equal(
+        'analytics',
+        'analytics',
+        'calls in the analytics',
+        `${rows.length}, and by strategy ${rows.length}`,
+        `${analytics?.total_calls}, and by strategy ${byStrategy}`,
+      ),
+      equal(
+        'analytics-names-nobody',
+        'analytics',
+        'calls and sessions that the analytics name',
+        'none',
+        listed(named),
+      ),
+    ]
   },
 } satisfies Check

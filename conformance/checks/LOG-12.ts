@@ -1,9 +1,17 @@
 // LOG-12: No prompt, answer text or body appears in a list.
 import { type Check, finding } from '../check.ts'
-import { itemsOf, labelled, ref, refs } from '../lookup.ts'
+import { itemsOf, ref, refs } from '../lookup.ts'
 import { readChat } from '../reading.ts'
 import { answer, DONE, delta } from '../scripted.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
 import { readLog } from './log.ts'
+
+const steps = {
+  call: step('call'),
+  read: step('read'),
+  log: step('log'),
+}
 
 export const noContentInLists = {
   id: 'LOG-12',
@@ -13,23 +21,27 @@ export const noContentInLists = {
     session.note('words', words)
     for (const stream of [false, true]) {
       const script = stream ? [{ events: [delta(words[1]), DONE] }] : [answer(words[1])]
-      await session.chat('call', { stream, prompt: `Which way, ${words[0]}?`, script })
+      await session.chat(steps.call, { stream, prompt: `Which way, ${words[0]}?`, script })
     }
     await session.wait(session.target.observability.log!.lag_ms)
-    await readLog(session, 'log')
+    await readLog(session, steps.log)
     for (const path of session.target.capabilities.read_paths)
-      await session.ask('read', path, { key: session.running.keys.reader })
+      await session.ask(steps.read, path, { key: session.running.keys.reader })
   },
   judge({ evidence, target }) {
     const words = evidence.facts.words as string[]
-    const said = labelled(evidence, 'call').every(({ body }) => readChat(body).content.includes(words[1]!))
-    const lists = [...labelled(evidence, 'log'), ...labelled(evidence, 'read')]
-    const [log] = labelled(evidence, 'log')
+    const said = steps.call.in(evidence).every(({ body }) => readChat(body).content.includes(words[1]!))
+    const lists = [...steps.log.in(evidence), ...steps.read.in(evidence)]
+    const [log] = steps.log.in(evidence)
     return [
       finding(
         'words-were-asked-and-answered',
         said && (itemsOf(target, log!)?.length ?? 0) > 0,
-        'the words were asked and answered, and the log has records',
+        'the words of the calls, before the lists are searched for them',
+        {
+          expected: 'answered, and records in the log',
+          actual: `${said ? '' : 'not '}answered, ${itemsOf(target, log!)?.length ?? 0} records`,
+        },
         refs(log),
       ),
       ...lists.map((exchange) => {
@@ -37,7 +49,8 @@ export const noContentInLists = {
         return finding(
           'no-content-in-lists',
           found.length === 0,
-          `${exchange.request.path} holds ${found.length === 0 ? 'neither prompt nor answer' : 'content'}`,
+          `words of prompt and answer in ${exchange.request.path}`,
+          { expected: 'none', actual: listed(found) },
           [ref(exchange)],
         )
       }),

@@ -2,16 +2,16 @@
 import type { Check } from '../check.ts'
 import type { Session } from '../session.ts'
 import { measuredWindow } from '../window.ts'
-import { readsSpentNothing } from './pure.ts'
+import { read, readsSpentNothing } from './pure.ts'
 
 /** Calls the read paths with every method, with a query of their own and with a foreign one, twice. */
 async function readEverything(session: Session): Promise<void> {
   for (const path of session.target.capabilities.read_paths)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'GET']) {
       const { keys } = session.running
-      await session.ask('read', path, { method, key: keys.reader })
+      await session.ask(read, path, { method, key: keys.reader })
       const query = path.includes('?') ? '&limit=1' : '?limit=1'
-      if (method === 'GET') await session.ask('read', path + query, { key: keys.reader })
+      if (method === 'GET') await session.ask(read, path + query, { key: keys.reader })
     }
 }
 

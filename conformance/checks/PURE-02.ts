@@ -34,7 +34,8 @@ export const startAndIdle = {
       finding(
         'idle-spends-nothing',
         idle.length === 0,
-        `${idle.length} inferences in ${seconds} s of idle time`,
+        `inferences in ${seconds} s of idle time`,
+        { expected: 'none', actual: String(idle.length) },
         names(idle),
       ),
     ]
@@ -44,7 +45,8 @@ export const startAndIdle = {
         finding(
           'start-spends-nothing',
           started.length === 0,
-          `${started.length} inferences from the start until it was ready`,
+          'inferences from the start until it was ready',
+          { expected: 'none', actual: String(started.length) },
           names(started),
         ),
       )

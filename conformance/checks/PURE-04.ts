@@ -2,8 +2,11 @@
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
 import { measuredWindow } from '../window.ts'
-import { readsSpentNothing } from './pure.ts'
+import { read, readsSpentNothing } from './pure.ts'
+
+const resolved = step<{ id: string }>('resolve')
 
 /** So often a route is resolved in a row, without a call in between. */
 const IN_A_ROW = 54
@@ -34,16 +37,17 @@ export const resolvingMovesNothing = {
     await measuredWindow(session, async () => {
       for (const { id } of session.target.models.logical)
         for (let times = 0; times < 3; times++)
-          await session.ask('read', pathOf(id), { key: session.running.keys.reader })
+          await session.ask(read, pathOf(id), { key: session.running.keys.reader })
     })
     for (const { id } of session.target.models.logical)
       for (let times = 0; times < IN_A_ROW; times++)
-        await session.ask(`resolve ${id}`, pathOf(id), { key: session.running.keys.reader })
+        await session.ask(resolved.with({ id }), pathOf(id), { key: session.running.keys.reader })
   },
   judge({ evidence, target }) {
     const findings = readsSpentNothing(evidence, 'resolving')
+    const ofId = resolved.in(evidence)
     for (const { id } of target.models.logical) {
-      const answers = evidence.exchanges.filter(({ label }) => label === `resolve ${id}`)
+      const answers = ofId.filter(({ details }) => details.id === id)
       const { provider, model } = target.capabilities.resolve!
       const told = answers.map(({ body }) => {
         const json = jsonOf(body)
@@ -56,7 +60,11 @@ export const resolvingMovesNothing = {
         finding(
           'resolve-does-not-move-on',
           ok,
-          `"${id}" resolved ${answers.length} times in a row to ${kinds}${areTurns(told) ? ', in turns: asking moves it on' : ''}`,
+          `"${id}", resolved ${answers.length} times in a row`,
+          {
+            expected: 'a provider and model each time, and not in turns',
+            actual: `${kinds}${areTurns(told) ? ', in turns: asking moves it on' : ''}`,
+          },
           answers.slice(0, LONGEST_TURN + 1).map(ref),
         ),
       )

@@ -1,9 +1,16 @@
 // PURE-05: Reads write nothing: while nothing but reads happens, `data_version` and WAL stay as they were.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
-import { labelled, ref } from '../lookup.ts'
+import { ref } from '../lookup.ts'
 import { readAll } from '../request-log.ts'
 import type { Session } from '../session.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  call: step('call'),
+  read: step('read'),
+}
 
 /** Size and time of every file that a gateway keeps; SQLite's shared memory is no content. */
 async function factsOf(session: Session): Promise<Record<string, string>> {
@@ -34,22 +41,23 @@ export const readsWriteNothing = {
   timeout: 60_000,
   needs: ['files', 'read_paths'],
   async exercise(session) {
-    await session.chat('call')
+    await session.chat(steps.call)
     session.note('before', await settledFiles(session))
     for (let times = 0; times < 3; times++)
-      for (const path of session.target.capabilities.read_paths) await readAll(session, 'read', path)
+      for (const path of session.target.capabilities.read_paths) await readAll(session, steps.read, path)
     await session.wait(500)
     session.note('after', await factsOf(session))
   },
   judge({ evidence }) {
     const { before, after } = evidence.facts as Record<string, Record<string, string>>
     const changed = Object.keys({ ...before, ...after }).filter((name) => before![name] !== after![name])
-    const reads = labelled(evidence, 'read')
+    const reads = steps.read.in(evidence)
     return [
       finding(
         'files-stay-as-they-were',
         reads.length > 0 && Object.keys(before!).length > 1 && changed.length === 0,
-        `${reads.length} reads; changed files: ${changed.join(', ') || 'none'} of ${Object.keys(before!).length}`,
+        `files that ${reads.length} reads changed, of ${Object.keys(before!).length}`,
+        { expected: 'none, of at least two', actual: listed(changed) },
         reads.map(ref),
       ),
     ]

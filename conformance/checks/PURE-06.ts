@@ -1,6 +1,14 @@
 // PURE-06: Other methods on read paths get 405 with Allow; HEAD ends at once with GET's headers.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  get: step('get'),
+  head: step('head'),
+  other: step('other'),
+}
 
 export const otherMethods = {
   id: 'PURE-06',
@@ -8,10 +16,10 @@ export const otherMethods = {
   async exercise(session) {
     const { keys } = session.running
     for (const path of session.target.capabilities.read_paths) {
-      await session.ask('get', path, { key: keys.reader })
-      await session.ask('head', path, { method: 'HEAD', key: keys.reader })
+      await session.ask(steps.get, path, { key: keys.reader })
+      await session.ask(steps.head, path, { method: 'HEAD', key: keys.reader })
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
-        await session.ask('other', path, {
+        await session.ask(steps.other, path, {
           method,
           key: keys.reader,
           body: method === 'DELETE' ? null : '{}',
@@ -19,11 +27,11 @@ export const otherMethods = {
     }
   },
   judge({ evidence }) {
-    const of = (label: string) => evidence.exchanges.filter((each) => each.label === label)
-    const got = new Map(of('get').map((each) => [each.request.path, each]))
+    const of = (name: string) => evidence.exchanges.filter(({ step }) => step === name)
+    const got = new Map(of(steps.get.step).map((each) => [each.request.path, each]))
     const same = ['content-type', 'content-length']
     return [
-      ...of('head').map((head) => {
+      ...of(steps.head.step).map((head) => {
         const get = got.get(head.request.path)!
         const different = same.filter(
           (name) => head.headers[name] !== get.headers[name] && !Number(head.headers[name]),
@@ -33,15 +41,23 @@ export const otherMethods = {
         return finding(
           'head-is-like-get',
           ok,
-          `HEAD ${head.request.path}: ${head.status}, ${head.body.length} bytes of body, ${different.join(' and ') || 'no header'} differs from GET`,
+          `HEAD ${head.request.path}`,
+          {
+            expected: `${get.status}, no body, and the headers of GET`,
+            actual: `${ended(head)}, ${head.body.length} bytes, ${different.join(' and ') || 'no header'} differs`,
+          },
           [ref(head), ref(get)],
         )
       }),
-      ...of('other').map((each) =>
+      ...of(steps.other.step).map((each) =>
         finding(
           'other-methods-are-405',
           each.status === 405 && /\bGET\b/.test(each.headers.allow ?? ''),
-          `${each.request.method} ${each.request.path}: status ${each.status}, Allow: ${each.headers.allow ?? 'none'}`,
+          `the answer to ${each.request.method} ${each.request.path}`,
+          {
+            expected: '405, and GET in Allow',
+            actual: `${ended(each)}, Allow: ${each.headers.allow ?? 'none'}`,
+          },
           [ref(each)],
         ),
       ),

@@ -2,7 +2,11 @@
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
 import { inferencesIn, measuredWindow, names, noneArrived } from '../window.ts'
+import { ended } from '../words.ts'
+
+const refused = step<{ why: string }>('refused')
 
 export const refusedCallsSpendNothing = {
   id: 'PURE-07',
@@ -10,8 +14,8 @@ export const refusedCallsSpendNothing = {
   timeout: 180_000,
   async exercise(session) {
     const { capabilities } = session.target
-    const refuse = (label: string, body: string, key?: string | null) =>
-      session.ask(label, '/v1/chat/completions', {
+    const refuse = (why: string, body: string, key?: string | null) =>
+      session.ask(refused.with({ why }), '/v1/chat/completions', {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
         body,
@@ -31,18 +35,22 @@ export const refusedCallsSpendNothing = {
     })
   },
   judge({ evidence }) {
-    const asked = evidence.exchanges.filter(({ nonce }) => nonce === null)
+    const asked = refused.in(evidence)
     const each = asked.map((each) => {
       const nonce = nonceIn(each.request.body ?? '')
       // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
       const spent = evidence.ledger.filter(
         (entry) => entry.nonce === nonce && entry.kind === 'inference' && (entry.answer.status ?? 0) < 400,
       )
-      const refused = each.status === null ? each.end !== 'timed_out' : each.status >= 400
+      const isRefused = each.status === null ? each.end !== 'timed_out' : each.status >= 400
       return finding(
         'refused-calls-spend-nothing',
-        !refused || spent.length === 0,
-        `${each.label}: the client got ${each.status ?? each.error}, the provider answered ${spent.length} inferences`,
+        !isRefused || spent.length === 0,
+        `what providers answered to a call with ${each.details.why}`,
+        {
+          expected: isRefused ? 'none' : 'anything, it was let through',
+          actual: `${spent.length} inferences; the client got ${ended(each)}`,
+        },
         [ref(each), ...names(spent)],
       )
     })

@@ -5,6 +5,8 @@ import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { ref, refs } from '../lookup.ts'
 import { at, jsonOf, withoutSpace } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { listed } from '../words.ts'
 
 /** Fields of OpenAI's chat request with values that no default has. */
 const KNOWN = {
@@ -70,6 +72,8 @@ function meaningOf(value: unknown): unknown {
   )
 }
 
+const call = step<{ stream: boolean }>('call')
+
 export const knownFields = {
   id: 'ROUTE-05',
   async exercise(session) {
@@ -78,18 +82,22 @@ export const knownFields = {
       // Once with values that no default has, once with a 0, which is a value too.
       const more = stream ? { temperature: 0, stream_options: { include_usage: true } } : {}
       const body = { ...KNOWN, messages, ...more }
-      await session.chat(stream ? 'streamed' : 'whole', { stream, body })
+      await session.chat(call.with({ stream }), { stream, body })
     }
   },
   judge: ({ evidence, waybill }) =>
-    evidence.exchanges.flatMap((exchange) => {
+    call.in(evidence).flatMap((exchange) => {
       const asked = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
       const entry = evidence.ledger.find(({ nonce }) => nonce === nonceIn(exchange.request.body ?? ''))
       if (!entry)
         return [
-          finding('request-arrives', false, `${exchange.label}: no request at the witness has its messages`, [
-            ref(exchange),
-          ]),
+          finding(
+            'request-arrives',
+            false,
+            `a request with the messages of "${inWords(exchange)}"`,
+            { expected: 'one at the witness', actual: 'none' },
+            [ref(exchange)],
+          ),
         ]
       const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
       const arrived = (name: string) => meaningOf(at(entry.body, `/${name}`))
@@ -110,13 +118,15 @@ export const knownFields = {
         finding(
           'fields-arrive',
           changed.length === 0,
-          `${exchange.label}: ${fields.length} fields sent; changed or lost: ${changed.join(', ') || 'none'}`,
+          `of ${fields.length} fields of "${inWords(exchange)}", those that were changed or lost`,
+          { expected: 'none', actual: listed(changed) },
           refs(exchange, entry),
         ),
         finding(
           'request-is-valid',
           invalid.length === 0,
-          `${exchange.label}: by the provider's schema: ${invalid.join('; ') || 'valid'}`,
+          `the request of "${inWords(exchange)}" by the provider's schema`,
+          { expected: 'valid', actual: invalid.join('; ') || 'valid' },
           refs(entry),
         ),
       ]

@@ -5,15 +5,18 @@ import type { Evidence } from '../evidence.ts'
 import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../lookup.ts'
 import { firstTargetFails } from '../scripted.ts'
 import type { Session } from '../session.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
 
 /** Statuses that no gateway may take for a reason to move on, unless it says so. */
 const FINAL = [400, 413, 422]
 
+const call = step<{ status: number; stream: boolean }>('the first target fails')
+
 async function tryFallback(session: Session, status: number, stream = false): Promise<void> {
   const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
   const script = firstTargetFails(status, route)
-  const label = `status ${status}${stream ? ', streamed' : ''}`
-  await session.chat(label, { model: route.id, script, stream })
+  await session.chat(call.with({ status, stream }), { model: route.id, script, stream })
   await session.wait(session.target.capabilities.cooldown_ms)
 }
 
@@ -32,16 +35,19 @@ export const fallbackConditions = {
       await tryFallback(session, status)
   },
   judge: ({ evidence, target }) =>
-    evidence.exchanges.map((exchange) => {
+    call.in(evidence).map((exchange) => {
       const entries = requestsOf(evidence, exchange)
       const others = movedOn(target, exchange, entries)
-      const moves = target.capabilities.fallback_statuses.some((each) =>
-        exchange.label.includes(String(each)),
-      )
+      const { status } = exchange.details
+      const moves = target.capabilities.fallback_statuses.includes(status)
       return finding(
         'moves-on-as-declared',
         moves ? others.length > 0 && exchange.status === 200 : entries.length > 0 && others.length === 0,
-        `after ${exchange.label} of ${routeOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared, the call went on to ${routeOf(others)}; the client got ${exchange.status}`,
+        `where the call went on to after ${status} of ${routeOf(entries.slice(0, 1))}, ${moves ? '' : 'not '}declared`,
+        {
+          expected: moves ? 'another target, and 200 for the client' : 'no target',
+          actual: `${routeOf(others)}, and ${ended(exchange)} for the client`,
+        },
         refs(exchange, ...entries),
       )
     }),

@@ -1,9 +1,12 @@
 // ROUTE-08: After the response has started, nothing is retried.
-import type { Step } from '../../mocks/script.ts'
+import type { Step as ScriptStep } from '../../mocks/script.ts'
 import { type Check, finding } from '../check.ts'
 import { refs, requestsOf } from '../lookup.ts'
 import { readChat } from '../reading.ts'
 import { delta, errorBody } from '../scripted.ts'
+import { step } from '../step.ts'
+
+const broken = step<{ how: string }>('the stream breaks')
 
 export const nothingAfterCommit = {
   id: 'ROUTE-08',
@@ -12,15 +15,15 @@ export const nothingAfterCommit = {
   async exercise(session) {
     const { logical } = session.target.models
     const model = logical.find(({ targets }) => targets.length > 1)?.id ?? session.model
-    const endings: [string, Step][] = [
+    const endings: [string, ScriptStep][] = [
       ['cut', { end: 'cut' }],
       ['error event', { data: errorBody('synthetic') }],
     ]
-    for (const [label, ending] of endings) {
+    for (const [how, ending] of endings) {
       // The provider fails when the client has the first event, not before: until then a gateway may still move on.
       const gate = session.nonce()
       const script = [{ events: [delta('one'), { gate }, ending] }]
-      const call = await session.openChat(label, { model, stream: true, script })
+      const call = await session.openChat(broken.with({ how }), { model, stream: true, script })
       const started = await call.until((body) => readChat(body).content.includes('one'), 5_000)
       await session.witness.release(gate)
       await call.done
@@ -33,14 +36,14 @@ export const nothingAfterCommit = {
     }
   },
   judge: ({ evidence }) =>
-    evidence.exchanges.map((exchange) => {
+    broken.in(evidence).map((exchange) => {
       const entries = requestsOf(evidence, exchange)
       return finding(
         'nothing-is-retried',
         entries.length === 1,
-        `requests to providers for a call whose stream had begun (${exchange.label} after the first event)`,
-        refs(exchange, ...entries),
+        `requests to providers for a call whose stream had begun (${exchange.details.how} after the first event)`,
         { expected: '1', actual: String(entries.length) },
+        refs(exchange, ...entries),
       )
     }),
 } satisfies Check

@@ -1,10 +1,14 @@
 // ROUTE-10: Each strategy does what it says (order, shares, rotation, price, latency, load).
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
-import { labelled, ref, requestsOf, servedBy, where } from '../lookup.ts'
+import { ref, requestsOf, servedBy, where } from '../lookup.ts'
 import { DONE, delta } from '../scripted.ts'
 import type { Session } from '../session.ts'
-import { A, B, C, N, repeat, shares, targets } from './route.ts'
+import { step } from '../step.ts'
+import { listed } from '../words.ts'
+import { A, B, C, call, N, ofModel, repeat, shares, targets } from './route.ts'
+
+const holding = step('held')
 
 /** Calls held open over three targets: one of these then has four or more, which no call that is just over comes near. */
 const HELD = 12
@@ -19,7 +23,7 @@ async function besideABusyOne(session: Session): Promise<void> {
     const gate = session.nonce()
     const script = [{ events: [delta('held'), { gate }, DONE] }]
     const options = { model: 'least-busy', stream: true, script, timeout: 60_000 }
-    const { nonce, done } = await session.openChat('held', options)
+    const { nonce, done } = await session.openChat(holding, options)
     const entry = await session.witness.seen(nonce, 5_000)
     held.push({ gate, done, target: entry ? where(entry) : 'nowhere' })
   }
@@ -38,16 +42,20 @@ async function besideABusyOne(session: Session): Promise<void> {
 
 /** No short call goes where the calls are that were open all the time: there always was an idle target beside it. */
 function leastBusyPicks(evidence: Evidence): Finding {
-  const short = labelled(evidence, 'least-busy')
+  const short = ofModel(call.in(evidence), 'least-busy')
   const over = Math.max(...short.map(({ end_at }) => end_at))
-  const open = labelled(evidence, 'held').filter(({ end_at }) => end_at > over)
+  const open = holding.in(evidence).filter(({ end_at }) => end_at > over)
   const busy = new Set(open.flatMap((exchange) => requestsOf(evidence, exchange).map(where)))
-  const went = targets(evidence, 'least-busy')
+  const went = targets(evidence, short)
   const wrong = went.filter((target) => busy.has(target) || target === 'nowhere')
   return finding(
     'least-busy',
     open.length >= HELD / 3 && busy.size === 1 && went.length === SHORT && wrong.length === 0,
-    `least-busy: while ${open.length} calls were open at ${[...busy].join(', ') || 'no target'} and none elsewhere, ${wrong.length} of ${went.length} went there too`,
+    `short calls that went where ${open.length} were open, and none elsewhere`,
+    {
+      expected: `none of ${SHORT}, with at least ${HELD / 3} open at one target`,
+      actual: `${wrong.length} of ${went.length}, with ${open.length} open at ${listed([...busy], 'no target')}`,
+    },
     [...open, ...short].map(ref),
   )
 }
@@ -64,7 +72,7 @@ function fastestPicks(evidence: Evidence): Finding {
   }
   let sure = 0
   let wrong = 0
-  for (const exchange of labelled(evidence, 'fastest')) {
+  for (const exchange of ofModel(call.in(evidence), 'fastest')) {
     const entry = servedBy(evidence, exchange)
     const target = entry ? where(entry) : 'nowhere'
     const known = seen.get(A)!.length > 0
@@ -80,8 +88,9 @@ function fastestPicks(evidence: Evidence): Finding {
   return finding(
     'fastest',
     sure > 0 && wrong === 0,
-    `fastest: of ${sure} calls that had a faster target, or one not measured yet, ${wrong} went to the slow one; seen on average: ${ms.join(', ')}`,
-    labelled(evidence, 'fastest').map(ref),
+    'calls that went to the slow target although another was faster, or not measured yet',
+    { expected: 'none, of at least one', actual: `${wrong} of ${sure}; seen on average: ${ms.join(', ')}` },
+    ofModel(call.in(evidence), 'fastest').map(ref),
   )
 }
 
@@ -101,20 +110,29 @@ export const strategies = {
       { scenario: 'plain' },
     ]
     for (let n = 0; n < 12; n++)
-      await session.chat('fastest', { model: 'fastest', stream: true, script: slow })
+      await session.chat(call.with({ model: 'fastest' }), { model: 'fastest', stream: true, script: slow })
     await repeat(session, 5, 'priority')
     await repeat(session, 9, 'round-robin')
     await repeat(session, 5, 'cheapest')
     for (const name of ['weighted', 'random'])
       for (let done = 0; done < N; done += 20)
-        await Promise.all(Array.from({ length: 20 }, () => session.chat(name, { model: name })))
+        await Promise.all(
+          Array.from({ length: 20 }, () => session.chat(call.with({ model: name }), { model: name })),
+        )
     await besideABusyOne(session)
   },
   judge({ evidence }) {
-    const order = (label: string, expected: readonly string[]) => {
-      const went = targets(evidence, label)
+    const order = (model: string, expected: readonly string[]) => {
+      const calls = ofModel(call.in(evidence), model)
+      const went = targets(evidence, calls)
       const ok = went.length === expected.length && went.every((target, index) => target === expected[index])
-      return finding(label, ok, `${label}: ${went.join(', ')}; expected ${expected.join(', ')}`)
+      return finding(
+        model,
+        ok,
+        `the targets of ${model}`,
+        { expected: expected.join(', '), actual: listed(went) },
+        calls.map(ref),
+      )
     }
     return [
       order('priority', [A, A, A, A, A]),

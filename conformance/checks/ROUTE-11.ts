@@ -2,9 +2,9 @@
 // elsewhere.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
-import { labelled, refs, where } from '../lookup.ts'
+import { refs, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
-import { N, resolveOf, shares, targets } from './route.ts'
+import { call, N, ofModel, resolve, resolveOf, shares, targets } from './route.ts'
 
 const foretold = ({ body }: Exchange): string => {
   const json = jsonOf(body)
@@ -19,28 +19,36 @@ export const resolveEqualsPick = {
     await session.another('strategies')
     for (const model of ['priority', 'round-robin', 'cheapest'])
       for (let n = 0; n < 6; n++) {
-        await resolveOf(session, model, `resolve ${model}`)
-        await session.chat(model, { model })
+        await resolveOf(session, model)
+        await session.chat(call.with({ model }), { model })
       }
-    await resolveOf(session, 'weighted', 'resolve weighted')
+    await resolveOf(session, 'weighted')
     for (let done = 0; done < N; done += 20)
-      await Promise.all(Array.from({ length: 20 }, () => session.chat('weighted', { model: 'weighted' })))
+      await Promise.all(
+        Array.from({ length: 20 }, () =>
+          session.chat(call.with({ model: 'weighted' }), { model: 'weighted' }),
+        ),
+      )
   },
   judge({ evidence }) {
     const exact = ['priority', 'round-robin', 'cheapest'].flatMap((model) => {
-      const told = labelled(evidence, `resolve ${model}`)
-      const went = targets(evidence, model)
+      const told = ofModel(resolve.in(evidence), model)
+      const went = targets(evidence, ofModel(call.in(evidence), model))
       return told.map((exchange, index) => {
         const ok = at(jsonOf(exchange.body), '/deterministic') === true && foretold(exchange) === went[index]
         return finding(
           'resolve-foretells',
           ok,
-          `${model}: resolve said ${foretold(exchange)}, the next call went to ${went[index]}`,
+          `what resolve said of ${model}, before a call`,
+          {
+            expected: `${went[index] ?? 'nowhere'}, where it went, and deterministic`,
+            actual: `${foretold(exchange)}${at(jsonOf(exchange.body), '/deterministic') === true ? ', and deterministic' : ''}`,
+          },
           refs(exchange),
         )
       })
     })
-    const [weighted] = labelled(evidence, 'resolve weighted')
+    const [weighted] = ofModel(resolve.in(evidence), 'weighted')
     const candidates = (at(jsonOf(weighted!.body), '/candidates') ?? []) as {
       provider: string
       model: string
@@ -52,7 +60,11 @@ export const resolveEqualsPick = {
       finding(
         'weighted-is-not-deterministic',
         candidates.length === 3 && at(jsonOf(weighted!.body), '/deterministic') === false,
-        'weighted is not deterministic, and has three candidates',
+        'what resolve says of weighted',
+        {
+          expected: 'not deterministic, 3 candidates',
+          actual: `${at(jsonOf(weighted!.body), '/deterministic') === false ? 'not ' : ''}deterministic, ${candidates.length} candidates`,
+        },
         refs(weighted),
       ),
       ...shares(evidence, 'weighted', expected),

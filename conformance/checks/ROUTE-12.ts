@@ -1,8 +1,17 @@
 // ROUTE-12: A call that needs tools, images or a long context goes only to targets that have them.
 import { type Check, finding } from '../check.ts'
-import { labelled, refs } from '../lookup.ts'
+import type { Exchange } from '../evidence.ts'
+import { refs } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
 import { targets } from './route.ts'
+
+const steps = {
+  plain: step('plain'),
+  tools: step('tools'),
+  image: step('image'),
+}
 
 const TOOLS = [
   { type: 'function', function: { name: 'find_road', parameters: { type: 'object', properties: {} } } },
@@ -15,27 +24,28 @@ export const capabilities = {
   needs: ['variant:strategies'],
   async exercise(session) {
     await session.another('strategies')
-    await session.chat('plain', { model: 'capable' })
-    await session.chat('tools', { model: 'capable', body: { tools: TOOLS } })
+    await session.chat(steps.plain, { model: 'capable' })
+    await session.chat(steps.tools, { model: 'capable', body: { tools: TOOLS } })
     const messages = [{ role: 'user', content: [{ type: 'text', text: 'What is this?' }, IMAGE] }]
-    await session.chat('nobody sees', { model: 'capable', body: { messages } })
+    await session.chat(steps.image, { model: 'capable', body: { messages } })
   },
   judge({ evidence }) {
-    const [plain, tools, image] = ['plain', 'tools', 'nobody sees'].map(
-      (label) => labelled(evidence, label)[0]!,
-    )
+    const [plain, tools, image] = [steps.plain, steps.tools, steps.image].map((step) => step.in(evidence)[0]!)
+    const went = (exchange: Exchange) => targets(evidence, [exchange]).join()
     const seen = evidence.ledger.filter(({ at: time }) => time >= image!.at)
     return [
       finding(
         'plain-goes-first',
-        targets(evidence, 'plain').join() === 'openai/no-tools',
-        `a plain call went to ${targets(evidence, 'plain').join()}`,
+        went(plain!) === 'openai/no-tools',
+        'where a plain call went',
+        { expected: 'openai/no-tools', actual: went(plain!) },
         refs(plain),
       ),
       finding(
         'tools-go-where-they-can',
-        targets(evidence, 'tools').join() === 'groq/no-images',
-        `a call with tools went to ${targets(evidence, 'tools').join()}, the only target that has them`,
+        went(tools!) === 'groq/no-images',
+        'where a call with tools went',
+        { expected: 'groq/no-images, the only target that has them', actual: went(tools!) },
         refs(tools),
       ),
       finding(
@@ -43,7 +53,11 @@ export const capabilities = {
         image!.status === 503 &&
           at(jsonOf(image!.body), '/error/code') === 'no_target_available' &&
           seen.length === 0,
-        `an image that no target takes: ${image!.status} ${at(jsonOf(image!.body), '/error/code')}, ${seen.length} requests`,
+        'a call with an image, which no target takes',
+        {
+          expected: '503 no_target_available, and no request',
+          actual: `${ended(image!)} ${at(jsonOf(image!.body), '/error/code')}, ${seen.length} requests`,
+        },
         refs(image),
       ),
     ]

@@ -2,7 +2,10 @@
 import { type Check, doubt } from '../check.ts'
 import { aFallbackStatus, movedOn, refs, requestsOf } from '../lookup.ts'
 import { firstTargetFails } from '../scripted.ts'
+import { inWords, step } from '../step.ts'
 import { headersName } from './tell.ts'
+
+const call = step<{ stream: boolean }>('call')
 
 export const headersAfterFallback = {
   id: 'TELL-02',
@@ -12,7 +15,7 @@ export const headersAfterFallback = {
     const route = session.target.models.logical.find(({ targets }) => targets.length > 1)!
     const script = firstTargetFails(aFallbackStatus(session.target), route)
     for (const stream of [false, true]) {
-      await session.chat(stream ? 'streamed' : 'whole', { model: route.id, stream, script })
+      await session.chat(call.with({ stream }), { model: route.id, stream, script })
       await session.wait(session.target.capabilities.cooldown_ms)
     }
   },
@@ -25,7 +28,7 @@ export const headersAfterFallback = {
         ? headersName(evidence, target, exchange)
         : doubt(
             'headers-name-the-server',
-            `${exchange.label}: the call was not answered after a fallback`,
+            `${inWords(exchange)}: it was not answered after a fallback`,
             refs(exchange, ...entries),
           )
     }),

@@ -1,29 +1,35 @@
 // TELL-03: The answer's request id finds exactly one record.
 import { type Check, finding } from '../check.ts'
-import { itemsOf, labelled, recordIn, ref, refs, requestIdOf } from '../lookup.ts'
+import { itemsOf, recordIn, ref, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'
+import { recordOf, step } from '../step.ts'
+
+const steps = {
+  call: step('call'),
+}
 
 export const idFindsTheRecord = {
   id: 'TELL-03',
   needs: ['request_id', 'log'],
   async exercise(session) {
     for (const stream of [false, true, false]) {
-      const exchange = await session.chat('call', { stream })
-      await session.record(`record of #${exchange.n}`, exchange)
+      const exchange = await session.chat(steps.call, { stream })
+      await session.record(exchange)
     }
   },
   judge({ evidence, target }) {
-    const calls = labelled(evidence, 'call')
+    const calls = steps.call.in(evidence)
     const ids = calls.map((exchange) => requestIdOf(target, exchange))
     return [
       finding(
         'ids-differ',
         new Set(ids).size === calls.length,
-        `${calls.length} answers carry ${new Set(ids).size} different request ids`,
+        `request ids of ${calls.length} answers`,
+        { expected: 'all different', actual: `${new Set(ids).size} different` },
         calls.map(ref),
       ),
       ...calls.map((exchange, index) => {
-        const [reading] = labelled(evidence, `record of #${exchange.n}`)
+        const reading = recordOf(evidence, exchange)
         const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
         const { fields, one } = target.observability.log!
         const same = String(at(record, fields.id)) === ids[index]
@@ -32,7 +38,11 @@ export const idFindsTheRecord = {
         return finding(
           'id-finds-one-record',
           record !== undefined && same && !twice,
-          `request id ${ids[index] ?? 'none'} finds ${record === undefined ? 'no record' : twice ? 'more than one record' : 'its record'}`,
+          `what request id ${ids[index] ?? 'none'} finds`,
+          {
+            expected: 'one record, its own',
+            actual: record === undefined ? 'none' : twice ? 'more than one' : same ? 'one' : 'another',
+          },
           refs(exchange, reading),
         )
       }),

@@ -1,6 +1,14 @@
 // TELL-04: Session and cache headers follow their closed sets, and are absent on read endpoints.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
+
+const steps = {
+  withSession: step('with session'),
+  withoutSession: step('without session'),
+  noStore: step('no-store'),
+  read: step('read'),
+}
 
 const SESSION = 'conformance-session-1'
 
@@ -10,12 +18,12 @@ export const closedSets = {
   id: 'TELL-04',
   async exercise(session) {
     for (const stream of [false, true]) {
-      await session.chat('with session', { stream, headers: { 'x-gateway-session-id': SESSION } })
-      await session.chat('without session', { stream })
+      await session.chat(steps.withSession, { stream, headers: { 'x-gateway-session-id': SESSION } })
+      await session.chat(steps.withoutSession, { stream })
     }
-    await session.chat('no-store', { headers: { 'cache-control': 'no-store' } })
+    await session.chat(steps.noStore, { headers: { 'cache-control': 'no-store' } })
     for (const path of session.target.capabilities.read_paths)
-      await session.ask('read', path, {
+      await session.ask(steps.read, path, {
         key: session.running.keys.reader,
         headers: { 'x-gateway-session-id': SESSION },
       })
@@ -23,20 +31,23 @@ export const closedSets = {
   judge: ({ evidence }) =>
     evidence.exchanges.map((exchange) => {
       const [cache, session] = LIVE.map((name) => exchange.headers[name])
-      const { label } = exchange
-      if (label === 'read')
+      const { step } = exchange
+      const actual = `cache ${cache ?? 'absent'}, session ${session ?? 'absent'}`
+      if (step === steps.read.step)
         return finding(
           'none-on-reads',
           cache === undefined && session === undefined,
-          `${exchange.request.path}: cache ${cache ?? 'absent'}, session ${session ?? 'absent'}`,
+          `the headers of ${exchange.request.path}`,
+          { expected: 'cache absent, session absent', actual },
           [ref(exchange)],
         )
       const closed = ['HIT', 'MISS', 'BYPASS'].includes(cache ?? '')
-      const right = label === 'with session' ? session === SESSION : session === undefined
+      const expected = step === steps.withSession.step ? SESSION : undefined
       return finding(
         'closed-sets',
-        closed && right,
-        `${label}: cache ${cache ?? 'absent'}, session ${session ?? 'absent'}`,
+        closed && session === expected,
+        `the headers of the call "${step}"`,
+        { expected: `cache HIT, MISS or BYPASS, session ${expected ?? 'absent'}`, actual },
         [ref(exchange)],
       )
     }),

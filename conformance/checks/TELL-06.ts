@@ -1,7 +1,14 @@
 // TELL-06: A hostile model or session name cannot break a header, a log line or a terminal.
 import { type Check, finding } from '../check.ts'
-import { labelled, ref, refs, requestIdOf } from '../lookup.ts'
+import { ref, refs, requestIdOf } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
+import { recordOf, step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const steps = {
+  model: step('model'),
+  line: step('line'),
+}
 
 /** Names that would end a header, a log line or a terminal's patience. */
 const HOSTILE = [
@@ -22,18 +29,18 @@ export const hostileNames = {
   hostile: true,
   async exercise(session) {
     for (const name of HOSTILE) {
-      const exchange = await session.chat('model', {
+      const exchange = await session.chat(steps.model, {
         model: `openai/${name}`,
         body: { prompt_cache_key: name },
       })
-      await session.record(`record of #${exchange.n}`, exchange)
-      await session.ask('line', `/api/statusline?model=${encodeURIComponent(`openai/${name}`)}`)
+      await session.record(exchange)
+      await session.ask(steps.line, `/api/statusline?model=${encodeURIComponent(`openai/${name}`)}`)
     }
   },
   judge: ({ evidence, target }) => [
-    ...labelled(evidence, 'model').flatMap((exchange) => {
+    ...steps.model.in(evidence).flatMap((exchange) => {
       const asked = (jsonOf(exchange.request.body!) as { model: string }).model
-      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+      const reading = recordOf(evidence, exchange)
       const printable = Object.values(exchange.headers).every((value) => /^[\x20-\x7e]*$/.test(value))
       const onRecord =
         requestIdOf(target, exchange) === null ||
@@ -43,12 +50,16 @@ export const hostileNames = {
         finding(
           'hostile-name-is-harmless',
           ok,
-          `model ${JSON.stringify(asked)}: ${exchange.status}, header ${exchange.headers['x-gateway-model'] ?? 'absent'}, ${onRecord ? 'byte for byte on record' : 'changed on record'}`,
+          `a call of the model ${JSON.stringify(asked)}`,
+          {
+            expected: 'an answer, printable headers, no header of its own, and byte for byte on record',
+            actual: `${ended(exchange)}, ${printable ? '' : 'not '}printable${exchange.headers['x-evil'] === undefined ? '' : ', a header of its own'}, ${onRecord ? 'byte for byte' : 'changed'} on record`,
+          },
           refs(exchange, reading),
         ),
       ]
     }),
-    ...labelled(evidence, 'line').map((exchange) => {
+    ...steps.line.in(evidence).map((exchange) => {
       // The line's own colours are its own; what a name may not bring is anything else.
       const { body } = exchange
       const rest = body.replaceAll(COLOUR, '').replaceAll('\n', '')
@@ -56,7 +67,8 @@ export const hostileNames = {
       return finding(
         'hostile-name-in-the-status-line',
         !hostile,
-        `the status line for ${exchange.request.path.slice(-40)} holds ${hostile ? 'a' : 'no'} control character of a name`,
+        `control characters of a name in the status line for ${exchange.request.path.slice(-40)}`,
+        { expected: 'none', actual: hostile ? JSON.stringify(rest) : 'none' },
         [ref(exchange)],
       )
     }),

@@ -1,9 +1,12 @@
 // USE-02: The usage on record equals what the serving provider reported, streaming and not.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
-import { amountIn, labelled, recordIn, refs, requestIdOf } from '../lookup.ts'
+import { amountIn, recordIn, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'
+import { inWords, recordOf, step } from '../step.ts'
 import { countsIn, INCLUDE, sides } from './use.ts'
+
+const call = step<{ stream: boolean }>('call')
 
 export const usageIsOnRecord = {
   id: 'USE-02',
@@ -11,17 +14,17 @@ export const usageIsOnRecord = {
   async exercise(session) {
     for (const stream of [false, true])
       for (const body of stream ? [{}, INCLUDE] : [{}]) {
-        const exchange = await session.chat(`${stream ? 'streamed' : 'whole'}`, {
+        const exchange = await session.chat(call.with({ stream }), {
           stream,
           body,
           script: [{ scenario: 'usage-cached' }],
         })
-        await session.record(`record of #${exchange.n}`, exchange)
+        await session.record(exchange)
       }
   },
   judge: ({ evidence, target, waybill }) =>
-    [...labelled(evidence, 'whole'), ...labelled(evidence, 'streamed')].map((exchange) => {
-      const [reading] = labelled(evidence, `record of #${exchange.n}`)
+    call.in(evidence).map((exchange) => {
+      const reading = recordOf(evidence, exchange)
       const { fields } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { entry, sent } = sides(evidence, exchange)
@@ -38,7 +41,16 @@ export const usageIsOnRecord = {
       return finding(
         'usage-is-on-record',
         ok,
-        `${exchange.label}: on record ${recorded.join(' / ')}, reported ${reported.join(' / ') || 'nothing'}`,
+        `the tokens on record of "${inWords(exchange)}", input / output`,
+        {
+          expected:
+            sent === null
+              ? waybill
+                ? 'none: none were reported'
+                : 'anything: none were reported'
+              : reported.join(' / '),
+          actual: recorded.map((count) => count ?? 'none').join(' / '),
+        },
         refs(exchange, reading, entry),
       )
     }),

@@ -1,28 +1,36 @@
 // USE-03: Stream usage that was asked for is delivered (Waybill: the chunk that only the gateway asked for is
 // withheld, and only that one).
 import { type Check, finding } from '../check.ts'
-import { labelled, refs } from '../lookup.ts'
+import { refs } from '../lookup.ts'
 import { readChat } from '../reading.ts'
+import { step } from '../step.ts'
 import { INCLUDE, sides } from './use.ts'
+
+const steps = {
+  askedFor: step('asked for'),
+  notAskedFor: step('not asked for'),
+  declined: step('declined'),
+}
 
 export const streamUsageAsAsked = {
   id: 'USE-03',
   async exercise(session) {
-    await session.chat('asked for', { stream: true, body: INCLUDE })
-    await session.chat('not asked for', { stream: true })
-    await session.chat('declined', { stream: true, body: { stream_options: { include_usage: false } } })
+    await session.chat(steps.askedFor, { stream: true, body: INCLUDE })
+    await session.chat(steps.notAskedFor, { stream: true })
+    await session.chat(steps.declined, { stream: true, body: { stream_options: { include_usage: false } } })
   },
   judge: ({ evidence, waybill }) => [
-    ...labelled(evidence, 'asked for').map((exchange) => {
+    ...steps.askedFor.in(evidence).map((exchange) => {
       const { entry, got } = sides(evidence, exchange)
       return finding(
         'asked-for-is-delivered',
         got !== null,
-        `usage was asked for and ${got === null ? 'not ' : ''}delivered`,
+        'usage that was asked for',
+        { expected: 'delivered', actual: got === null ? 'not delivered' : 'delivered' },
         refs(exchange, entry),
       )
     }),
-    ...(waybill ? [...labelled(evidence, 'not asked for'), ...labelled(evidence, 'declined')] : []).map(
+    ...(waybill ? [...steps.notAskedFor.in(evidence), ...steps.declined.in(evidence)] : []).map(
       (exchange) => {
         const { entry, got } = sides(evidence, exchange)
         const [mine, theirs] = [readChat(exchange.body), readChat(entry?.answer.body ?? '')]
@@ -33,7 +41,11 @@ export const streamUsageAsAsked = {
         return finding(
           'not-asked-for-is-withheld',
           got === null && rest,
-          `${exchange.label}: usage was ${got === null ? 'withheld' : 'delivered'}, everything else is ${rest ? '' : 'not '}there`,
+          `usage that was ${exchange.step}`,
+          {
+            expected: 'withheld, and everything else there',
+            actual: `${got === null ? 'withheld' : 'delivered'}, and everything else ${rest ? '' : 'not '}there`,
+          },
           refs(exchange, entry),
         )
       },

@@ -2,26 +2,29 @@
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { at } from '../reading.ts'
+import { step } from '../step.ts'
 import { pairs, recordAfter } from './use.ts'
+
+const call = step<{ scenario: string }>('call')
 
 export const unknownIsNull = {
   id: 'USE-04',
   async exercise(session) {
     for (const scenario of ['usage-missing', 'usage-zero'])
       for (const stream of [false, true])
-        await recordAfter(session, scenario, { stream, script: [{ scenario }] })
+        await recordAfter(session, call.with({ scenario }), { stream, script: [{ scenario }] })
   },
   judge: ({ evidence }) =>
-    ['usage-missing', 'usage-zero'].flatMap((scenario) =>
-      pairs(evidence, scenario).map(({ exchange, reading, record }) => {
-        const counts = ['input', 'output'].map((name) => at(record, `/tokens/${name}`))
-        const expected = scenario === 'usage-zero' ? 0 : null
-        return finding(
-          'unknown-is-null-zero-is-0',
-          record !== undefined && counts.every((count) => count === expected),
-          `${scenario}: ${counts.join(' / ')} on record`,
-          refs(exchange, reading),
-        )
-      }),
-    ),
+    pairs(evidence, call.in(evidence)).map(({ exchange, reading, record }) => {
+      const { scenario } = exchange.details
+      const counts = ['input', 'output'].map((name) => at(record, `/tokens/${name}`))
+      const expected = scenario === 'usage-zero' ? 0 : null
+      return finding(
+        'unknown-is-null-zero-is-0',
+        record !== undefined && counts.every((count) => count === expected),
+        `the tokens on record after ${scenario}, input / output`,
+        { expected: `${expected} / ${expected}`, actual: counts.join(' / ') },
+        refs(exchange, reading),
+      )
+    }),
 } satisfies Check

@@ -2,42 +2,47 @@
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, readChat } from '../reading.ts'
+import { step } from '../step.ts'
 import { pairs, recordAfter } from './use.ts'
+
+const call = step<{ scenario: string }>('call')
 
 export const tokenKinds = {
   id: 'USE-05',
   async exercise(session) {
     for (const scenario of ['usage-cached', 'reasoning'])
       for (const stream of [false, true])
-        await recordAfter(session, scenario, { stream, script: [{ scenario }] })
+        await recordAfter(session, call.with({ scenario }), { stream, script: [{ scenario }] })
   },
   judge: ({ evidence }) =>
-    ['usage-cached', 'reasoning'].flatMap((scenario) =>
-      pairs(evidence, scenario).map(({ exchange, reading, record }) => {
-        const entry = servedBy(evidence, exchange)
-        const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
-        const cached = at(usage, '/prompt_tokens_details/cached_tokens')
-        const reasoning = at(usage, '/completion_tokens_details/reasoning_tokens')
-        const input = at(usage, '/prompt_tokens') as number
-        const output = at(usage, '/completion_tokens') as number
-        const kept =
-          at(record, '/tokens/cached_input') === cached && at(record, '/tokens/reasoning') === reasoning
-        const rates = at(record, '/price/rates') as Record<string, number> | undefined
-        const fresh = input - (cached as number)
-        const expected = rates
-          ? (fresh * rates.input_mtok! +
-              (cached as number) * (rates.cache_read_mtok ?? rates.input_mtok!) +
-              output * rates.output_mtok!) /
-            1e6
-          : Number.NaN
-        const cost = at(record, '/cost_usd') as number
-        const priced = Math.abs(cost - expected) < 1e-12
-        return finding(
-          'kinds-are-kept-apart',
-          kept && priced,
-          `${scenario}: cached ${at(record, '/tokens/cached_input')} of ${cached}, reasoning ${at(record, '/tokens/reasoning')} of ${reasoning}; cost ${cost}, by its own price ${expected}`,
-          refs(exchange, reading, entry),
-        )
-      }),
-    ),
+    pairs(evidence, call.in(evidence)).map(({ exchange, reading, record }) => {
+      const entry = servedBy(evidence, exchange)
+      const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
+      const cached = at(usage, '/prompt_tokens_details/cached_tokens')
+      const reasoning = at(usage, '/completion_tokens_details/reasoning_tokens')
+      const input = at(usage, '/prompt_tokens') as number
+      const output = at(usage, '/completion_tokens') as number
+      const kept =
+        at(record, '/tokens/cached_input') === cached && at(record, '/tokens/reasoning') === reasoning
+      const rates = at(record, '/price/rates') as Record<string, number> | undefined
+      const fresh = input - (cached as number)
+      const expected = rates
+        ? (fresh * rates.input_mtok! +
+            (cached as number) * (rates.cache_read_mtok ?? rates.input_mtok!) +
+            output * rates.output_mtok!) /
+          1e6
+        : Number.NaN
+      const cost = at(record, '/cost_usd') as number
+      const priced = Math.abs(cost - expected) < 1e-12
+      return finding(
+        'kinds-are-kept-apart',
+        kept && priced,
+        `tokens by kind and cost on record after ${exchange.details.scenario}`,
+        {
+          expected: `cached ${cached}, reasoning ${reasoning}, cost by its own price ${expected}`,
+          actual: `cached ${at(record, '/tokens/cached_input')}, reasoning ${at(record, '/tokens/reasoning')}, cost ${cost}`,
+        },
+        refs(exchange, reading, entry),
+      )
+    }),
 } satisfies Check

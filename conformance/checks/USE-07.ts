@@ -3,28 +3,34 @@ import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { delta } from '../scripted.ts'
+import { step } from '../step.ts'
 import { pairs, recordAfter } from './use.ts'
+
+const steps = {
+  cut: step('cut'),
+  left: step('left'),
+}
 
 export const halfWay = {
   id: 'USE-07',
   hostile: true,
   async exercise(session) {
-    await recordAfter(session, 'cut', { stream: true, script: [{ scenario: 'cut-after-4' }] })
+    await recordAfter(session, steps.cut, { stream: true, script: [{ scenario: 'cut-after-4' }] })
     const gate = session.nonce()
     const words = 'one two three four five six seven eight nine ten '
-    const call = await session.openChat('left', {
+    const call = await session.openChat(steps.left, {
       stream: true,
       script: [{ events: [delta(words), { gate }] }],
     })
     await call.until((body) => body.includes('ten'), 5_000)
     call.leave()
     const exchange = await call.done
-    await session.record(`record of #${exchange.n}`, exchange)
+    await session.record(exchange)
     await session.wait(session.target.capabilities.cooldown_ms)
   },
   judge: ({ evidence }) =>
-    ['cut', 'left'].flatMap((label) =>
-      pairs(evidence, label).map(({ exchange, reading, record }) => {
+    pairs(evidence, [...steps.cut.in(evidence), ...steps.left.in(evidence)]).map(
+      ({ exchange, reading, record }) => {
         const [input, output, source] = ['input', 'output', 'source'].map((name) =>
           at(record, `/tokens/${name}`),
         )
@@ -37,9 +43,10 @@ export const halfWay = {
         return finding(
           'half-way-is-marked',
           ok,
-          `${label}: ${input} / ${output} tokens, ${source ?? 'of no source'}`,
+          `the tokens on record of a call that was ${exchange.step}`,
+          { expected: 'some / some, estimated', actual: `${input} / ${output}, ${source ?? 'of no source'}` },
           refs(exchange, reading),
         )
-      }),
+      },
     ),
 } satisfies Check

@@ -3,7 +3,19 @@
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { at, eventsOf, readChat } from '../reading.ts'
+import { type PlainStep, type Step, step } from '../step.ts'
+import { ended } from '../words.ts'
 import { pairs } from './use.ts'
+
+const steps = {
+  first: step('first'),
+  again: step('again'),
+  otherKey: step('other key'),
+  otherRequest: step('other request'),
+  noStore: step('no-store'),
+  firstStream: step('first stream'),
+  streamAgain: step('stream again'),
+}
 
 export const cacheIsFreeAndPrivate = {
   id: 'USE-08',
@@ -13,24 +25,22 @@ export const cacheIsFreeAndPrivate = {
     const { keys } = await session.another('cache')
     const model = session.target.capabilities.cache!.model
     const body = { messages: [{ role: 'user', content: `cached ${session.nonce()}` }] }
-    const ask = async (label: string, more: object = {}, options: object = {}) => {
-      const exchange = await session.chat(label, { model, body: { ...body, ...more }, ...options })
-      await session.record(`record of #${exchange.n}`, exchange)
+    const ask = async (step: Step, more: object = {}, options: object = {}) => {
+      const exchange = await session.chat(step, { model, body: { ...body, ...more }, ...options })
+      await session.record(exchange)
     }
-    await ask('first')
-    await ask('again')
-    await ask('other key', {}, { key: keys.other })
-    await ask('other request', { temperature: 0.1 })
-    await ask('no-store', {}, { headers: { 'cache-control': 'no-store' } })
-    const streamed = { stream: true, body: { ...body, stream_options: { include_usage: true } } }
-    await ask('first stream', { stream_options: { include_usage: true } }, { stream: true })
-    await ask('stream again', { stream_options: { include_usage: true } }, { stream: true })
-    session.note('streamed', streamed)
+    await ask(steps.first)
+    await ask(steps.again)
+    await ask(steps.otherKey, {}, { key: keys.other })
+    await ask(steps.otherRequest, { temperature: 0.1 })
+    await ask(steps.noStore, {}, { headers: { 'cache-control': 'no-store' } })
+    for (const step of [steps.firstStream, steps.streamAgain])
+      await ask(step, { stream_options: { include_usage: true } }, { stream: true })
   },
   judge({ evidence }) {
-    const of = (label: string) => pairs(evidence, label)[0]!
-    const hit = (label: string, expected: 'HIT' | 'MISS' | 'BYPASS', inferences: number) => {
-      const { exchange, reading } = of(label)
+    const of = (step: PlainStep) => pairs(evidence, step.in(evidence))[0]!
+    const hit = (step: PlainStep, expected: 'HIT' | 'MISS' | 'BYPASS', inferences: number) => {
+      const { exchange, reading } = of(step)
       const between = evidence.ledger.filter(
         ({ at: time, kind }) => kind === 'inference' && time >= exchange.at && time <= exchange.end_at,
       )
@@ -38,25 +48,33 @@ export const cacheIsFreeAndPrivate = {
       return finding(
         'cache-says-hit-or-not',
         exchange.status === 200 && said === expected && between.length === inferences,
-        `${label}: ${said}, ${between.length} inferences`,
+        `the cache header and the inferences of the call "${step.step}"`,
+        {
+          expected: `200, ${expected}, ${inferences}`,
+          actual: `${ended(exchange)}, ${said}, ${between.length}`,
+        },
         refs(exchange, reading),
       )
     }
-    const again = of('again')
-    const stream = of('stream again')
+    const again = of(steps.again)
+    const stream = of(steps.streamAgain)
     const usage = readChat(stream.exchange.body).usage.length
     const done = eventsOf(stream.exchange.body).at(-1)?.data
     return [
-      hit('first', 'MISS', 1),
-      hit('again', 'HIT', 0),
-      hit('other key', 'MISS', 1),
-      hit('other request', 'MISS', 1),
-      hit('no-store', 'BYPASS', 1),
-      hit('stream again', 'HIT', 0),
+      hit(steps.first, 'MISS', 1),
+      hit(steps.again, 'HIT', 0),
+      hit(steps.otherKey, 'MISS', 1),
+      hit(steps.otherRequest, 'MISS', 1),
+      hit(steps.noStore, 'BYPASS', 1),
+      hit(steps.streamAgain, 'HIT', 0),
       finding(
         'hit-has-the-same-bytes',
-        again.exchange.body === of('first').exchange.body,
-        'the hit has the bytes of the first answer',
+        again.exchange.body === of(steps.first).exchange.body,
+        'the bytes of the hit',
+        {
+          expected: 'those of the first answer',
+          actual: again.exchange.body === of(steps.first).exchange.body ? 'those' : 'others',
+        },
         refs(again.exchange),
       ),
       finding(
@@ -64,13 +82,21 @@ export const cacheIsFreeAndPrivate = {
         at(again.record, '/cost_usd') === 0 &&
           (at(again.record, '/saved_usd') as number) > 0 &&
           at(again.record, '/cache') === 'HIT',
-        `on record: cost ${at(again.record, '/cost_usd')}, saved ${at(again.record, '/saved_usd')}`,
+        'the record of the hit',
+        {
+          expected: 'HIT, cost 0, saved more than 0',
+          actual: `${at(again.record, '/cache')}, cost ${at(again.record, '/cost_usd')}, saved ${at(again.record, '/saved_usd')}`,
+        },
         refs(again.reading),
       ),
       finding(
         'streamed-hit-is-whole',
         usage === 1 && done === '[DONE]' && readChat(stream.exchange.body).content.length > 0,
-        `the streamed hit: ${usage} usage, ends with ${done}`,
+        'the hit as a stream',
+        {
+          expected: 'content, 1 usage, [DONE]',
+          actual: `${readChat(stream.exchange.body).content.length} characters, ${usage} usage, ${done}`,
+        },
         refs(stream.exchange),
       ),
     ]

@@ -3,6 +3,8 @@ import { finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { refs, servedBy } from '../lookup.ts'
 import type { Session } from '../session.ts'
+import type { Step } from '../step.ts'
+import { ended } from '../words.ts'
 
 export const PATH = '/v1/chat/completions'
 
@@ -22,17 +24,21 @@ export const MALFORMED: Readonly<Record<string, string>> = {
     '{"model":"MODEL","messages":[{"role":"user","content":"x"}],"temperature":"hot"}',
 }
 
-export const post = (session: Session, label: string, body: string) =>
-  session.ask(label, PATH, { method: 'POST', headers: JSON_TYPE, body: body.replace('MODEL', session.model) })
+export const post = (session: Session, step: Step, body: string) =>
+  session.ask(step, PATH, { method: 'POST', headers: JSON_TYPE, body: body.replace('MODEL', session.model) })
 
 /** What a proper call says about the hostile ones before it. */
 export function isStillThere(evidence: Evidence, exchange: Exchange) {
-  const { status, error, end } = exchange
+  const { status, end } = exchange
   const { gone } = evidence.facts
   return finding(
     'works-afterwards',
     status === 200 && end === 'complete' && gone === undefined,
-    `a proper call afterwards: ${status ?? error}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
+    'a proper call afterwards',
+    {
+      expected: '200',
+      actual: `${ended(exchange)}${gone === undefined ? '' : `; the gateway is gone: ${gone}`}`,
+    },
     refs(exchange, servedBy(evidence, exchange)),
   )
 }

@@ -4,18 +4,8 @@ import { doubt, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { type ChatReading, eventsOf, readChat, withoutSpace } from '../reading.ts'
-import type { Session } from '../session.ts'
-
-/** Makes a streamed call for each scenario. */
-export const streamEach =
-  (...scenarios: readonly string[]) =>
-  async (session: Session) => {
-    for (const scenario of scenarios) {
-      await session.chat(scenario, { stream: true, script: [{ scenario }], timeout: 30_000 })
-      // A stream that breaks makes a target rest: the next call would find none.
-      await session.wait(session.target.capabilities.cooldown_ms)
-    }
-  }
+import { inWords } from '../step.ts'
+import { ended } from '../words.ts'
 
 /** What an answer says; the arguments of a tool call are JSON. */
 function meaningOf(body: string): ChatReading {
@@ -35,14 +25,18 @@ export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
   if (exchange.end === 'timed_out' && isUnderWay(exchange))
     return doubt(
       'same-answer',
-      `${exchange.label}: events still arrived when the suite ran out of patience`,
+      `${inWords(exchange)}: events still arrived when the suite ran out of patience`,
       refs(exchange, entry),
     )
-  const what = different.length > 0 ? `${different.join(' and ')} differ` : 'as the provider sent it'
+  const what = said ? different.map((part) => `another ${part}`).join(' and ') : 'nothing was sent'
   return finding(
     'same-answer',
     ok,
-    `${exchange.label}: ${what}; ended ${exchange.end}`,
+    `the answer that the client read in "${inWords(exchange)}"`,
+    {
+      expected: 'what the provider sent, to its end',
+      actual: `${what || 'the same'}, ended ${exchange.end}${exchange.utf8 ? '' : ', not UTF-8'}`,
+    },
     refs(exchange, entry),
   )
 }
@@ -60,7 +54,11 @@ export function readable(evidence: Evidence, exchange: Exchange): Finding {
   return finding(
     'readable',
     (streamed ? /^text\/event-stream\b/i : /^application\/([\w.-]+\+)?json\b/i).test(type) && surplus <= 0,
-    `${exchange.label}: content type ${type}, ${unreadable} events that are no JSON`,
+    `whether a client can parse "${inWords(exchange)}", ${ended(exchange)}`,
+    {
+      expected: `${streamed ? 'text/event-stream' : 'application/json'}, and events that are JSON`,
+      actual: `${type}, ${unreadable} events that are no JSON`,
+    },
     refs(exchange, entry),
   )
 }

@@ -3,12 +3,13 @@ import type { Exchange } from '../evidence.ts'
 import { readAll } from '../request-log.ts'
 import { DONE, delta } from '../scripted.ts'
 import type { Session } from '../session.ts'
+import type { Step } from '../step.ts'
 
 /** A stream that the client leaves after its first event. */
-export async function leave(session: Session, label: string): Promise<Exchange> {
+export async function leave(session: Session, step: Step): Promise<Exchange> {
   const gate = session.nonce()
   const script = [{ events: [delta('one'), { gate }, delta('', 'stop'), DONE] }]
-  const call = await session.openChat(label, { stream: true, script })
+  const call = await session.openChat(step, { stream: true, script })
   await call.until((body) => body.includes('one'), 5_000)
   call.leave()
   const exchange = await call.done
@@ -18,5 +19,5 @@ export async function leave(session: Session, label: string): Promise<Exchange> 
   return exchange
 }
 
-export const readLog = (session: Session, label: string): Promise<Exchange> =>
-  readAll(session, label, session.target.observability.log!.path)
+export const readLog = (session: Session, step: Step): Promise<Exchange> =>
+  readAll(session, step, session.target.observability.log!.path)

@@ -2,6 +2,7 @@
 import { finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { namesModel, namesProvider, refs, servedBy, where } from '../lookup.ts'
+import { inWords } from '../step.ts'
 import type { Target } from '../target.ts'
 
 /** Percent-encoding is this interface's own way; a gateway that knows nothing of it may write a plain "%". */
@@ -27,7 +28,11 @@ export function headersName(evidence: Evidence, target: Target, exchange: Exchan
   return finding(
     'headers-name-the-server',
     ok,
-    `${exchange.label}: the headers say ${told.join(' / ')}, served by ${entry ? where(entry) : 'nobody'}`,
+    `the response headers of "${inWords(exchange)}"`,
+    {
+      expected: entry ? `${where(entry)}, which served` : 'a provider that served',
+      actual: told.join(' / '),
+    },
     refs(exchange, entry),
   )
 }

@@ -1,23 +1,20 @@
 // What the checks of USE share.
 import type { Evidence, Exchange } from '../evidence.ts'
-import { labelled, servedBy } from '../lookup.ts'
+import { servedBy } from '../lookup.ts'
 import { at, jsonOf, readChat } from '../reading.ts'
-import type { Session } from '../session.ts'
+import type { ChatOptions, Session } from '../session.ts'
+import { recordOf, type Step } from '../step.ts'
 
-export const recordAfter = async (
-  session: Session,
-  label: string,
-  options: Parameters<Session['chat']>[1],
-) => {
-  const exchange = await session.chat(label, options)
-  await session.record(`record of #${exchange.n}`, exchange)
+export const recordAfter = async (session: Session, step: Step, options: ChatOptions): Promise<Exchange> => {
+  const exchange = await session.chat(step, options)
+  await session.record(exchange)
   return exchange
 }
 
-/** The calls of a label, each with its record. */
-export const pairs = (evidence: Evidence, label: string) =>
-  labelled(evidence, label).map((exchange) => {
-    const [reading] = labelled(evidence, `record of #${exchange.n}`)
+/** Calls, each with its record. */
+export const pairs = <E extends Exchange>(evidence: Evidence, calls: readonly E[]) =>
+  calls.map((exchange) => {
+    const reading = recordOf(evidence, exchange)
     return { exchange, reading, record: jsonOf(reading?.body ?? '') }
   })
 

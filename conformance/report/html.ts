@@ -1,12 +1,12 @@
 // Results as one page that needs nothing but itself: what failed and what to do, the matrix, and for each requirement
 // its sentence, its verdict, what the client saw and what the witness saw. Above 250 lines because of its style sheet. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
-import { sentenceOf } from '../check.ts'
 import { checks } from '../checks.ts'
 import type { Change, Comparison } from '../compare.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import type { Verdict } from '../judge.ts'
 import type { Kept } from '../rejudge.ts'
+import { inWords } from '../step.ts'
 import { curl } from './curl.ts'
 import { type Failure, failuresOf } from './failures.ts'
 import { manyLines } from './text.ts'
@@ -143,7 +143,7 @@ function section(verdict: Verdict, evidence: Evidence | undefined, start: object
   const shown = new Set([...exchanges.map(({ n }) => `#${n}`), ...entries.map(({ n }) => `@${n}`)])
   const said = findings.map(
     ({ ok, doubt, see = [], ...each }) =>
-      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${prose(sentenceOf(each))} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
+      `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${prose(each.what)}${compared(each)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
   )
   return `<details><summary><i class="${outcome}">${MARKS[outcome]}</i><b>${id}</b> ${text(name)} <small>${level}, binds ${scope}${scored ? '' : ', not scored'} · ${outcome}</small></summary>
 <blockquote id="${id}">${prose(sentence)}</blockquote>
@@ -158,6 +158,12 @@ ${
 }
 </details>`
 }
+
+/** What was expected beside what was seen; where they are the same words, or nothing is expected, less. */
+const compared = ({ expected, actual }: Pick<Verdict['findings'][number], 'expected' | 'actual'>): string =>
+  expected === undefined
+    ? ''
+    : ` <small>expected</small> ${prose(expected)}${actual === undefined ? '' : `; <small>seen</small> ${prose(actual)}`}`
 
 const more = (all: readonly unknown[], shown: readonly unknown[]): string =>
   all.length > shown.length
@@ -180,9 +186,9 @@ const anchor = (id: string, ref: string): string => `${id}-${ref.replace('#', 'c
 const link = (id: string, ref: string): string => `<a href="#${anchor(id, ref)}">${text(ref)}</a>`
 
 function exchangeOf(id: string, exchange: Exchange, start: object, file: string): string {
-  const { n, label, request, status, error, end, headers, body, at, end_at } = exchange
+  const { n, request, status, error, end, headers, body, at, end_at } = exchange
   const shown = status === null ? text(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
-  return `<details class="exchange"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(label, 40))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
+  return `<details class="exchange"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(inWords(exchange), 60))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
 <pre id="${anchor(id, `#${n}`)}">${text(curl(exchange, start, `evidence/${file}.json`))}</pre>
 <pre>${text(head(headers))}</pre><pre>${text(brief(body, SHOWN))}</pre></details>`
 }
@@ -252,7 +258,7 @@ main > details { background: var(--card); border: 1px solid var(--line); border-
 summary { cursor: pointer; overflow-wrap: anywhere } summary i { font-style: normal; display: inline-block; width: 1.4rem; font-weight: 700 } summary small, .note { color: var(--faint) } summary em { font-style: normal; font-weight: 600 }
 :focus-visible { outline: 3px solid var(--odd); outline-offset: 2px; border-radius: .3rem }
 blockquote { margin: .6rem 0; padding: .1rem 0 .1rem .9rem; border-left: 3px solid var(--line) }
-.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0; overflow-wrap: anywhere } .findings a { font-size: .85rem; color: var(--faint) } header a { color: inherit }
+.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0; overflow-wrap: anywhere } .findings small { color: var(--faint) } .findings a { font-size: .85rem; color: var(--faint) } header a { color: inherit }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem } .sides section { min-width: 0 } h3 { font-size: .95rem; margin: .5rem 0 .2rem }
 .exchange { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9rem } details:has(> :target) { outline: 2px solid var(--odd) }
 pre { overflow-x: auto; max-height: 18rem; background: var(--paper); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem; font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere } pre:empty { display: none }

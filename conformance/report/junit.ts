@@ -58,9 +58,7 @@ function casesOf(verdict: Verdict): Case[] {
   return byFinding(verdict).map((answered, index): Case => {
     const bad = answered.findings.filter(({ ok }) => !ok)
     const message = printable(bad[0] ? sentenceOf(bad[0]) : '')
-    const text = printable(
-      [sentence, ...bad.map((each) => `${sentenceOf(each)} ${(each.see ?? []).join(' ')}`)].join('\n'),
-    )
+    const text = printable([sentence, ...bad.flatMap(inFull)].join('\n'))
     const failed = outcome === 'warn' ? 'system-out' : 'failure'
     const element = answered.state === 'holds' ? null : answered.state === 'open' ? 'skipped' : failed
     // The time is that of the whole check: it is counted once.
@@ -75,6 +73,14 @@ function casesOf(verdict: Verdict): Case[] {
     }
   })
 }
+
+/** A finding on lines of its own: what was looked at, what was expected, what was seen, and where that is shown. */
+const inFull = ({ what, expected, actual, see = [] }: Verdict['findings'][number]): string[] => [
+  what,
+  ...(expected === undefined ? [] : [`  expected: ${expected}`]),
+  ...(actual === undefined ? [] : [`  seen:     ${actual}`]),
+  ...(see.length > 0 ? [`  shown by: ${see.join(' ')}`] : []),
+]
 
 /** Without the characters that XML 1.0 cannot hold. */
 const printable = (text: string): string =>

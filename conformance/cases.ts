@@ -1,0 +1,110 @@
+// Checks that are data: reads cases.yaml, makes its calls, and holds what came of them against its expectations. Knows
+// no requirement; what an expectation means is in expectations.ts.
+import { readFileSync } from 'node:fs'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import type { Check } from './check.ts'
+import type { Details } from './evidence.ts'
+import { expectation, meets } from './expectations.ts'
+import type { Session } from './session.ts'
+import type { Capability, Target } from './target.ts'
+
+const scalar = z.union([z.string(), z.number(), z.boolean()])
+
+const call = z.strictObject({
+  step: z.string(),
+  each: z.record(z.string(), z.union([z.string(), z.array(scalar)])).default({}),
+  stream: z.boolean().optional(),
+  body: z.record(z.string(), z.unknown()).default({}),
+  script: z.array(z.record(z.string(), z.unknown())).optional(),
+  /** How long the call may take, ms. */
+  timeout: z.int().optional(),
+  drain: z.boolean().default(false),
+  cooldown: z.boolean().default(false),
+  /** At least so long, ms. */
+  wait: z.int().default(0),
+})
+
+const caseSchema = z.strictObject({
+  needs: z.array(z.custom<Capability>((value) => typeof value === 'string')).default([]),
+  hostile: z.boolean().default(false),
+  /** How long all of it may take, ms. */
+  timeout: z.int().optional(),
+  calls: z.array(call).min(1),
+  expect: z.array(expectation).min(1),
+})
+type Call = z.output<typeof call>
+
+/** The same step up from conformance/ and from dist/. */
+const file = z
+  .record(z.string(), caseSchema)
+  .parse(parse(readFileSync(new URL('../conformance/cases.yaml', import.meta.url), 'utf8')))
+
+export const cases: readonly Check[] = Object.entries(file).map(
+  ([id, { needs, hostile, timeout, calls, expect }]) => ({
+    id,
+    needs,
+    hostile,
+    ...(timeout !== undefined && { timeout }),
+    async exercise(session) {
+      for (const each of calls) await make(session, each)
+    },
+    judge: (judging) =>
+      expect.flatMap((each) =>
+        judging.evidence.exchanges
+          .filter(({ step }) => each.of === undefined || each.of.includes(step))
+          .map((exchange) => meets(each, exchange, judging)),
+      ),
+  }),
+)
+
+async function make(session: Session, call: Call): Promise<void> {
+  const { cooldown_ms } = session.target.capabilities
+  for (const details of combinations(call.each, session.target)) {
+    const { model, stream = call.stream ?? false } = details
+    await session.chat(
+      { step: call.step, details },
+      {
+        ...(model !== undefined && { model: String(model) }),
+        stream: stream === true,
+        body: filled(call.body, details) as object,
+        ...(call.script && { script: filled(call.script, details) as object[] }),
+        ...(call.timeout !== undefined && { timeout: call.timeout }),
+      },
+    )
+    if (call.drain) await session.drain()
+    await session.wait(Math.max(call.wait, call.cooldown ? cooldown_ms : 0))
+  }
+}
+
+/** One for every combination of the values: `{ a: [1, 2], b: [3] }` -> a 1 b 3, a 2 b 3. */
+function combinations(each: Call['each'], target: Target): Details[] {
+  return Object.entries(each).reduce<Details[]>(
+    (all, [name, values]) =>
+      all.flatMap((one) =>
+        [values]
+          .flat()
+          .flatMap((value) => idsOf(value, target))
+          .map((value) => ({ ...one, [name]: value })),
+      ),
+    [{}],
+  )
+}
+
+function idsOf(value: string | number | boolean, { models }: Target): (string | number | boolean)[] {
+  if (value === '{logical}') return models.logical.map(({ id }) => id)
+  if (value === '{direct}') return models.direct.map(({ id }) => id)
+  return [value]
+}
+
+/** With the values in the place of their names; one that stands alone stays what it is, such as a number. */
+function filled(value: unknown, details: Details): unknown {
+  if (Array.isArray(value)) return value.map((each) => filled(each, details))
+  if (typeof value === 'string') {
+    const alone = /^\{(\w+)\}$/.exec(value)?.[1]
+    if (alone !== undefined && details[alone] !== undefined) return details[alone]
+    return value.replace(/\{(\w+)\}/g, (whole, name) => String(details[name] ?? whole))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, filled(each, details)]))
+}

@@ -1,0 +1,195 @@
+// What a case may expect of an exchange: each kind is a field of the expectation and a function that says what was
+// expected and what was seen. Pure.
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { type Finding, finding, type Judging } from './check.ts'
+import { isVisible, sameAnswer } from './checks/flow.ts'
+import { headersName } from './checks/tell.ts'
+import { countsIn, usageIn } from './checks/use.ts'
+import type { Exchange } from './evidence.ts'
+import { refs, requestsOf, servedBy, where } from './lookup.ts'
+import { at, type ChatReading, jsonOf, readChat } from './reading.ts'
+import { inWords } from './step.ts'
+import { ended } from './words.ts'
+
+const WENT = [
+  'to a target of the model',
+  'nowhere but to the model',
+  'nowhere but to targets of the model',
+] as const
+
+export const expectation = z.strictObject({
+  finding: z.string(),
+  /** The steps whose exchanges it is about; all where none is named. */
+  of: z.array(z.string()).optional(),
+  /** The status that the client gets. `error`: 400 or more. */
+  status: z.union([z.int(), z.enum(['4xx', 'error'])]).optional(),
+  /** What the client's body holds. */
+  holds: z.string().optional(),
+  /** A header that the client gets. */
+  header: z.string().optional(),
+  /** What the client reads equals what the provider sent. */
+  same: z.enum(['answer', 'content', 'tools', 'end', 'usage']).optional(),
+  /** What the provider gets. */
+  request: z.strictObject({ at: z.string(), equals: z.unknown() }).optional(),
+  went: z.enum(WENT).optional(),
+  headers: z.literal('name the server').optional(),
+  /** The client can see that the answer is not whole, and no end mark says otherwise. */
+  ends: z.literal('in an error').optional(),
+})
+export type Expectation = z.output<typeof expectation>
+
+export function meets(expected: Expectation, exchange: Exchange, judging: Judging): Finding {
+  const { finding: id, same, request, went, headers, ends } = expected
+  if (same === 'answer') return sameAnswer(judging.evidence, exchange)
+  if (headers) return headersName(judging.evidence, judging.target, exchange)
+  if (same) return sameAs(id, same, exchange, judging)
+  if (request) return requestHolds(id, request, exchange, judging)
+  if (went) return wentTo(id, went, expected, exchange, judging)
+  if (ends) return endsInError(id, exchange, judging)
+  return answersWith(id, expected, exchange, judging)
+}
+
+const isStatus = (status: number | null, expected: Expectation['status']): boolean =>
+  expected === undefined ||
+  (expected === '4xx'
+    ? status !== null && status >= 400 && status < 500
+    : expected === 'error'
+      ? status !== null && status >= 400
+      : status === expected)
+
+function answersWith(
+  id: string,
+  { status, holds, header }: Expectation,
+  exchange: Exchange,
+  { evidence }: Judging,
+): Finding {
+  const { body, headers } = exchange
+  const ok =
+    isStatus(exchange.status, status) &&
+    (holds === undefined || body.includes(holds)) &&
+    (header === undefined || headers[header] !== undefined)
+  const expected = [
+    ...(status === undefined ? [] : [`status ${status}`]),
+    ...(holds === undefined ? [] : [`"${holds}" in the body`]),
+    ...(header === undefined ? [] : [`a header ${header}`]),
+  ]
+  const actual = [
+    ended(exchange),
+    ...(header === undefined ? [] : [headers[header] ?? `no header ${header}`]),
+    ...(holds === undefined ? [] : [body.slice(0, 160) || 'no body']),
+  ]
+  return finding(
+    id,
+    ok,
+    `the answer to "${inWords(exchange)}"`,
+    { expected: expected.join(', '), actual: actual.join(', ') },
+    refs(exchange, requestsOf(evidence, exchange).at(-1)),
+  )
+}
+
+/** A part of an answer: its value for comparison, whether there is any, and how it is said. */
+interface Part {
+  readonly value: unknown
+  readonly is: boolean
+  readonly said: string
+}
+
+const endOf = ({ finish, done, afterDone }: ChatReading): string =>
+  `finish reasons ${finish.map(({ reason }) => reason).join(', ') || 'none'}, ${done} [DONE]${afterDone ? ', and something after it' : ''}`
+
+const PARTS: Readonly<Record<'content' | 'tools' | 'end' | 'usage', (body: string) => Part>> = {
+  content(body) {
+    const { content } = readChat(body)
+    return { value: content, is: content !== '', said: `${content.length} characters: ${content.slice(-60)}` }
+  },
+  tools(body) {
+    const { tools } = readChat(body)
+    const said = tools.map((each) => `${each.index} ${each.id} ${each.name} ${each.arguments}`)
+    return { value: tools, is: tools.length > 0, said: said.join('; ') || 'no tool call' }
+  },
+  end(body) {
+    const chat = readChat(body)
+    const { finish, done, afterDone } = chat
+    return { value: [finish, done, afterDone], is: done === 1 && !afterDone, said: endOf(chat) }
+  },
+  usage(body) {
+    const usage = usageIn(body)
+    const counts = countsIn(usage)
+    return { value: counts, is: usage !== null, said: usage === null ? 'no usage' : counts.join(' / ') }
+  },
+}
+
+function sameAs(id: string, part: keyof typeof PARTS, exchange: Exchange, { evidence }: Judging): Finding {
+  const entry = servedBy(evidence, exchange)
+  const [got, sent] = [PARTS[part](exchange.body), PARTS[part](entry?.answer.body ?? '')]
+  return finding(
+    id,
+    sent.is && isDeepStrictEqual(got.value, sent.value),
+    `the ${part} that the client read in "${inWords(exchange)}"`,
+    { expected: `as the provider sent it: ${sent.said}`, actual: got.said },
+    refs(exchange, entry),
+  )
+}
+
+function requestHolds(
+  id: string,
+  { at: pointer, equals }: NonNullable<Expectation['request']>,
+  exchange: Exchange,
+  { evidence }: Judging,
+): Finding {
+  const entry = servedBy(evidence, exchange)
+  const got = at(entry?.body, pointer)
+  return finding(
+    id,
+    isDeepStrictEqual(got, equals),
+    `${pointer} of the provider's request in "${inWords(exchange)}"`,
+    { expected: JSON.stringify(equals), actual: JSON.stringify(got) ?? 'nothing' },
+    refs(exchange, entry),
+  )
+}
+
+function wentTo(
+  id: string,
+  went: (typeof WENT)[number],
+  { status }: Expectation,
+  exchange: Exchange,
+  { evidence, target }: Judging,
+): Finding {
+  const model = at(jsonOf(exchange.request.body ?? ''), '/model')
+  const { logical, direct } = target.models
+  const targets = (
+    logical.find(({ id }) => id === model)?.targets ?? direct.filter(({ id }) => id === model)
+  ).map(where)
+  const requests = requestsOf(evidence, exchange)
+  const served = servedBy(evidence, exchange)
+  const entries = went === 'to a target of the model' ? (served ? [served] : []) : requests
+  return finding(
+    id,
+    entries.length > 0 &&
+      entries.every((entry) => targets.includes(where(entry))) &&
+      isStatus(exchange.status, status),
+    `where "${inWords(exchange)}" went`,
+    {
+      expected: `${targets.join(' or ')}${status === undefined ? '' : `, and for the client ${status === 'error' ? 'an error' : status}`}`,
+      actual: `${entries.map(where).join(', ') || 'nowhere'}${status === undefined ? '' : `, and for the client ${ended(exchange)}`}`,
+    },
+    refs(exchange, ...entries),
+  )
+}
+
+function endsInError(id: string, exchange: Exchange, { evidence }: Judging): Finding {
+  const { done } = readChat(exchange.body)
+  const entry = servedBy(evidence, exchange)
+  const seen = isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`
+  return finding(
+    id,
+    entry !== null && isVisible(exchange) && done === 0,
+    `how "${inWords(exchange)}" ended for the client`,
+    {
+      expected: 'an error, and no [DONE]',
+      actual: entry === null ? 'no provider was asked' : `${seen}, and ${done === 0 ? 'no' : done} [DONE]`,
+    },
+    refs(exchange, entry),
+  )
+}
