@@ -10,6 +10,7 @@ import { type Evidence, REMAINDER } from './evidence.ts'
 import { judge, type Results, type RunFile } from './judge.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
 import { declares, type Target } from './target.ts'
+import { usually } from './time-left.ts'
 import { openWorker, type Worker } from './worker.ts'
 
 /** The version of the suite. Its first number names the frozen set of requirements that decides. */
@@ -93,7 +94,9 @@ export async function conform({
 
     onPlan([...exercises.values()], workers.length)
     // Each worker takes the next check until none is left. When one breaks off, the others end with what they are at.
+    // With several the longest go first, so that none is left with a long one at the end.
     const queue = [...exercises]
+    if (workers.length > 1) queue.sort(([a], [b]) => usually(b.id, quick) - usually(a.id, quick))
     let stopped: string | null = null
     const work = async (worker: Worker): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
