@@ -101,7 +101,11 @@ const endOf = ({ finish, done, afterDone }: ChatReading): string =>
 const PARTS: Readonly<Record<'content' | 'tools' | 'end' | 'usage', (body: string) => Part>> = {
   content(body) {
     const { content } = readChat(body)
-    return { value: content, is: content !== '', said: `${content.length} characters, ending in "${content.slice(-60)}"` }
+    return {
+      value: content,
+      is: content !== '',
+      said: `${content.length} characters, ending in "${content.slice(-60)}"`,
+    }
   },
   tools(body) {
     const { tools } = readChat(body)
