@@ -2,9 +2,9 @@
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../call.ts'
 import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord, type Field } from '../../record.ts'
+import { type Row, readerOf } from '../columns.ts'
 import type { CallFilter } from '../filters.ts'
 import type { CallLogReads } from '../reads.ts'
-import { type Row, readerOf } from './columns.ts'
 import { AFTER_ALL, ALL_HOURS, isAside, openHourIndex } from './hour-index.ts'
 
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../record.ts'
-import { type Column, columnsOf } from './columns.ts'
+import { type Column, columnsOf } from '../columns.ts'
 import { migrate } from './migrations.ts'
 
 const CALL_ID: Column = { name: 'call_id', type: 'TEXT', notNull: true }

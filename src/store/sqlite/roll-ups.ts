@@ -3,8 +3,8 @@
 // in it; there are few, and whoever reads adds them.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'
-import { stepOf } from './latency.ts'
-import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from './usage-sum.ts'
+import { stepOf } from '../latency.ts'
+import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from '../usage-sum.ts'
 
 export const HOUR = 3_600_000
 

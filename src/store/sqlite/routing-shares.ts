@@ -1,10 +1,10 @@
 // How the calls of a span of time were routed: the shares of strategies, tiers and providers. Cannot write.
 
 import type { Database } from 'better-sqlite3'
+import { medianOf } from '../latency.ts'
 import type { RoutingReads, Share } from '../reads.ts'
-import { medianOf } from './latency.ts'
+import { calls, fellBack, total } from '../usage-sum.ts'
 import { openSpanSums } from './span-sums.ts'
-import { calls, fellBack, total } from './usage-sum.ts'
 
 export function openRoutingShares(db: Database): RoutingReads {
   const sums = openSpanSums(db)

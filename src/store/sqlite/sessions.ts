@@ -4,7 +4,6 @@
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'
 import type { Session, SessionModel, SessionReads } from '../reads.ts'
-import { AFTER_ALL } from './hour-index.ts'
 import {
   add,
   COLUMNS,
@@ -17,7 +16,8 @@ import {
   type Sum,
   type Summand,
   tokensOf,
-} from './usage-sum.ts'
+} from '../usage-sum.ts'
+import { AFTER_ALL } from './hour-index.ts'
 
 /** A session and the id of its first call. */
 interface Begun {

@@ -3,10 +3,10 @@
 
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../call.ts'
+import { type Latencies, stepOf } from '../latency.ts'
 import type { Span } from '../reads.ts'
-import { type Latencies, stepOf } from './latency.ts'
+import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from '../usage-sum.ts'
 import { HOUR } from './roll-ups.ts'
-import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from './usage-sum.ts'
 
 type Key = string | number | null
 

@@ -2,8 +2,8 @@
 
 import type { Database } from 'better-sqlite3'
 import type { Usage, UsageKey, UsageReads } from '../reads.ts'
+import { calls, costOf, failed, type Sum, tokensOf, total } from '../usage-sum.ts'
 import { openSpanSums } from './span-sums.ts'
-import { calls, costOf, failed, type Sum, tokensOf, total } from './usage-sum.ts'
 
 /** What usage can be told apart by -> its column. */
 const BY = {

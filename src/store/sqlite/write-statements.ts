@@ -8,8 +8,8 @@ import {
   type CallClosing,
   type CallOpening,
 } from '../../record.ts'
+import { writingOf } from '../columns.ts'
 import type { EndedAttempt, Write } from '../writes.ts'
-import { writingOf } from './columns.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
 

@@ -1,7 +1,7 @@
 // How the fields of `src/record.ts` stand in a table: which columns each has, what is written into them, and what is
 // read out of them. Knows the kinds of fields and no single one.
-import type { Tokens } from '../../call.ts'
-import type { Field, Kind } from '../../record.ts'
+import type { Tokens } from '../call.ts'
+import type { Field, Kind } from '../record.ts'
 
 export type SqlValue = string | number | null
 export type Row = Readonly<Record<string, SqlValue>>
