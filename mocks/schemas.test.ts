@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { z } from 'zod'
 import { exchangesOf } from './import/read.ts'
+import { CAPTURES, withoutCaptures } from './import/test-captures.ts'
 import { placeAt } from './places.ts'
 import { endpointOf } from './provider.ts'
 import { providers } from './providers.ts'
@@ -87,15 +87,13 @@ for (const [name, schema, right, wrongs] of table)
       )
   })
 
-const capturesDir =
-  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../shared/cassettes', import.meta.url))
-const skip = existsSync(capturesDir) ? false : `no optional captures in ${capturesDir}; see WAYBILL_CASSETTES`
-
-test('what real clients sent and real providers took is valid, and holds no unknown field', { skip }, (t) => {
+test('what real clients sent and real providers took is valid, and holds no unknown field', {
+  skip: withoutCaptures,
+}, (t) => {
   let valid = 0
   const problems = new Set<string>()
   const files = new Set(
-    readFileSync(join(capturesDir, 'index.tsv'), 'utf8')
+    readFileSync(join(CAPTURES, 'index.tsv'), 'utf8')
       .trim()
       .split('\n')
       .slice(1)
@@ -104,7 +102,7 @@ test('what real clients sent and real providers took is valid, and holds no unkn
   for (const file of files)
     for (const { url, method, status, requestBody } of exchangesOf(
       file,
-      readFileSync(join(capturesDir, file), 'utf8'),
+      readFileSync(join(CAPTURES, file), 'utf8'),
     )) {
       const place = status < 400 && URL.canParse(url) && placeAt(providers, new URL(url))
       if (!place || !requestBody?.startsWith('{')) continue

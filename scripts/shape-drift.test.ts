@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import test from 'node:test'
+import { withoutCaptures } from '../mocks/import/test-captures.ts'
 import { type Recording, readRecordings } from '../mocks/recording.ts'
 import { capturesDir, compareAll, hasDrifted, readCaptures } from './shape-drift.ts'
 
-const skip = existsSync(capturesDir) ? false : `no optional captures in ${capturesDir}; see WAYBILL_CASSETTES`
-
-test('no recording has drifted from real answers, and a changed one would be found', { skip }, (t) => {
+test('no recording has drifted from real answers, and a changed one would be found', {
+  skip: withoutCaptures,
+}, (t) => {
   const captures = readCaptures(capturesDir)
   const recordings = readRecordings()
   const rows = compareAll(recordings, captures)

@@ -1,22 +1,14 @@
 // Real traffic of Anthropic's messages, recorded by other projects, served by a stand-in through the gateway: what the
 // client gets and what is recorded must be what the provider sent. The captures are optional and are read where they lie.
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import type { Interaction } from '../mocks/import/interaction.ts'
-import { exchangesOf } from '../mocks/import/read.ts'
+import { atLeast, capturedCalls, withoutCaptures } from '../mocks/import/test-captures.ts'
 import { testGateway } from './test-gateway.ts'
 
-const captures =
-  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../shared/cassettes', import.meta.url))
-
 test('every real capture of Anthropic’s messages passes through with its events, its bytes and its usage', {
-  skip: existsSync(captures)
-    ? false
-    : `no optional captures in ${captures}; WAYBILL_CASSETTES names another place`,
+  skip: withoutCaptures,
   timeout: 120_000,
 }, async (t) => {
   const gateway = await testGateway(t, {
@@ -27,7 +19,7 @@ test('every real capture of Anthropic’s messages passes through with its event
   const differing: string[] = []
   let seen = 0
 
-  for (const { name, interaction } of findCaptures()) {
+  for (const { name, interaction } of capturedCalls(/\/v1\/messages(\/count_tokens)?(\?.*)?$/)) {
     seen++
     const request = JSON.parse(interaction.requestBody ?? '{}')
     gateway.upstream.alpha!.script = (response) =>
@@ -54,25 +46,9 @@ test('every real capture of Anthropic’s messages passes through with its event
 
   for (const [kind, { run, agree }] of table) t.diagnostic(`${kind}: ${agree} of ${run} agree`)
   t.diagnostic(`${seen} captures, ${seen - differing.length} agree`)
-  assert.ok(seen > 100, `only ${seen} captures were found`)
+  assert.ok(seen > atLeast(100), `only ${seen} captures were found`)
   assert.deepEqual(differing, [])
 })
-
-function findCaptures(): { name: string; interaction: Interaction }[] {
-  return readdirSync(captures, { recursive: true, encoding: 'utf8' })
-    .sort()
-    .filter((file) => /\.(ya?ml|har)$/.test(file))
-    .flatMap((file) =>
-      exchangesOf(file, readFileSync(join(captures, file), 'utf8')).map((interaction, index) => ({
-        name: `${file}#${index + 1}`,
-        interaction,
-      })),
-    )
-    .filter(
-      ({ interaction: { method, path } }) =>
-        method.toUpperCase() === 'POST' && /\/v1\/messages(\/count_tokens)?(\?.*)?$/.test(path),
-    )
-}
 
 /** Says in what the gateway's answer or record differs from the capture; null where it does not. */
 function compare(interaction: Interaction, status: number, text: string, record: any): string | null {

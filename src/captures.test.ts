@@ -1,17 +1,11 @@
 // Real provider traffic, recorded by other projects, served by a stand-in through the gateway: what the client gets
 // and what is recorded must be what the provider sent. The captures are optional and are read where they lie.
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { createParser } from 'eventsource-parser'
 import type { Interaction } from '../mocks/import/interaction.ts'
-import { exchangesOf } from '../mocks/import/read.ts'
+import { atLeast, capturedCalls, withoutCaptures } from '../mocks/import/test-captures.ts'
 import { testGateway } from './test-gateway.ts'
-
-const captures =
-  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../shared/cassettes', import.meta.url))
 
 interface Capture {
   readonly name: string
@@ -21,9 +15,7 @@ interface Capture {
 }
 
 test('every real capture of the OpenAI chat dialect passes through with its events, its bytes and its usage', {
-  skip: existsSync(captures)
-    ? false
-    : `no optional captures in ${captures}; WAYBILL_CASSETTES names another place`,
+  skip: withoutCaptures,
   timeout: 120_000,
 }, async (t) => {
   const all = findCaptures()
@@ -49,31 +41,17 @@ test('every real capture of the OpenAI chat dialect passes through with its even
 
   for (const [host, { run, agree }] of table) t.diagnostic(`${host}: ${agree} of ${run} agree`)
   t.diagnostic(`${all.length} captures, ${all.length - differing.length} agree`)
-  assert.ok(all.length > 300, `only ${all.length} captures were found`)
+  assert.ok(all.length > atLeast(300), `only ${all.length} captures were found`)
   assert.deepEqual(differing, [])
 })
 
-function findCaptures(): Capture[] {
-  const found: Capture[] = []
-  for (const file of readdirSync(captures, { recursive: true, encoding: 'utf8' }).sort()) {
-    if (!/\.(ya?ml|har)$/.test(file)) continue
-    for (const [index, interaction] of exchangesOf(
-      file,
-      readFileSync(join(captures, file), 'utf8'),
-    ).entries()) {
-      if (interaction.method.toUpperCase() !== 'POST' || !/\/chat\/completions$/.test(interaction.path))
-        continue
-      const request = JSON.parse(interaction.requestBody ?? '{}')
-      found.push({
-        name: `${file}#${index + 1}`,
-        host: interaction.host,
-        interaction,
-        request: { model: 'deployment', ...request },
-      })
-    }
-  }
-  return found
-}
+const findCaptures = (): Capture[] =>
+  capturedCalls(/\/chat\/completions$/).map(({ name, interaction }) => ({
+    name,
+    host: interaction.host,
+    interaction,
+    request: { model: 'deployment', ...JSON.parse(interaction.requestBody ?? '{}') },
+  }))
 
 /** Says in what the gateway's answer or record differs from the capture; null where it does not. */
 function compare(

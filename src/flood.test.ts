@@ -9,12 +9,12 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, type Script, startStandIn } from '../mocks/stand-in.ts'
+import { IS_FULL } from '../mocks/test-size.ts'
 import { ask, slowness, temporaryDirectory } from './test-gateway.ts'
 
 /** How large the heap of the gateway may become, MB. */
 const HEAP = 256
 /** All floods, and long ones; else every third for a moment. */
-const IS_FULL = process.env.WAYBILL_TESTS === 'full'
 /** How long each flood lasts, ms. */
 const FLOOD_MS = IS_FULL ? 3_000 : 1_000
 /** In which the other client must have each of its answers, ms: longer only where the machine is busy with other things. */

@@ -22,10 +22,10 @@ import {
   stream,
   usageChunk,
 } from '../mocks/stand-in.ts'
+import { IS_FULL } from '../mocks/test-size.ts'
 import { samples as messages } from './dialects/messages/test-samples.ts'
 
 /** A tenth in `npm test`, all of it in `.ci/run`. */
-const IS_FULL = process.env.WAYBILL_TESTS === 'full'
 const CALLS = Number(process.env.WAYBILL_KILL_CALLS ?? (IS_FULL ? 10_000 : 1_000))
 const KILLS = Number(process.env.WAYBILL_KILL_KILLS ?? (IS_FULL ? 20 : 2))
 const SEED = Number(process.env.WAYBILL_KILL_SEED ?? Date.now() % 2 ** 32)

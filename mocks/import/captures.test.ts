@@ -1,20 +1,16 @@
 // The readers against the optional captures: real recordings of other projects, which are not part of this one.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { exchangesOf } from './read.ts'
+import { CAPTURES, withoutCaptures } from './test-captures.ts'
 
-const dir =
-  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
-const skip = existsSync(dir) ? false : `no optional captures in ${dir}; see WAYBILL_CASSETTES`
-
-test('every interaction that the index lists is read, and no other', { skip }, (t) => {
-  const listed = readFileSync(join(dir, 'index.tsv'), 'utf8').trim().split('\n').slice(1)
+test('every interaction that the index lists is read, and no other', { skip: withoutCaptures }, (t) => {
+  const listed = readFileSync(join(CAPTURES, 'index.tsv'), 'utf8').trim().split('\n').slice(1)
   const counted: Record<string, number> = {}
   const read = [...new Set(listed.map((line) => line.split('\t')[0]!))].flatMap((file) => {
-    const interactions = exchangesOf(file, readFileSync(join(dir, file)))
+    const interactions = exchangesOf(file, readFileSync(join(CAPTURES, file)))
     const folder = file.slice(0, file.indexOf('/'))
     counted[folder] = (counted[folder] ?? 0) + interactions.length
     return interactions.map(({ method, status, responseBody }, i) => {
@@ -29,7 +25,7 @@ test('every interaction that the index lists is read, and no other', { skip }, (
     return [file, position, method, status, flags.includes('empty_body') ? 'empty' : 'body'].join('\t')
   })
   assert.deepEqual(read.sort(), expected.sort())
-  assert.deepEqual({ ...counted, ...countsOf(readFileSync(join(dir, 'README.md'), 'utf8')) }, counted)
+  assert.deepEqual({ ...counted, ...countsOf(readFileSync(join(CAPTURES, 'README.md'), 'utf8')) }, counted)
 })
 
 /** The interactions of each folder by the captures' own table. */

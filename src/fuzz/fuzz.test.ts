@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, streamed } from '../../mocks/stand-in.ts'
+import { IS_FULL } from '../../mocks/test-size.ts'
 import { CODES } from '../errors.ts'
 import { errorBody } from '../http/openapi.ts'
 import { SILENT } from '../log.ts'
@@ -14,7 +15,7 @@ import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 import { exchange, type Raw, raw } from './test-requests.ts'
 
 /** A tenth in `npm test`, all of them in `.ci/run`. */
-const CASES = Number(process.env.WAYBILL_FUZZ ?? (process.env.WAYBILL_TESTS === 'full' ? 5_000 : 500))
+const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 5_000 : 500))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 
 /** How providers answer, in turn; `number` of the request decides, so that a seed repeats it. */

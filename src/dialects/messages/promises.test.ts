@@ -4,12 +4,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { stream } from '../../../mocks/stand-in.ts'
+import { IS_FULL } from '../../../mocks/test-size.ts'
 import { READS } from '../../gateway.ts'
 import { SILENT } from '../../log.ts'
 import { testGateway } from '../../test-gateway.ts'
 import { samples } from './test-samples.ts'
 
-const CASES = Number(process.env.WAYBILL_FUZZ ?? (process.env.WAYBILL_TESTS === 'full' ? 3_000 : 300))
+const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 3_000 : 300))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 
 const ANTHROPIC = { 'content-type': 'application/json', 'anthropic-version': '2023-06-01' }

@@ -5,10 +5,12 @@ import { test } from 'node:test'
 import Database from 'better-sqlite3'
 import { Client } from 'undici'
 import { answer, chunk, DONE, fail, type Script, stream, usageChunk } from '../../../mocks/stand-in.ts'
+import { IS_FULL } from '../../../mocks/test-size.ts'
 import { ask, testGateway } from '../../test-gateway.ts'
 import { databaseFile } from './open.ts'
 
-const CALLS = 500
+const CALLS = IS_FULL ? 500 : 100
+const LARGE_CALLS = IS_FULL ? 60 : 12
 const LONG = 'long '.repeat(200_000)
 
 const ANSWERS: readonly {
@@ -30,8 +32,8 @@ const ANSWERS: readonly {
     stream: true,
     calls: CALLS,
   },
-  { what: 'of a megabyte', script: answer(LONG), stream: false, calls: 60 },
-  { what: 'refused', script: fail(404), stream: false, calls: 60 },
+  { what: 'of a megabyte', script: answer(LONG), stream: false, calls: LARGE_CALLS },
+  { what: 'refused', script: fail(404), stream: false, calls: LARGE_CALLS },
 ]
 
 for (const { what, script, stream, calls } of ANSWERS)

@@ -1,0 +1,52 @@
+// Where the optional captures lie: real traffic that other projects recorded, read in place and never copied. A plain
+// `npm test` takes every tenth file of each folder; WAYBILL_TESTS=full takes all.
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { IS_FULL } from '../test-size.ts'
+import type { Interaction } from './interaction.ts'
+import { exchangesOf } from './read.ts'
+
+/** The folder need not exist. */
+export const CAPTURES =
+  process.env.WAYBILL_CASSETTES ?? fileURLToPath(new URL('../../../shared/cassettes', import.meta.url))
+
+/** The `skip` of a test that needs them. */
+export const withoutCaptures = existsSync(CAPTURES)
+  ? false
+  : `no optional captures in ${CAPTURES}; WAYBILL_CASSETTES names another place`
+
+const EVERY = IS_FULL ? 1 : 10
+
+/** About how many of `all` there are in what this run takes; a little less, because files differ in size. */
+export const atLeast = (all: number): number => (EVERY === 1 ? all : Math.floor(all / EVERY / 2))
+
+/** The files of this run, relative to the folder, by name. */
+export function captureFiles(): string[] {
+  const seen = new Map<string, number>()
+  return readdirSync(CAPTURES, { recursive: true, encoding: 'utf8' })
+    .sort()
+    .filter((file) => {
+      if (!/\.(ya?ml|har)$/.test(file)) return false
+      const folder = file.split(/[\\/]/)[0]!
+      const n = seen.get(folder) ?? 0
+      seen.set(folder, n + 1)
+      return n % EVERY === 0
+    })
+}
+
+export interface Capture {
+  /** File and position in it. */
+  readonly name: string
+  readonly interaction: Interaction
+}
+
+/** Their POST requests to a path. */
+export const capturedCalls = (path: RegExp): Capture[] =>
+  captureFiles().flatMap((file) =>
+    exchangesOf(file, readFileSync(join(CAPTURES, file), 'utf8'))
+      .map((interaction, index) => ({ name: `${file}#${index + 1}`, interaction }))
+      .filter(
+        ({ interaction }) => interaction.method.toUpperCase() === 'POST' && path.test(interaction.path),
+      ),
+  )
