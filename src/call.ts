@@ -120,6 +120,8 @@ export interface CallOutcome {
   readonly errorCode: string | null
   /** What the provider wrote as `model` in its answer. */
   readonly responseModel: string | null
+  /** The id of its answer, where the provider keeps it. */
+  readonly responseId?: string | null
   /** Milliseconds from the arrival of the call to its last byte. */
   readonly latencyMs: number
   /** Milliseconds to the commit, null when there was none. */
@@ -146,6 +148,10 @@ export interface ParsedEvent {
   /** The event carries usage and nothing else, so it may be withheld. */
   readonly usageOnly: boolean
   readonly error: ProviderError | null
+  /** All has been said, and nothing but an end mark may follow: a connection that breaks now takes nothing away. */
+  readonly complete?: boolean
+  /** The id of an answer that the provider keeps, so that a later request may go on from it. */
+  readonly responseId?: string
 }
 
 /** An event that says nothing. */

@@ -6,6 +6,7 @@ export const CODES = {
   invalid_json: [400, 'invalid_request_error'],
   invalid_request: [400, 'invalid_request_error'],
   dialect_not_spoken: [400, 'invalid_request_error'],
+  previous_response_not_found: [400, 'invalid_request_error'],
   invalid_api_key: [401, 'invalid_request_error'],
   forbidden: [403, 'permission_error'],
   host_not_allowed: [403, 'permission_error'],
@@ -16,6 +17,7 @@ export const CODES = {
   request_timeout: [408, 'invalid_request_error'],
   body_too_large: [413, 'invalid_request_error'],
   unsupported_media_type: [415, 'invalid_request_error'],
+  upgrade_refused: [426, 'invalid_request_error'],
   rate_limited: [429, 'rate_limit_error'],
   budget_exceeded: [429, 'insufficient_quota'],
   client_closed: [499, 'invalid_request_error'],
@@ -73,3 +75,11 @@ export function asGatewayError(thrown: unknown): GatewayError {
     cause: thrown,
   })
 }
+
+/** The answer that a call goes on from is not to be had. The words are OpenAI's code, which clients look for. */
+export const previousResponseNotFound = (why: string): GatewayError =>
+  new GatewayError(
+    'previous_response_not_found',
+    `The previous response is not found: ${why}. Send the whole conversation instead.`,
+    { param: 'previous_response_id' },
+  )

@@ -221,7 +221,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         config,
         replay,
         router,
-        store: { write, saveArtifact: store.saveArtifact },
+        store: { write, saveArtifact: store.saveArtifact, calls: store.calls },
         price,
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),

@@ -16,6 +16,7 @@ import { agentOf, sessionOf } from './http/session.ts'
 import { type Answering, type AnswerResult, answerClient } from './pipeline/answer.ts'
 import { answerCached } from './pipeline/answer-cached.ts'
 import type { CallContext } from './pipeline/context.ts'
+import { madeBy } from './pipeline/previous-response.ts'
 import { unknownModel } from './pipeline/unknown-model.ts'
 import type { Exchange } from './providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, send } from './providers/send.ts'
@@ -45,7 +46,7 @@ async function routeCall(dialect: ClientDialect, arrival: Arrival, context: Call
   const { request, caller, slot } = arrival.admitted
   await context.limits.admit(caller.name)
   const body = await readJson(request, context.config.server.body_limit, slot)
-  const found = route(dialect, body, arrival.admitted, context)
+  const found = await route(dialect, body, arrival.admitted, context)
   try {
     return new OpenCall(dialect, found, body, arrival, context)
   } catch (error) {
@@ -86,28 +87,21 @@ interface Found {
 }
 
 /** The way of a request, within what its key may spend. */
-function route(
+async function route(
   dialect: ClientDialect,
   { text, json }: JsonBody,
   { request: { headers }, requestId: callId, caller, rest, query }: Admitted,
-  { router, limits }: CallContext,
-): Found {
-  const {
-    request,
-    traits,
-    sessionHints,
-    purpose: told,
-  }: ReadRequest = dialect.parse({
-    text,
-    json,
-    headers,
-    rest,
-    query,
-  })
-  const purpose = told ?? purposeOf(headers, traits)
+  { router, limits, store }: CallContext,
+): Promise<Found> {
+  const read: ReadRequest = dialect.parse({ text, json, headers, rest, query })
+  const { request, traits, sessionHints, continues = null } = read
+  const purpose = read.purpose ?? purposeOf(headers, traits)
   const sessionId = sessionOf(headers, sessionHints)
   const keyName = caller.name
-  const routed = router.route(request.model, { dialect: dialect.name, sessionId, keyName, traits })
+  const provider = continues === null ? null : await madeBy(store, continues, keyName)
+  const agentId = agentOf(headers)
+  const input = { dialect: dialect.name, sessionId, agentId, purpose, keyName, traits, provider }
+  const routed = router.route(request.model, input)
   if (!routed) throw unknownModel(request.model)
   try {
     const route = limits.reserve({ callId, keyName, route: routed.route, traits, body: json })
@@ -261,6 +255,7 @@ class OpenCall implements Answering, SendListener {
     const ended: CallOutcome = {
       ...masked(outcome, mask),
       responseModel: outcome.responseModel && mask(outcome.responseModel.slice(0, MOST_MODEL)),
+      responseId: outcome.responseId ? mask(outcome.responseId.slice(0, MOST_MODEL)) : null,
       latencyMs: this.elapsed(),
       tokens: this.#result?.unknownSpend ? null : attempt.tokens,
     }

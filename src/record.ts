@@ -163,6 +163,13 @@ export const CALL_FIELDS = {
     about: 'what the provider wrote in its answer',
     close: ({ outcome }) => outcome.responseModel,
   },
+  response_id: {
+    kind: 'text',
+    nullable: true,
+    about:
+      'what the provider called an answer that it keeps; `previous_response_id` leads the next call of the key there',
+    close: ({ outcome }) => outcome.responseId ?? null,
+  },
   route: {
     kind: 'text',
     nullable: true,

@@ -6,6 +6,8 @@ export interface RequestTraits {
   readonly images: boolean
   /** The reasoning effort as sent; null where none was. */
   readonly effort: string | null
+  /** The history holds reasoning, signed or encrypted, that only the provider that made it takes; absent: it does not. */
+  readonly opaqueReasoning?: boolean
   /** An estimate of the tokens of the input, tools included; what images count is not in it. */
   readonly inputTokens: number
 }

@@ -56,7 +56,7 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** The dialects that there are; `dialects/registry.ts` holds each of them. */
-export const DIALECT_NAMES = ['chat', 'messages'] as const
+export const DIALECT_NAMES = ['chat', 'messages', 'responses'] as const
 
 /** Dialects by whose they are; `openai` is what `chat` was called while it was the only one. */
 const ALIASES: Readonly<Record<string, string>> = { openai: 'chat', anthropic: 'messages' }
@@ -73,10 +73,10 @@ const provider = z.strictObject({
     })
     .transform((api): readonly string[] => [...new Set([api].flat().map((name) => ALIASES[name] ?? name))])
     .describe(
-      'The dialect that it speaks, or a list of them: chat (OpenAI; `openai` means the same), messages (Anthropic; `anthropic` means the same).',
+      'The dialect that it speaks, or a list of them: chat (OpenAI; `openai` means the same), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks).',
     ),
   base_url: baseUrl.describe(
-    'Up to and without /chat/completions; for messages with or without the /v1 before /messages.',
+    'Up to and without /chat/completions or /responses; for messages with or without the /v1 before /messages.',
   ),
   key: z
     .string()

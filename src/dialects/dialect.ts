@@ -47,6 +47,8 @@ export interface ReadRequest {
   readonly sessionHints: readonly unknown[]
   /** What the call is for, where the body itself says so; else the headers do. */
   readonly purpose?: Purpose
+  /** The id of an answer that this request goes on from and that the provider keeps: only that provider can serve it. */
+  readonly continues?: string | null
 }
 
 /** How clients speak. */
@@ -69,8 +71,8 @@ export interface ClientDialect {
   cacheIdentity(request: ClientRequest): string | null
   /** The body of an error that the gateway itself reports. */
   errorBody(error: GatewayError, requestId: string): string
-  /** The same as an event, for a stream that has begun; with the blank line that ends it. */
-  errorEvent(error: GatewayError, requestId: string): string
+  /** The same as an event, for a stream that has begun, behind `events` others; with the blank line that ends it. */
+  errorEvent(error: GatewayError, requestId: string, events: number): string
   /**
    * Writes `model` where a whole answer, or the data of an event, names the model that answered; everything else keeps
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
@@ -126,6 +128,11 @@ export interface UpstreamDialect {
   openStream(): StreamReader
   /** Reads the body of an error status; null when it is not of this dialect. */
   readError(text: string): ProviderError | null
+  /**
+   * The request without what a provider has just refused because another one made it; null where that is not what it
+   * refused. It is then asked once more.
+   */
+  readonly withoutRefused?: (request: ClientRequest, error: ProviderError) => ClientRequest | null
   /** How a provider is asked for the length of a request; absent where the dialect has no such question. */
   readonly countTokens?: {
     request: UpstreamDialect['request']

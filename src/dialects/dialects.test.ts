@@ -67,7 +67,7 @@ for (const [name, dialect, samples] of ALL) {
   test(`${name}: what the gateway reports itself is an error in the dialect's own words, whole and in a stream`, () => {
     const error = new GatewayError('upstream_timeout', 'It took "too" long.\nAgain?')
     assert.equal(upstream.readError(client.errorBody(error, 'id-1'))?.message, error.message)
-    const { errors, bytes } = readStream(dialect, client.errorEvent(error, 'id-1'), 1_000)
+    const { errors, bytes } = readStream(dialect, client.errorEvent(error, 'id-1', 0), 1_000)
     assert.equal(errors, 1)
     assert.match(bytes, /id-1/)
   })

@@ -3,8 +3,12 @@ import type { DIALECT_NAMES } from '../config/schema.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'
 import { messages } from './messages/messages.ts'
+import { responses } from './responses/responses.ts'
 
 /** By name. */
 export type Dialects = Readonly<Record<string, Dialect>>
 
-export const DIALECTS = { chat, messages } satisfies Record<(typeof DIALECT_NAMES)[number], Dialect>
+export const DIALECTS = { chat, messages, responses } satisfies Record<
+  (typeof DIALECT_NAMES)[number],
+  Dialect
+>

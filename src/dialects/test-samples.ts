@@ -5,6 +5,7 @@ import { samples as chat } from './chat/test-samples.ts'
 import type { Dialect } from './dialect.ts'
 import { samples as messages } from './messages/test-samples.ts'
 import { DIALECTS } from './registry.ts'
+import { samples as responses } from './responses/test-samples.ts'
 import { samples as toySamples } from './toy/test-samples.ts'
 import { toy } from './toy/toy.ts'
 
@@ -28,7 +29,7 @@ export interface Samples {
 
 /** Every dialect that is registered, and the one of the tests. */
 export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: Samples])[] = [
-  ...Object.entries({ chat, messages } satisfies Record<keyof typeof DIALECTS, Samples>).map(
+  ...Object.entries({ chat, messages, responses } satisfies Record<keyof typeof DIALECTS, Samples>).map(
     ([name, samples]) => [name, DIALECTS[name as keyof typeof DIALECTS], samples] as const,
   ),
   ['toy', toy, toySamples],

@@ -10,8 +10,8 @@ export interface RelayOptions {
   readonly withholdUsage: boolean
   /** How a part is to be sent. */
   readonly show: (part: StreamPart) => Buffer
-  /** Makes the event that says what went wrong. */
-  readonly errorEvent: (error: GatewayError) => string
+  /** Makes the event that says what went wrong, behind so many others. */
+  readonly errorEvent: (error: GatewayError, events: number) => string
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   /** Hears of every event of the stream as it is sent, also of one that is withheld. */
@@ -23,6 +23,7 @@ export interface RelayResult {
   readonly state: 'completed' | 'failed' | 'aborted'
   readonly errorCode: string | null
   readonly model: string | null
+  readonly responseId: string | null
   readonly tokens: Tokens | null
 }
 
@@ -52,10 +53,13 @@ class Pump {
   readonly #response: ServerResponse
   readonly #stream: EventStream
   readonly #options: RelayOptions
+  #events = 0
   #model: string | null = null
+  #responseId: string | null = null
   #tokens: Tokens | null = null
   #error: ProviderError | null = null
   #finished = false
+  #complete = false
   #over = false
 
   constructor(response: ServerResponse, stream: EventStream, options: RelayOptions) {
@@ -96,7 +100,7 @@ class Pump {
   end(how: StreamEnd): void {
     if (this.#over) return
     if (how === 'aborted') this.#settle('aborted', 'client_closed')
-    else if (this.#error || (how === 'ended' && this.#finished)) {
+    else if (this.#error || this.#complete || (how === 'ended' && this.#finished)) {
       this.#response.end()
       this.#settle()
     } else this.#breakOff(...BROKEN[how])
@@ -106,7 +110,10 @@ class Pump {
     // The event tells clients that read errors, the missing end of the body tells all others.
     this.#response.once('timeout', this.#giveUp)
     this.#response.setTimeout(this.#options.idle)
-    this.#response.write(this.#options.errorEvent(new GatewayError(code, message)), this.#giveUp)
+    this.#response.write(
+      this.#options.errorEvent(new GatewayError(code, message), this.#events),
+      this.#giveUp,
+    )
     this.#settle('failed', code)
   }
 
@@ -118,11 +125,14 @@ class Pump {
 
   #giveUp = () => void this.#response.destroy()
 
-  #note({ model, tokens, error, finished }: ParsedEvent): void {
+  #note({ model, tokens, error, finished, complete = false, responseId }: ParsedEvent): void {
+    this.#events++
     this.#model ??= model
+    this.#responseId ??= responseId ?? null
     this.#tokens = tokens ?? this.#tokens
     this.#error ??= error
     this.#finished ||= finished
+    this.#complete ||= complete
   }
 
   #settle(
@@ -131,7 +141,13 @@ class Pump {
   ): void {
     this.#over = true
     this.#response.off('drain', this.#goOn)
-    this.#resolve({ state, errorCode, model: this.#model, tokens: this.#tokens })
+    this.#resolve({
+      state,
+      errorCode,
+      model: this.#model,
+      responseId: this.#responseId,
+      tokens: this.#tokens,
+    })
   }
 }
 

@@ -38,6 +38,19 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(at)
 }
 
+/** Returns a JSON list without the elements of which `isKept` says no, by their place; what is left keeps its bytes. */
+export function keepElements(text: string, isKept: (at: number) => boolean): string {
+  const kept: string[] = []
+  let at = skipSpace(text, text.indexOf('[') + 1)
+  for (let n = 0; text[at] !== ']'; n++) {
+    const end = endOfValue(text, at)
+    if (isKept(n)) kept.push(text.slice(at, end).trimEnd())
+    at = skipSpace(text, end)
+    if (text[at] === ',') at = skipSpace(text, at + 1)
+  }
+  return `[${kept.join()}]`
+}
+
 const made = (value: Replacement, before: string | undefined): string =>
   typeof value === 'string' ? value : value(before)
 

@@ -59,14 +59,14 @@ async function answerStream(
   const relayed = await relayStream(response, exchange, {
     withholdUsage: !request.wantsUsage,
     show: partAsSent(answering, providerOf(result, answering)),
-    errorEvent: (error) => dialect.errorEvent(error, call.id),
+    errorEvent: (error, events) => dialect.errorEvent(error, call.id, events),
     idle: context.config.resilience.idle,
     onPart(bytes, parsed) {
       if (parsed) transcript.add(parsed.text)
       recorder?.add(bytes, parsed)
     },
   })
-  const { state, errorCode, model } = relayed
+  const { state, errorCode, model, responseId } = relayed
   let { tokens } = relayed
   if (state === 'completed') saveToCache(recorder?.parts() ?? null, headers, relayed, result, answering)
   else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
@@ -79,7 +79,14 @@ async function answerStream(
           ? 'timed_out'
           : 'failed'
   return {
-    outcome: { state, status: state === 'aborted' ? 499 : status, errorCode, responseModel: model, ttftMs },
+    outcome: {
+      state,
+      status: state === 'aborted' ? 499 : status,
+      errorCode,
+      responseModel: model,
+      responseId,
+      ttftMs,
+    },
     attempt: { outcome, status, errorCode, tokens },
   }
 }
@@ -90,11 +97,13 @@ function partAsSent(
   { keyBytes }: Provider,
 ): (part: StreamPart) => Buffer {
   const rename = answerModel === 'requested' ? renameEvent(dialect, call.requestedModel) : null
+  let events = 0
   const shortErrorEvent = ({ code, message }: ProviderError) => {
     const ours = code === 'upstream_invalid' ? code : 'upstream_error'
-    return dialect.errorEvent(new GatewayError(ours, mask(message.slice(0, 2_000))), call.id)
+    return dialect.errorEvent(new GatewayError(ours, mask(message.slice(0, 2_000))), call.id, events - 1)
   }
   return ({ bytes, parsed }) => {
+    if (parsed) events++
     // An error that long is told in our words: everybody would wait while it is looked through for secrets.
     if (parsed?.error && bytes.length > MOST_ERROR) return Buffer.from(shortErrorEvent(parsed.error))
     if (parsed?.error || holdsKey(bytes, keyBytes)) return maskBytes(bytes, mask)
@@ -111,7 +120,7 @@ async function answerWhole(answer: Whole, result: SendResult, answering: Answeri
   const { status, headers, parsed } = answer
   const { call, dialect, response, context } = answering
   const ttftMs = answering.elapsed()
-  const { tokens, model, finished, unusual } = parsed!
+  const { tokens, model, responseId, finished, unusual } = parsed!
   let bytes = answer.body
   if (answering.answerModel === 'requested')
     bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
@@ -120,12 +129,10 @@ async function answerWhole(answer: Whole, result: SendResult, answering: Answeri
   if (!call.stream && status === 200 && finished && !unusual)
     saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
-  return (await delivered(response, context.config.resilience.idle))
-    ? { outcome: { state: 'completed', status, errorCode: null, responseModel: model, ttftMs }, attempt }
-    : {
-        outcome: { state: 'aborted', status: 499, errorCode: 'client_closed', responseModel: model, ttftMs },
-        attempt,
-      }
+  const end = (await delivered(response, context.config.resilience.idle))
+    ? ({ state: 'completed', status, errorCode: null } as const)
+    : ({ state: 'aborted', status: 499, errorCode: 'client_closed' } as const)
+  return { outcome: { ...end, responseModel: model, responseId: responseId ?? null, ttftMs }, attempt }
 }
 
 /** Puts a complete answer into the cache, where it is to be kept. */

@@ -13,7 +13,9 @@ export interface CallContext {
   /** Providers answer from recordings. */
   readonly replay: boolean
   readonly router: Router
-  readonly store: Pick<Store, 'write' | 'saveArtifact'>
+  readonly store: Pick<Store, 'write' | 'saveArtifact'> & {
+    readonly calls: Pick<Store['calls'], 'providerOf'>
+  }
   /** By the price table that was in force when the call arrived: a reload meanwhile changes nothing about its cost. */
   readonly price: Pricer
   readonly cache: ResponseCache

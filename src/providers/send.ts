@@ -96,6 +96,7 @@ export async function send(
   let tried = route.candidates[0]
   let last: Failure | null = null
   let best: { answer: Failure; from: Target } | null = null
+  let request = clientRequest
 
   walk: for (const target of route.candidates) {
     for (let tries = 1 + options.retries; tries > 0; tries--) {
@@ -109,9 +110,15 @@ export async function send(
       }
       n++
       tried = target
-      const exchange = dispatch(clientRequest, target, options)
-      const answer = judge(await exchange.result, target, options)
+      const exchange = dispatch(request, target, options)
+      let answer = judge(await exchange.result, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') requestsSent++
+      const reduced = withoutRefused(request, answer, target, options)
+      if (reduced) {
+        request = reduced.request
+        answer = reduced.failure
+        tries++
+      }
       const done = { n, target, from: target, requestsSent, fallbacks, unknownSpend, failed: null }
       if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
       if (answer.kind === 'whole') return { ...done, answer }
@@ -119,6 +126,7 @@ export async function send(
       last = answer
       // What a provider said tells a client more than what we can say about a lost connection.
       if (answer.status !== null || best?.answer.status == null) best = { answer, from: target }
+      if (reduced) continue
       if (answer.code === 'client_closed') break walk
       options.listener.failed(target, retryAfterMs(answer) ?? options.cooldown)
       if (answer.outcome !== 'not_sent') break
@@ -126,6 +134,25 @@ export async function send(
   }
   const told = last!.code === 'client_closed' ? { answer: last!, from: tried } : best!
   return { n, target: tried, requestsSent, fallbacks, unknownSpend, ...told, failed: endOf(last!) }
+}
+
+/** What is asked next where the provider refused a part of the request that can be left out, and how this try is recorded. */
+function withoutRefused(
+  clientRequest: ClientRequest,
+  answer: AttemptResult,
+  target: Target,
+  { providers, dialect }: SendOptions,
+): { request: ClientRequest; failure: Failure } | null {
+  const upstream = providers.get(target.provider)!.dialects.get(dialect)!
+  if (answer.kind !== 'whole' || answer.status !== 400 || !upstream.withoutRefused) return null
+  const error = readError(answer.body, upstream)
+  const request = error && upstream.withoutRefused(clientRequest, error)
+  if (!request) return null
+  const message = `${targetId(target)}: ${error.message}`
+  return {
+    request,
+    failure: { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error },
+  }
 }
 
 /** Not awaited in here: while the provider thinks, the body is held by its connection alone. */

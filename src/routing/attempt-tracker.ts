@@ -16,12 +16,13 @@ export interface AttemptTracker {
  * `first` counts as open from now on, so that calls that are picked at the same time see each other. `home` is the key
  * under which the session stays with a target, null where it does not: the target that serves becomes the session's,
  * unless another call of the session has found one meanwhile. So calls that begin together stay with the first that
- * was served, and a fallback moves them on.
+ * was served, and a fallback moves them on. `served` hears who did.
  */
 export function trackAttempts(
   routingState: RoutingState,
   first: Target,
   stickyKey: string | null,
+  served?: (target: Target) => void,
 ): AttemptTracker {
   const before = stickyKey === null ? undefined : routingState.stickyTarget(stickyKey)
   let open: Target | null = first
@@ -46,6 +47,7 @@ export function trackAttempts(
       if (!open || since === null) return
       isAnswered = true
       routingState.answered(open, at - since)
+      served?.(open)
       if (stickyKey !== null && routingState.stickyTarget(stickyKey) === before)
         routingState.setStickyTarget(stickyKey, open)
     },

@@ -1,7 +1,7 @@
 // Which targets of a route a call may go to, by what it is like: what it needs goes first, then the rules. Pure; what
 // cools down and which of them is tried first is decided elsewhere.
 import { type Skipped, type Target, targetId } from '../call.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError, previousResponseNotFound } from '../errors.ts'
 import type { RequestTraits } from '../request-traits.ts'
 import { lackOf } from './capabilities.ts'
 import type { Entry } from './table.ts'
@@ -39,6 +39,21 @@ export function choose(entry: Entry, traits: RequestTraits, dialect: string | nu
     return reason === null ? [] : [{ target: targetId(target), reason }]
   })
   return { targets: rule ? able.filter(rule.allows) : able, rule: rule?.label ?? null, skipped }
+}
+
+/** What is left where only one provider can serve the call. Throws `previous_response_not_found` when none of them is its. */
+export function onlyOf(provider: string, { targets, rule, skipped }: Choice): Choice {
+  const [its, others] = [true, false].map((isIts) =>
+    targets.filter((t) => (t.provider === provider) === isIts),
+  )
+  if (its!.length === 0)
+    throw previousResponseNotFound(`${provider} gave it, and is no target of the model that is asked for`)
+  const reason = `the previous response is kept by ${provider}`
+  return {
+    targets: its!,
+    rule,
+    skipped: [...skipped, ...others!.map((target) => ({ target: targetId(target), reason }))],
+  }
 }
 
 /** Turns and sessions are remembered for each group of targets that calls choose among, so that rules do not mix them. */

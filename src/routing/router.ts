@@ -1,12 +1,13 @@
 // Logical id -> route with ordered candidates: what the call needs leaves some targets, a rule leaves fewer, what
 // cools down goes to the end, and the strategy orders the rest. Knows no provider and no store; clock, chance and
 // memory are handed in.
-import { type Route, type Target, targetId } from '../call.ts'
+import { type Purpose, type Route, type Target, targetId } from '../call.ts'
 import type { Config } from '../config.ts'
 import { createQuote, pricingOf } from '../pricing.ts'
 import { PLAIN, type RequestTraits } from '../request-traits.ts'
 import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
-import { choose, groupOf } from './choice.ts'
+import { choose, groupOf, onlyOf } from './choice.ts'
+import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
 import { createTable } from './table.ts'
@@ -36,6 +37,11 @@ export interface RoutingInput {
   /** Name of the dialect that the client speaks. */
   readonly dialect: string
   readonly sessionId: string | null
+  /** Which of the session's agents asks; each has a history of its own. */
+  readonly agentId?: string | null
+  readonly purpose?: Purpose
+  /** The only provider that can serve it, because it keeps what the call goes on from. */
+  readonly provider?: string | null
   /** Name of the gateway key; one key's sessions are not another's. */
   readonly keyName: string | null
   readonly traits: RequestTraits
@@ -84,6 +90,8 @@ export function createRouter(
     const route = Object.hasOwn(defaults, dialect) ? defaults[dialect] : undefined
     return route === undefined ? null : find(route)
   }
+  /** Providers at the same address take each other's signed and encrypted reasoning. */
+  const familyOf = ({ provider }: Target): string => config.providers[provider]!.base_url
   const open: Pick['open'] = (target) => routingState.open(target)
   const latency: Pick['latency'] = (target) => routingState.latency(target)
   const price: Pick['price'] = createQuote(pricingOf(config), now)
@@ -101,20 +109,28 @@ export function createRouter(
   }
 
   return {
-    route(model, { dialect, sessionId, keyName, traits }) {
+    route(model, { dialect, sessionId, agentId = null, purpose = 'main', keyName, traits, provider = null }) {
       const known = find(model)
       const entry = known ?? defaultOf(dialect)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
-      const { targets, rule, skipped } = choose(entry, traits, dialect)
+      const chosen = choose(entry, traits, dialect)
+      const { targets, rule, skipped } = provider === null ? chosen : onlyOf(provider, chosen)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
-      const ordered = ready.length > 0 ? strategy.order(ready, pickOf(group)) : []
+      const picked = ready.length > 0 ? strategy.order(ready, pickOf(group)) : []
+      const family =
+        entry.isMixed && sessionId !== null && purpose !== 'background'
+          ? new Family(routingState, familyOf, { keyName, sessionId, agentId, route: name ?? '' }, traits)
+          : null
+      const ordered = family?.first(picked) ?? picked
 
       // Control characters are in no session id and in no name of a key, so the parts cannot run into each other.
       const key = entry.sticky && sessionId !== null ? `${keyName ?? ''}\n${sessionId}\n${group}` : null
       const stickyTarget = key === null ? undefined : routingState.stickyTarget(key)
-      const stays = stickyTarget !== undefined && ordered.find((target) => targetId(target) === stickyTarget)
+      const stays =
+        stickyTarget !== undefined &&
+        ordered.find((target) => targetId(target) === stickyTarget && (family?.isHome(target) ?? true))
       const [first, ...rest] = stays
         ? [stays, ...ordered.filter((target) => target !== stays), ...cold]
         : [...ordered, ...cold]
@@ -123,7 +139,7 @@ export function createRouter(
       const causes = [
         known ? null : `default of ${dialect}`,
         rule,
-        ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : null,
+        ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : ordered !== picked ? 'reasoning' : null,
       ]
       const cause = causes.filter((each) => each !== null).join(', ') || strategyName
       const passedOver =
@@ -135,7 +151,7 @@ export function createRouter(
           candidates: [first!, ...rest],
           decision: { cause, skipped: [...skipped, ...passedOver] },
         },
-        tracker: trackAttempts(routingState, first!, key),
+        tracker: trackAttempts(routingState, first!, key, family?.served),
       }
     },
 

@@ -27,6 +27,7 @@ export class RoutingState {
   readonly #open = new Map<string, number>()
   readonly #latencies = new LRUCache<string, Latency>({ max: MOST_LATENCIES })
   readonly #stickyTargets = new LRUCache<string, string>({ max: MOST_SESSIONS })
+  readonly #families = new LRUCache<string, string>({ max: MOST_SESSIONS })
 
   /** `now` in ms since the epoch. */
   constructor(now: () => number) {
@@ -104,5 +105,14 @@ export class RoutingState {
 
   setStickyTarget(key: string, target: Target): void {
     this.#stickyTargets.set(key, targetId(target))
+  }
+
+  /** The family whose reasoning the conversation under this key holds; the least recently used keys are forgotten. */
+  family(key: string): string | undefined {
+    return this.#families.get(key)
+  }
+
+  setFamily(key: string, family: string): void {
+    this.#families.set(key, family)
   }
 }

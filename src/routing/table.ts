@@ -36,6 +36,8 @@ export interface Entry {
   readonly dialects: readonly (readonly string[])[]
   /** A call in one of these may go to every target. */
   readonly spokenByAll: ReadonlySet<string>
+  /** Not every target takes the signed and encrypted reasoning of every other. */
+  readonly isMixed: boolean
   readonly rules: readonly Rule[]
   /** There are rules or limited models, so where a call may go depends on what it is like. */
   readonly readsTraits: boolean
@@ -71,7 +73,7 @@ export function createTable(config: Config): Table {
 }
 
 /** A direct id goes where it says, whatever the call needs (ROUTE-02), or nowhere. */
-const DIRECT: Omit<Entry, 'targets' | 'dialects' | 'spokenByAll'> = {
+const DIRECT: Omit<Entry, 'targets' | 'dialects' | 'spokenByAll' | 'isMixed'> = {
   name: null,
   strategyName: 'direct',
   strategy: priority,
@@ -91,10 +93,14 @@ function parseTarget(config: Config, id: string, tier?: string, weight = 1): Tar
     : null
 }
 
-function dialectsOf(config: Config, targets: readonly Target[]): Pick<Entry, 'dialects' | 'spokenByAll'> {
+function dialectsOf(
+  config: Config,
+  targets: readonly Target[],
+): Pick<Entry, 'dialects' | 'spokenByAll' | 'isMixed'> {
   const dialects = targets.map(({ provider }) => config.providers[provider]!.api)
   return {
     dialects,
+    isMixed: new Set(targets.map(({ provider }) => config.providers[provider]!.base_url)).size > 1,
     spokenByAll: new Set(dialects[0]!.filter((name) => dialects.every((each) => each.includes(name)))),
   }
 }

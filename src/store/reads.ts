@@ -17,6 +17,8 @@ export interface CallLogReads {
   listText(filter: CallFilter, page: Page, fields?: readonly (keyof CallRecord)[]): string
   /** One record with its attempts; null when there is none, or none for this key. */
   find(id: string, keyName?: string): CallDetail | null
+  /** The provider that gave an answer and keeps it; null where none of this key is on record under that id. */
+  providerOf(responseId: string, keyName: string | null): string | null
 }
 
 export interface ArtifactReads {

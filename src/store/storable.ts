@@ -29,6 +29,8 @@ export function storable(write: Write): Write {
           status: count(outcome.status),
           errorCode: text(outcome.errorCode),
           responseModel: text(outcome.responseModel),
+          // One that is cut would be another.
+          responseId: (outcome.responseId?.length ?? 0) > MOST_TEXT ? null : (outcome.responseId ?? null),
           latencyMs: amount(outcome.latencyMs) ?? 0,
           ttftMs: amount(outcome.ttftMs),
           tokens: tokensOf(outcome.tokens),

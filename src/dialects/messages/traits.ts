@@ -39,6 +39,15 @@ export class MessagesTraits implements RequestTraits {
     return budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
   }
 
+  /** Where a block has no signature yet, nobody can take it amiss. */
+  get opaqueReasoning(): boolean {
+    return blocksOf(this.#body.messages).some(
+      (block) =>
+        isObject(block) &&
+        ((block.type === 'thinking' && !!block.signature) || block.type === 'redacted_thinking'),
+    )
+  }
+
   get inputTokens(): number {
     this.#inputTokens ??= estimateTokens(inputOf(this.#body).text)
     return this.#inputTokens

@@ -16,6 +16,12 @@ export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
+  const providerOf = db
+    .prepare<[string, string | null], string>(
+      'SELECT resolved_provider FROM call_logs WHERE response_id = ? AND key_name IS ? ORDER BY id DESC LIMIT 1',
+    )
+    .pluck()
+
   const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
   const hoursOf = openHourIndex(db)
 
@@ -56,6 +62,7 @@ export function openCallLogs(db: Database): CallLogReads {
       const artifact = { available: bytes !== undefined, bytes: bytes ?? 0 }
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
+    providerOf: (responseId, keyName) => providerOf.get(responseId, keyName) ?? null,
   }
   return reads
 }

@@ -171,6 +171,12 @@ export const STEPS: readonly string[] = [
   ALTER TABLE call_logs ADD COLUMN purpose TEXT;
   CREATE INDEX call_logs_purpose ON call_logs (purpose, id) WHERE purpose <> 'main';
   `,
+
+  // 7: who gave an answer that a later call goes on from.
+  `
+  ALTER TABLE call_logs ADD COLUMN response_id TEXT;
+  CREATE INDEX call_logs_response ON call_logs (response_id) WHERE response_id IS NOT NULL;
+  `,
 ]
 
 /** The newest schema. */

@@ -71,6 +71,7 @@ export function openReader(
     list: read('list'),
     listText: read('listText'),
     find: read('find'),
+    providerOf: read('providerOf'),
     artifact: read('artifact'),
     history: read('history'),
     routing: read('routing'),

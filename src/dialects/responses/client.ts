@@ -1,0 +1,102 @@
+// Responses as clients speak them: what is read of a request, and how an error is worded. Shapes: OpenAI API reference,
+// "Responses" and "Errors"; the headers are those that Codex sends.
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { canonical } from '../../json/canonical.ts'
+import { spliceMembers } from '../../json/splice.ts'
+import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
+import { isObject, member } from '../json.ts'
+import { sessionInMetadata } from '../session-hint.ts'
+import { failedEvent } from './errors.ts'
+import { ResponsesTraits } from './traits.ts'
+
+/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+const schema = z.object({
+  model: z.string().min(1).max(256),
+  // Absent where a prompt of the provider's, or an answer before, says it all.
+  input: z.union([z.string(), z.array(z.unknown())]).nullish(),
+  stream: z.boolean().nullish(),
+  previous_response_id: z.string().nullish(),
+})
+
+export const client = {
+  name: 'responses',
+  path: '/v1/responses',
+  summary: "live routing of OpenAI's responses, streamed or not; it spends",
+  schema: schema.loose(),
+  requestIdHeader: 'x-request-id',
+
+  parse({ text, json, headers, query }) {
+    const parsed = schema.safeParse(json)
+    if (!parsed.success) throw invalid(parsed.error.issues[0]!)
+    const { model, stream, previous_response_id: continues } = parsed.data
+    return {
+      request: {
+        model,
+        stream: stream === true,
+        text,
+        wantsUsage: true,
+        forwarded: dialectHeaders(headers),
+        query,
+      },
+      traits: new ResponsesTraits(json),
+      sessionHints: [
+        member(turnMetadata(headers), 'session_id'),
+        headers['thread-id'],
+        sessionInMetadata(json.metadata),
+        json.prompt_cache_key,
+      ],
+      continues: continues ?? null,
+      ...(asksForCompaction(json.input) && { purpose: 'compaction' }),
+    }
+  },
+
+  estimateInput: ({ text }) => new ResponsesTraits(JSON.parse(text)).inputTokens,
+
+  // Betas change what an answer may hold; the other headers only say whose call it is.
+  cacheIdentity({ text, forwarded, query }) {
+    const body = canonical(text, ['stream'])
+    const betas = forwarded.filter((_, at) => forwarded[at - (at % 2)]!.startsWith('openai-'))
+    return body === null ? null : JSON.stringify([betas, query, body])
+  },
+
+  errorBody: (error, requestId) => error.body(requestId),
+  errorEvent: failedEvent,
+
+  // A stream names the model inside the response that its first and its last event carry.
+  renameModel: (json, model) => {
+    const parsed: unknown = JSON.parse(json)
+    return isObject(parsed) && isObject(parsed.response)
+      ? spliceMembers(json, { response: (response = '{}') => spliceMembers(response, { model }) })
+      : spliceMembers(json, { model })
+  },
+} satisfies ClientDialect
+
+/**
+ * Betas, and what Codex says of the turn, thread and window that a call belongs to. Organization and project name the
+ * client's own account at the provider, so they belong to its credentials.
+ */
+const FORWARDED =
+  /^(openai-(?!organization$|project$).+|x-openai-.+|x-codex-.+|session[-_]id|thread[-_]id|conversation_id|x-session-(id|affinity)|x-client-request-id|originator|version)$/
+
+const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    FORWARDED.test(name) && value !== undefined ? [name, String(value)] : [],
+  )
+
+/** Codex puts it last; the answer is the conversation in short, encrypted. */
+const asksForCompaction = (input: unknown): boolean =>
+  Array.isArray(input) && member(input.at(-1), 'type') === 'compaction_trigger'
+
+function turnMetadata(headers: ArrivedRequest['headers']): unknown {
+  try {
+    return JSON.parse(String(headers['x-codex-turn-metadata']))
+  } catch {
+    return null
+  }
+}
+
+function invalid({ path, message }: z.core.$ZodIssue): GatewayError {
+  const param = path.join('.')
+  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
+}

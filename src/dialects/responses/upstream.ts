@@ -1,0 +1,124 @@
+// Responses as providers speak them: OpenAI, Azure, xAI, OpenRouter, DeepSeek. Shapes: OpenAI API reference,
+// "Responses" and "Streaming events".
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
+import { keepElements, spliceMembers } from '../../json/splice.ts'
+import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { count, isObject, type Json, member } from '../json.ts'
+import { errorIn, failureIn } from './errors.ts'
+import { isEncrypted } from './traits.ts'
+
+export const upstream = {
+  // `openai-model` is not among them: Codex takes another model than the one it asked for as a sign of a flagged account.
+  relayedHeaders: /^(openai-(?!organization$|project$|model$).+|x-request-id|x-ratelimit-.+|x-codex-.+)$/,
+
+  request({ text, stream, forwarded, query }, model, { basePath, key }) {
+    const headers = ['content-type', 'application/json']
+    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
+    if (key !== null) headers.push('authorization', `Bearer ${key}`)
+    return {
+      path: `${basePath}/responses${query && `?${query}`}`,
+      headers,
+      body: spliceMembers(text, { model: JSON.stringify(model) }),
+    }
+  },
+
+  readAnswer(text) {
+    const json: unknown = JSON.parse(text)
+    if (!isObject(json)) throw new Error('not an object')
+    if (!Array.isArray(json.output)) {
+      const error = errorIn(json)
+      if (error) return { ...EMPTY_EVENT, done: true, error }
+      throw new Error('not a response')
+    }
+    // One that runs in the background is an answer too, though not a finished one.
+    return { ...readResponse(json, ENDS.includes(String(json.status))), done: true }
+  },
+
+  openStream: (): StreamReader => new ResponsesStream(),
+
+  readError(text) {
+    try {
+      return errorIn(JSON.parse(text))
+    } catch {
+      return null
+    }
+  },
+
+  withoutRefused: (request, { code }) =>
+    code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null,
+} satisfies UpstreamDialect
+
+/** Without the reasoning that another provider encrypted; null where there is none. What the client wrote keeps its bytes. */
+function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
+  const { input } = JSON.parse(request.text)
+  if (!Array.isArray(input)) return null
+  const isKept = input.map((item) => !(isEncrypted(item) && item.type === 'reasoning'))
+  if (isKept.every(Boolean)) return null
+  const text = spliceMembers(request.text, {
+    input: (before = '[]') => keepElements(before, (at) => isKept[at]!),
+  })
+  return { ...request, text }
+}
+
+/** How a response ends; those and its beginnings have an event each that carries the response itself. */
+const ENDS = ['completed', 'incomplete', 'failed', 'cancelled']
+const PHASES = ['created', 'queued', 'in_progress', ...ENDS]
+
+class ResponsesStream implements StreamReader {
+  read({ name, data }: StreamEvent): ParsedEvent {
+    if (data.trim() === '[DONE]') return END_MARK // xAI closes every stream with it
+    // What is not known is not looked into: it may be anything.
+    if (name !== '' && name !== 'error' && !name.startsWith('response.')) return EMPTY_EVENT
+    const json: unknown = JSON.parse(data)
+    if (!isObject(json)) throw new Error('not a JSON object')
+    const type = typeof json.type === 'string' ? json.type : name
+    if (type === 'error') return { ...EMPTY_EVENT, error: failureIn(json), complete: true }
+    const phase = type.slice('response.'.length)
+    if (PHASES.includes(phase) && isObject(json.response))
+      return readResponse(json.response, ENDS.includes(phase))
+    if (type.endsWith('.delta') && typeof json.delta === 'string') return { ...EMPTY_EVENT, text: json.delta }
+    if (type === 'response.output_item.added') return { ...EMPTY_EVENT, text: nameOf(json.item) }
+    // Other servers, and OpenAI's own before a stream of this kind begins, say `{"error": {…}}`.
+    return json.type === undefined && json.error != null
+      ? { ...EMPTY_EVENT, error: failureIn(json), complete: true }
+      : EMPTY_EVENT
+  }
+}
+
+/** It ends an answer and is none: a stream that holds nothing else has not begun. */
+const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
+
+function readResponse(response: Json, isOver: boolean): ParsedEvent {
+  const { id, status, model, usage, error, store, incomplete_details: incomplete } = response
+  const isUsual = status === 'completed' || member(incomplete, 'reason') === 'max_output_tokens'
+  return {
+    ...EMPTY_EVENT,
+    finished: isOver,
+    complete: isOver,
+    unusual: isOver && !isUsual,
+    model: typeof model === 'string' ? model : null,
+    tokens: isObject(usage) ? tokensOf(usage) : null,
+    error: status === 'failed' ? failureOf(error) : null,
+    // One that the provider does not keep cannot be gone on from.
+    ...(typeof id === 'string' && store !== false && { responseId: id }),
+  }
+}
+
+const failureOf = (error: unknown): ProviderError =>
+  isObject(error) ? failureIn(error) : { message: 'The response failed.', code: null, status: null }
+
+/** What a tool call begins with. */
+function nameOf(item: unknown): string {
+  const name = member(item, 'name')
+  return typeof name === 'string' ? name : ''
+}
+
+const tokensOf = (usage: Json): Tokens => ({
+  source: 'reported',
+  input: count(usage.input_tokens),
+  output: count(usage.output_tokens),
+  cached_input: count(member(usage.input_tokens_details, 'cached_tokens')),
+  cache_write: count(member(usage.input_tokens_details, 'cache_write_tokens')),
+  reasoning: count(member(usage.output_tokens_details, 'reasoning_tokens')),
+})
