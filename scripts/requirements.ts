@@ -17,6 +17,7 @@ const PARTS = [
   'CAT',
   'DIAL',
   'MSG',
+  'RSP',
   'CNT',
 ]
 

@@ -24,6 +24,8 @@ import {
 } from '../mocks/stand-in.ts'
 import { IS_FULL } from '../mocks/test-size.ts'
 import { samples as messages } from './dialects/messages/test-samples.ts'
+import { samples as responses } from './dialects/responses/test-samples.ts'
+import type { Samples } from './dialects/test-samples.ts'
 
 /** A tenth in `npm test`, all of it in `.ci/run`. */
 const CALLS = Number(process.env.WAYBILL_KILL_CALLS ?? (IS_FULL ? 10_000 : 1_000))
@@ -198,7 +200,7 @@ async function drive(gateway: KillableGateway, random: () => number): Promise<Ma
 }
 
 interface Plan {
-  readonly dialect: 'chat' | 'messages'
+  readonly dialect: keyof typeof ENDPOINTS
   readonly model: string
   readonly stream: boolean
   /** The client goes away at the first event. */
@@ -209,11 +211,12 @@ function planOf(random: () => number): Plan {
   const dice = random()
   const model = dice < 0.1 ? 'limited' : dice < 0.2 ? 'broken' : dice < 0.6 ? 'plain' : 'alpha/direct'
   const stream = random() < 0.4
-  const dialect = random() < 0.5 ? 'chat' : 'messages'
+  const named = random()
+  const dialect = named < 0.4 ? 'chat' : named < 0.7 ? 'messages' : 'responses'
   return { dialect, model, stream, leaves: stream && random() < 0.1 }
 }
 
-const ENDPOINTS = { chat: '/v1/chat/completions', messages: '/v1/messages' }
+const ENDPOINTS = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' }
 const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
 async function call(
@@ -227,7 +230,11 @@ async function call(
     const { statusCode, headers, body } = await request(url + ENDPOINTS[dialect], {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-gateway-session-id': nonce },
-      body: JSON.stringify({ model, stream, messages: [{ role: 'user', content: nonce }] }),
+      body: JSON.stringify({
+        model,
+        stream,
+        [dialect === 'responses' ? 'input' : 'messages']: [{ role: 'user', content: nonce }],
+      }),
       dispatcher,
     })
     requestId = (headers['x-gateway-request-id'] as string | undefined) ?? null
@@ -255,14 +262,15 @@ async function startProviders(t: TestContext, random: () => number) {
       const text = Buffer.concat(chunks).toString('utf8')
       const json = JSON.parse(text)
       const { model } = json
-      const nonce: string = json.messages[0].content
+      const nonce: string = (json.messages ?? json.input)[0].content
       const inferences = ledger.get(nonce) ?? []
       ledger.set(nonce, [...inferences, { provider: incoming.url!.split('/')[1]!, model }])
       const received: Received = { path: incoming.url!, headers: incoming.headers, text, json }
       const pause = () => random() * 6
       if (model === 'limited') fail(429)(response, received)
       else if (model === 'broken') fail(500)(response, received)
-      else if (incoming.url!.endsWith('/messages')) sayMessage(json, pause, response, received)
+      else if (incoming.url!.endsWith('/messages')) say(messages, json, pause, response, received)
+      else if (incoming.url!.endsWith('/responses')) say(responses, json, pause, response, received)
       else if (!json.stream) setTimeout(() => answer()(response, received), random() < 0.5 ? 0 : pause())
       else {
         const words = ['one', ' two', ' three'].flatMap((content) => [chunk({ content }), pause()])
@@ -279,16 +287,17 @@ async function startProviders(t: TestContext, random: () => number) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, ledger }
 }
 
-/** The same in the dialect of messages: cut into events where it is streamed. */
-const sayMessage = (
+/** The same in another dialect: cut into events where it is streamed. */
+const say = (
+  samples: Samples,
   json: { stream?: unknown; model?: unknown },
   pause: () => number,
   ...[response, received]: Parameters<Script>
 ): void => {
-  const text = messages.stream(String(json.model))
+  const text = samples.stream(String(json.model))
   const events = text.split(/(?<=\n\n)/).flatMap((event) => [event, pause()])
   if (json.stream) stream(...events)(response, received)
-  else setTimeout(() => response.end(messages.answer(String(json.model), {})), pause())
+  else setTimeout(() => response.end(samples.answer(String(json.model), {})), pause())
 }
 
 /** The gateway as a process of its own, which can be started again on the same data directory. */
@@ -312,8 +321,8 @@ class KillableGateway {
       `server: { port: 0 }
 data: .
 providers:
-  alpha: { api: [chat, messages], base_url: ${origin}/alpha }
-  beta: { api: [chat, messages], base_url: ${origin}/beta }
+  alpha: { api: [chat, messages, responses], base_url: ${origin}/alpha }
+  beta: { api: [chat, messages, responses], base_url: ${origin}/beta }
 routes:
   plain: { targets: [ { model: alpha/plain } ] }
   limited: { targets: [ { model: alpha/limited }, { model: beta/spare } ] }
