@@ -1,5 +1,5 @@
 // One GET at a running gateway, for the commands that look at one. Every failure is a line that says what to do.
-import { z } from 'zod'
+import { type ZodType, z } from 'zod'
 import type { Config } from '../config.ts'
 import { findKey } from '../terminal/key.ts'
 import { UsageError } from './usage-error.ts'
@@ -20,8 +20,8 @@ export class GatewayTrouble extends Error {
   }
 }
 
-/** Asks for a path with its query. Rejects with GatewayTrouble, or when `signal` aborts. */
-export type Get = (target: string, signal: AbortSignal) => Promise<unknown>
+/** Asks for a path with its query; an answer of another shape comes from a stranger. Rejects with GatewayTrouble, or when `signal` aborts. */
+export type Get = <Answer>(target: string, shape: ZodType<Answer>, signal: AbortSignal) => Promise<Answer>
 
 const errorBody = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.unknown() }) })
 
@@ -30,7 +30,7 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
   const { key, problem } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
   if (problem !== null) throw new Error(problem)
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
-  return async (target, signal) => {
+  return async (target, shape, signal) => {
     const response = await fetch(base.href.replace(/\/+$/, '') + target, { headers, signal }).catch(
       (error) => {
         if (signal.aborted && signal.reason?.name !== 'TimeoutError') throw error
@@ -41,7 +41,8 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
       },
     )
     const body: unknown = await response.json().catch(() => undefined)
-    if (response.ok && body !== undefined) return body
+    const answer = shape.safeParse(body)
+    if (response.ok && answer.success) return answer.data
     if (response.status === 401)
       throw new GatewayTrouble(
         'key',

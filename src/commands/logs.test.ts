@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -128,6 +130,19 @@ test('no gateway, a key that is missing, a reader that leaves: one line or none,
   const refused = logs('--url', gateway.url)
   assert.deepEqual(await refused.closed, [1, null])
   assert.match(refused.said.stderr, /^waybill: the gateway at [^ ]+ wants a key; [^\n]+\n$/)
+
+  const other = createServer((_request, response) => response.end('{"data":[{"id":7}]}')).listen(
+    0,
+    '127.0.0.1',
+  )
+  t.after(() => other.close())
+  await once(other, 'listening')
+  const stranger = logs('--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`)
+  assert.deepEqual(await stranger.closed, [1, null])
+  assert.match(
+    stranger.said.stderr,
+    /^waybill: what answers at \S+ is no gateway of this kind \(status 200\)\n$/,
+  )
 
   const open = await testGateway(t)
   await open.chat(ask('auto'))

@@ -44,6 +44,7 @@ const PAGE = '200'
 
 const refusedOf = z.looseObject({ data: z.array(refusedCall) })
 const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
+type Page = z.infer<typeof pageOf>
 
 /** Resolves when everything is shown, when the reader has gone, or on Ctrl-C. Rejects when the gateway does not answer. */
 export async function logs({
@@ -67,17 +68,17 @@ export async function logs({
   const narrowed = filtersOf({ follow, limit, since, until, filters })
   const get = gatewayAt(base, env, keyFile)
   const list = (query: Record<string, string>) =>
-    get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, stop.signal)
+    get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, pageOf, stop.signal)
 
   // Of a refused call is known when it came, and nothing that the other filters ask for. JSON lines are records.
   const isNarrow = Object.keys(narrowed).some((name) => name !== 'since' && name !== 'until')
   const refused = async (): Promise<ShownCall[]> => {
     if (json || isNarrow) return []
-    const told = await get(`/api/usage/refused-calls?limit=${PAGE}`, stop.signal).catch((error) => {
+    const path = `/api/usage/refused-calls?limit=${PAGE}`
+    const { data } = await get(path, refusedOf, stop.signal).catch((error) => {
       if (error instanceof GatewayTrouble && error.status === 404) return { data: [] } // an older gateway
       throw error
     })
-    const { data } = refusedOf.parse(told)
     const [from, to] = [narrowed.since ?? '', narrowed.until ?? 'until the end']
     return data.filter(({ created_at: at }) => at >= from && at < to).map(shownRefusal)
   }
@@ -88,7 +89,7 @@ export async function logs({
     for (const call of calls) stdout.write(`${json ? toJson(call) : table.row(call)}\n`)
   }
   try {
-    const newest = pageOf.parse(await list({ limit })).data.reverse()
+    const newest = (await list({ limit })).data.reverse()
     const refusals = await refused()
     const begin = [...newest, ...refusals].sort(byTime).slice(-Number(limit))
     if (!json) stdout.write(`${table.header()}\n`)
@@ -136,7 +137,7 @@ function filtersOf({
 }
 
 interface Following {
-  readonly list: (query: Record<string, string>) => Promise<unknown>
+  readonly list: (query: Record<string, string>) => Promise<Page>
   readonly refused: () => Promise<ShownCall[]>
   /** What was there at the beginning; those that are over were printed. */
   readonly newest: readonly ShownCall[]
@@ -196,7 +197,7 @@ async function listAll(list: Following['list'], since: string): Promise<ShownCal
   const calls: ShownCall[] = []
   let cursor: string | null = null
   do {
-    const page = pageOf.parse(await list({ limit: PAGE, since, ...(cursor && { cursor }) }))
+    const page: Page = await list({ limit: PAGE, since, ...(cursor && { cursor }) })
     calls.push(...page.data)
     cursor = page.next_cursor
   } while (cursor)

@@ -93,19 +93,14 @@ async function resolutionsOf(
   const signal = AbortSignal.timeout(ANSWER_MS)
   const found = new Map<string, Resolution | null>()
   try {
-    if (names.length === 0) await get('/healthz', signal)
+    if (names.length === 0) await get('/healthz', z.unknown(), signal)
     for (const name of names) {
-      const answer = await get(
-        `/api/cloud/model/resolve?${new URLSearchParams({ model: name })}`,
-        signal,
-      ).catch((error) => {
+      const path = `/api/cloud/model/resolve?${new URLSearchParams({ model: name })}`
+      const answer = await get(path, resolution, signal).catch((error) => {
         if (error instanceof GatewayTrouble && error.kind === 'refused' && error.status === 404) return null
         throw error
       })
-      const read = z.nullable(resolution).safeParse(answer)
-      if (!read.success)
-        return new GatewayTrouble('stranger', `what answers at ${base.origin} is no gateway of this version`)
-      found.set(name, read.data)
+      found.set(name, answer)
     }
     return found
   } catch (error) {
