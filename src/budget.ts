@@ -34,8 +34,13 @@ export interface ClaimOptions {
 export function claimOf({ callId, keyName, targets, textTokens, body, price, at }: ClaimOptions): Claim {
   const input = textTokens + BINARY_TOKENS * binaryParts(body)
   const output = mostOutput(body)
+  const images = largest([body.n]) ?? 1
   const costAt: Claim['costAt'] = (target, part) =>
-    price(target, { ...NOTHING, input, output: part === 'all' ? output : 0 }, at).usd ?? 0
+    price(
+      target,
+      { ...NOTHING, input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 },
+      at,
+    ).usd ?? 0
   return { callId, keyName, usd: Math.max(...targets.map((target) => costAt(target, 'all'))), costAt }
 }
 
@@ -43,7 +48,7 @@ const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
 
 /** Whether a target's price is known. */
 export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
-  price(target, { ...NOTHING, input: 1, output: 1 }, at).usd !== null
+  price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at).usd !== null
 
 /** The names that the dialects have for the most output tokens. */
 const MOST = ['max_completion_tokens', 'max_output_tokens', 'max_tokens']

@@ -34,8 +34,8 @@ export type AttemptOutcome = (typeof ATTEMPT_OUTCOMES)[number]
 
 /** Token counts; null is "not reported", 0 is a reported zero. */
 export interface Tokens {
-  /** Whose counts they are: the provider's, or ours for a call that was left half-way. */
-  readonly source: 'reported' | 'estimated'
+  /** Whose counts they are: the provider's, or ours for a call that was left half-way; null where there is none. */
+  readonly source: 'reported' | 'estimated' | null
   /** All input tokens, cached ones included. */
   readonly input: number | null
   /** All output tokens, reasoning included. */
@@ -43,6 +43,10 @@ export interface Tokens {
   readonly cached_input: number | null
   readonly cache_write: number | null
   readonly reasoning: number | null
+  /** Of `cache_write`, what is kept for an hour, which has a price of its own. For the price alone, not on record. */
+  readonly cache_write_1h?: number | null
+  /** Pictures that were made. For the price alone, not on record. */
+  readonly images?: number
 }
 
 /**

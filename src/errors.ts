@@ -1,5 +1,6 @@
 // Every error that the gateway itself utters: one class, one wire body, one table of codes.
 // Knows nothing of HTTP servers, providers or storage.
+import { z } from 'zod'
 
 /** Status and OpenAI error type of each code, contract "Errors". */
 export const CODES = {
@@ -67,6 +68,17 @@ export class GatewayError extends Error {
     return JSON.stringify({ error: { message, type, param, code }, request_id: requestId })
   }
 }
+
+/** The shape of that body, which is OpenAI's. */
+export const errorSchema = z.strictObject({
+  error: z.strictObject({
+    message: z.string(),
+    type: z.string(),
+    param: z.string().nullable(),
+    code: z.string().nullable(),
+  }),
+  request_id: z.string(),
+})
 
 /** Turns anything thrown into a GatewayError; what is not ours becomes an opaque `internal`. */
 export function asGatewayError(thrown: unknown): GatewayError {

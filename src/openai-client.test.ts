@@ -166,6 +166,51 @@ test('what a provider refuses arrives as the class of its status', async () => {
     await assert.rejects(client.chat.completions.create({ model, messages }), error, model)
 })
 
+test('embeddings, and what is refused of them', async () => {
+  const model = 'openai/text-embedding-3-small'
+  const { data, usage } = await client.embeddings.create({
+    model,
+    input: 'where to?',
+    dimensions: 8,
+    encoding_format: 'float',
+  })
+  assert.equal(data[0]!.embedding.length, 8)
+  const { endpoint, tokens, cost_usd, resolved_model } = await newestRecord()
+  assert.deepEqual(
+    [endpoint, resolved_model, tokens.input, tokens.output],
+    ['/v1/embeddings', 'text-embedding-3-small', usage.prompt_tokens, 0],
+  )
+  assert.ok(Math.abs(cost_usd - usage.prompt_tokens * 0.02e-6) < 1e-15, `${cost_usd}`)
+  await assert.rejects(client.embeddings.create({ model, input: [] }), OpenAI.BadRequestError)
+  await assert.rejects(
+    client.embeddings.create({ model: 'openai/scenario-429', input: 'x' }),
+    OpenAI.RateLimitError,
+  )
+  await assert.rejects(
+    client.embeddings.create({ model: 'nowhere', input: 'x' }),
+    (error: unknown) => error instanceof OpenAI.NotFoundError && error.code === 'model_not_found',
+  )
+})
+
+test('images, priced by their usage, or not priced where none is told (IMG-01)', async () => {
+  const picture = await client.images.generate({ model: 'openai/gpt-image-1', prompt: 'A waybill.' })
+  assert.ok(picture.data![0]!.b64_json!.length > 0)
+  const priced = await newestRecord()
+  const { input_tokens, output_tokens } = picture.usage!
+  assert.deepEqual(
+    [priced.endpoint, priced.tokens.input, priced.tokens.output],
+    ['/v1/images/generations', input_tokens, output_tokens],
+  )
+  assert.ok(Math.abs(priced.cost_usd - (input_tokens * 5 + output_tokens * 40) / 1e6) < 1e-12)
+  const address = await client.images.generate({ model: 'openai/dall-e-2', prompt: 'A waybill.' })
+  assert.match(address.data![0]!.url!, /^https:/)
+  assert.equal((await newestRecord()).cost_usd, null)
+  await assert.rejects(
+    client.images.generate({ model: 'openai/gpt-image-1', prompt: 'x', n: 11 }),
+    OpenAI.BadRequestError,
+  )
+})
+
 test('a request that no recording answers is a clear 400 that names what was asked and the nearest recording', async () => {
   await assert.rejects(
     client.chat.completions.create({ model: 'openai/scenario-nonsense', messages }),

@@ -29,6 +29,7 @@ export const callEndpoint = (dialect: ClientDialect): CallEndpoint<CallContext> 
   summary: dialect.summary,
   request: dialect.schema,
   errorBody: dialect.errorBody,
+  errorSchema: dialect.errorSchema,
   requestIdHeader: dialect.requestIdHeader,
   async handle(admitted, response, context) {
     const call = await routeCall(dialect, new Arrival(admitted, response), context)
@@ -100,7 +101,8 @@ async function route(
   const keyName = caller.name
   const provider = continues === null ? null : await madeBy(store, continues, keyName)
   const agentId = agentOf(headers)
-  const input = { dialect: dialect.name, sessionId, agentId, purpose, keyName, traits, provider }
+  const { name, staysWithModel } = dialect
+  const input = { dialect: name, staysWithModel, sessionId, agentId, purpose, keyName, traits, provider }
   const routed = router.route(request.model, input)
   if (!routed) throw unknownModel(request.model)
   try {

@@ -53,6 +53,27 @@ for (const [provider, model] of [
     )
   })
 
+test('what is written to a cache for an hour has a price of its own, with and without tiers (USE-05)', () => {
+  for (const model of ['claude-opus-4-5', 'claude-sonnet-4-5']) {
+    const counts = { ...tokens(1_000, 10, 100), cache_write: 500, cache_write_1h: 200 }
+    const expected = calcPrice(
+      {
+        input_tokens: 1_000,
+        output_tokens: 10,
+        cache_read_tokens: 100,
+        cache_write_tokens: 500,
+        cache_write_1h_tokens: 200,
+      },
+      model,
+      { providerId: 'anthropic' },
+    )!
+    const { usd } = price({ provider: 'anthropic', model }, counts, Date.now())
+    assert.ok(Math.abs(usd! - expected.total_price) < 1e-12, `${usd}, ${expected.total_price}`)
+    const shorter = price({ provider: 'anthropic', model }, { ...counts, cache_write_1h: 0 }, Date.now())
+    assert.ok(usd! > shorter.usd!)
+  }
+})
+
 test('the operator’s own price goes before the table', () => {
   const { usd, price: used } = price(
     { provider: 'openai', model: 'mine' },

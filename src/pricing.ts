@@ -15,6 +15,9 @@ export interface OwnPrice {
   readonly output: number
   readonly cached_input?: number | undefined
   readonly cache_write?: number | undefined
+  readonly cache_write_1h?: number | undefined
+  /** US dollars for each picture; tokens then cost nothing more. */
+  readonly image?: number | undefined
 }
 
 /** What the configuration says that bears on prices. */
@@ -39,7 +42,7 @@ export interface Cost {
   readonly price: {
     readonly source: 'config' | 'genai-prices'
     readonly model: string
-    readonly rates: ModelPrice
+    readonly rates: ModelPrice | { readonly image: number }
   } | null
 }
 
@@ -56,7 +59,7 @@ export type Pricer = (
 interface Entry {
   readonly provider: Provider
   readonly flat: {
-    readonly perToken: Record<'input' | 'cached' | 'written' | 'output', number>
+    readonly perToken: Record<'input' | 'cached' | 'written' | 'writtenForHour' | 'output', number>
     readonly price: Cost['price']
   } | null
 }
@@ -66,6 +69,8 @@ export function createPricer(pricing: Pricing): Pricer {
   const entries = new Map<string, Entry | null>()
 
   return (target, tokens, at) => {
+    const image = pricing.own[targetId(target)]?.image
+    if (image !== undefined) return costOfImages(target, image, tokens?.images)
     if (tokens?.input == null || tokens.output == null) return UNKNOWN
     const id = targetId(target)
     let entry = entries.get(id)
@@ -79,7 +84,8 @@ export function createPricer(pricing: Pricing): Pricer {
       entries.set(id, entry)
     }
     if (entry === null) return UNKNOWN
-    const { input, output, cached_input: cached, cache_write: written } = tokens
+    const { input, output, cached_input: cached, cache_write: written, cache_write_1h } = tokens
+    const forHour = Math.min(cache_write_1h ?? 0, written ?? 0)
     const fresh = input - (cached ?? 0) - (written ?? 0)
     if (fresh < 0) return UNKNOWN // counts that contradict each other
     if (entry.flat) {
@@ -87,14 +93,15 @@ export function createPricer(pricing: Pricing): Pricer {
       const usd =
         fresh * rate.input +
         (cached ?? 0) * rate.cached +
-        (written ?? 0) * rate.written +
+        ((written ?? 0) - forHour) * rate.written +
+        forHour * rate.writtenForHour +
         output * rate.output
       return { usd, price }
     }
     return costOf(
       entry.provider,
       target.model,
-      { input, output, cached: cached ?? 0, written: written ?? 0 },
+      { input, output, cached: cached ?? 0, written: written ?? 0, forHour },
       new Date(at),
     )
   }
@@ -137,12 +144,19 @@ interface Counts {
   readonly output?: number
   readonly cached?: number
   readonly written?: number
+  /** Of `written`. */
+  readonly forHour?: number
 }
+
+const costOfImages = (target: Pick<Target, 'model'>, image: number, made: number | undefined): Cost =>
+  made === undefined
+    ? UNKNOWN
+    : { usd: made * image, price: { source: 'config', model: target.model, rates: { image } } }
 
 function costOf(
   provider: Provider,
   model: string,
-  { input = 0, output = 0, cached = 0, written = 0 }: Counts,
+  { input = 0, output = 0, cached = 0, written = 0, forHour = 0 }: Counts,
   timestamp: Date,
   source: 'config' | 'genai-prices' = 'genai-prices',
 ): Cost {
@@ -151,6 +165,7 @@ function costOf(
     output_tokens: output,
     cache_read_tokens: cached,
     cache_write_tokens: written,
+    cache_write_1h_tokens: forHour,
   }
   const result = calcPrice(usage, model, { provider, timestamp })
   return result
@@ -169,6 +184,7 @@ function flatRates(provider: Provider, model: string, source: 'config' | 'genai-
     output: rate({ output: million }),
     cached: rate({ input: million, cached: million }),
     written: rate({ input: million, written: million }),
+    writtenForHour: rate({ input: million, written: million, forHour: million }),
   }
   return { perToken, price: costOf(provider, model, {}, new Date(), source).price }
 }
@@ -183,6 +199,7 @@ function find(
     const rates: ModelPrice = { input_mtok: price.input, output_mtok: price.output }
     if (price.cached_input !== undefined) rates.cache_read_mtok = price.cached_input
     if (price.cache_write !== undefined) rates.cache_write_mtok = price.cache_write
+    if (price.cache_write_1h !== undefined) rates.cache_write_1h_mtok = price.cache_write_1h
     const models = [{ id: model, match: { equals: model }, prices: rates }]
     return { id: provider, name: provider, api_pattern: '', models }
   }

@@ -17,7 +17,7 @@ import {
 import type { Cost } from './pricing.ts'
 
 /** Tokens as a record has them: null is "not reported". */
-export type RecordTokens = Omit<Tokens, 'source'> & { readonly source: Tokens['source'] | null }
+export type RecordTokens = Omit<Tokens, 'images' | 'cache_write_1h'>
 
 /** What each kind of value is in JSON. */
 interface Json {

@@ -56,10 +56,13 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** The dialects that there are; `dialects/registry.ts` holds each of them. */
-export const DIALECT_NAMES = ['chat', 'messages', 'responses'] as const
+export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images'] as const
 
-/** Dialects by whose they are; `openai` is what `chat` was called while it was the only one. */
-const ALIASES: Readonly<Record<string, string>> = { openai: 'chat', anthropic: 'messages' }
+/** Dialects by whose they are. What only OpenAI itself offers under its own name is not in `openai`. */
+const ALIASES: Readonly<Record<string, readonly string[]>> = {
+  openai: ['chat', 'embeddings', 'images'],
+  anthropic: ['messages'],
+}
 
 const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
@@ -71,9 +74,11 @@ const provider = z.strictObject({
           ? 'is missing'
           : `must be one of ${dialect.options.join(', ')}, or a list of them`,
     })
-    .transform((api): readonly string[] => [...new Set([api].flat().map((name) => ALIASES[name] ?? name))])
+    .transform((api): readonly string[] => [
+      ...new Set([api].flat().flatMap((name) => ALIASES[name] ?? [name])),
+    ])
     .describe(
-      'The dialect that it speaks, or a list of them: chat (OpenAI; `openai` means the same), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks).',
+      'The dialect that it speaks, or a list of them: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks).',
     ),
   base_url: baseUrl.describe(
     'Up to and without /chat/completions or /responses; for messages with or without the /v1 before /messages.',
@@ -100,6 +105,14 @@ const price = z.strictObject({
   output: rate.describe('Output, reasoning included.'),
   cached_input: rate.optional().describe('Input that was read from a cache; `input` where it is not given.'),
   cache_write: rate.optional().describe('Input that was written to a cache; `input` where it is not given.'),
+  cache_write_1h: rate
+    .optional()
+    .describe('Input that was written to be kept for an hour; `cache_write` where it is not given.'),
+  image: rate
+    .optional()
+    .describe(
+      'US dollars for each picture that was made, for a model that is priced so; its tokens cost nothing then.',
+    ),
 })
 
 const tokens = z.int().positive()
@@ -186,6 +199,12 @@ const route = z.strictObject({
     .enum(['provider', 'requested'])
     .default('provider')
     .describe("requested: the answer's `model` is the id that was asked for."),
+  embeddings: z
+    .enum(['same_model', 'any_model'])
+    .default('same_model')
+    .describe(
+      'same_model: calls for embeddings go only to targets with the model of the first that speaks embeddings, because vectors of two models do not mix.',
+    ),
   cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
   targets: z.array(target).min(1, 'names no target').describe('Where its calls may go.'),
 })

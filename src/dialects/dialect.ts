@@ -61,6 +61,8 @@ export interface ClientDialect {
   readonly summary: string
   /** What is read of a request's body, for the OpenAPI document. */
   readonly schema: ZodType
+  /** The shape of `errorBody`, for the OpenAPI document. */
+  readonly errorSchema: ZodType
   /** Header of a response that names the request, in the words of this dialect's clients. */
   readonly requestIdHeader: string
   /** Throws GatewayError `invalid_request`. */
@@ -78,6 +80,8 @@ export interface ClientDialect {
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
    */
   renameModel(json: string, model: string): string
+  /** Why answers of two models must not stand in for each other; absent where they may. */
+  readonly staysWithModel?: string
   /** Whether a request to a path of no dialect comes from a client of this one, which then gets errors in its own words. */
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean
   /** How its clients ask for the length of a request; absent where the dialect has no such question. */
@@ -118,6 +122,8 @@ export interface StreamReader {
 export interface UpstreamDialect {
   /** Response headers that mean something to a client of this dialect, beside those that every response may have. */
   readonly relayedHeaders: RegExp
+  /** JSON values that a whole answer may hold, where that is more than a text has. */
+  readonly mostValues?: number
   request(
     request: ClientRequest,
     model: string,

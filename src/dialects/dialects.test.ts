@@ -33,12 +33,13 @@ function readStream({ upstream }: Dialect, text: string, size: number) {
 
 for (const [name, dialect, samples] of ALL) {
   const { client, upstream } = dialect
-  test(`${name}: a stream says the same however its bytes arrive, and keeps them (FLOW-02)`, () => {
+  test(`${name}: a stream says the same however its bytes arrive, and keeps them (FLOW-02)`, (t) => {
+    if (samples.stream('m') === '') return t.skip('its answers are not streamed')
     const text = samples.stream('m')
     for (let size = 1; size <= 64; size++)
       assert.deepEqual(
         readStream(dialect, text, size),
-        { ...samples.read, model: 'm', ends: 1, finished: true, errors: 0, bytes: text },
+        { model: 'm', ends: 1, ...samples.read, finished: true, errors: 0, bytes: text },
         `in chunks of ${size}`,
       )
   })
@@ -50,7 +51,11 @@ for (const [name, dialect, samples] of ALL) {
       assert.equal(tokens(dialect, samples, { [member]: 0 })?.[kind], 0)
       const only = tokens(dialect, samples, { [member]: 7 })!
       for (const other of ['input', 'output'] as const)
-        assert.equal(only[other], other === kind ? 7 : null, `${other} where only ${member} is told`)
+        assert.equal(
+          only[other],
+          other === kind ? 7 : (samples.untold ?? null),
+          `${other} where only ${member} is told`,
+        )
     }
   })
 
@@ -67,6 +72,7 @@ for (const [name, dialect, samples] of ALL) {
   test(`${name}: what the gateway reports itself is an error in the dialect's own words, whole and in a stream`, () => {
     const error = new GatewayError('upstream_timeout', 'It took "too" long.\nAgain?')
     assert.equal(upstream.readError(client.errorBody(error, 'id-1'))?.message, error.message)
+    if (samples.stream('m') === '') return
     const { errors, bytes } = readStream(dialect, client.errorEvent(error, 'id-1', 0), 1_000)
     assert.equal(errors, 1)
     assert.match(bytes, /id-1/)

@@ -3,6 +3,8 @@
 import type { ProviderError, Tokens } from '../call.ts'
 import { samples as chat } from './chat/test-samples.ts'
 import type { Dialect } from './dialect.ts'
+import { samples as embeddings } from './embeddings/test-samples.ts'
+import { samples as images } from './images/test-samples.ts'
 import { samples as messages } from './messages/test-samples.ts'
 import { DIALECTS } from './registry.ts'
 import { samples as responses } from './responses/test-samples.ts'
@@ -16,11 +18,13 @@ export interface Samples {
   readonly noRequests: readonly string[]
   /** A whole answer of `model` with these usage members; each names a count of tokens, see `usage`. */
   answer(model: string, usage: object): string
-  /** A whole stream of `model`, and what is read off it. */
+  /** A whole stream of `model`, and what is read off it; empty where its answers are not streamed. */
   stream(model: string): string
-  readonly read: { readonly text: string; readonly tokens: Tokens }
+  readonly read: { readonly text: string; readonly tokens: Tokens; readonly ends?: number }
   /** Names of the members that hold counts -> the count that they hold. */
   readonly usage: Readonly<Record<string, 'input' | 'output'>>
+  /** What a count is where only the other one is told; null by default. */
+  readonly untold?: 0
   /** Texts that are no answer. */
   readonly noAnswers: readonly string[]
   /** Bodies of errors, and how they are read. */
@@ -29,8 +33,9 @@ export interface Samples {
 
 /** Every dialect that is registered, and the one of the tests. */
 export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: Samples])[] = [
-  ...Object.entries({ chat, messages, responses } satisfies Record<keyof typeof DIALECTS, Samples>).map(
-    ([name, samples]) => [name, DIALECTS[name as keyof typeof DIALECTS], samples] as const,
-  ),
+  ...Object.entries({ chat, messages, responses, embeddings, images } satisfies Record<
+    keyof typeof DIALECTS,
+    Samples
+  >).map(([name, samples]) => [name, DIALECTS[name as keyof typeof DIALECTS], samples] as const),
   ['toy', toy, toySamples],
 ]

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { errorSchema } from '../errors.ts'
 import { CALLS, READS } from '../gateway.ts'
-import { errorBody } from '../http/openapi.ts'
 import { ask, testGateway } from '../test-gateway.ts'
 
 test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
@@ -53,10 +53,18 @@ test('errors have the shape that the document tells, and live answers the header
     '/api/usage/request-logs/x',
     '/v1/models/x',
   ])
-    errorBody.parse((await gateway.get(path)).json)
-  errorBody.parse((await gateway.chat('{')).json)
-  const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
+    errorSchema.parse((await gateway.get(path)).json)
+  errorSchema.parse((await gateway.chat('{')).json)
   const { json } = await gateway.get('/openapi.json')
+  for (const endpoint of CALLS) {
+    const told = json.paths[endpoint.path.replace('*', '{id}')].post.responses.default
+    const [, name] = told.content['application/json'].schema.$ref.split('/schemas/')
+    assert.ok(json.components.schemas[name].properties.error, endpoint.path)
+    const path = endpoint.path.replace('*', 'm')
+    const refused = await gateway.get(path, { method: 'POST', body: '{' })
+    endpoint.errorSchema.parse(refused.json)
+  }
+  const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
   const told = Object.keys(json.paths['/v1/chat/completions'].post.responses[200].headers)
   const sent = [...headers.keys()].filter((name) => name.startsWith('x-gateway-'))
   assert.deepEqual(told.map((name) => name.toLowerCase()).sort(), sent.sort())

@@ -8,8 +8,7 @@ import Database from 'better-sqlite3'
 import fc from 'fast-check'
 import { answer, chunk, fail, type Script, stream, streamed } from '../../mocks/stand-in.ts'
 import { IS_FULL } from '../../mocks/test-size.ts'
-import { CODES } from '../errors.ts'
-import { errorBody } from '../http/openapi.ts'
+import { CODES, errorSchema } from '../errors.ts'
 import { SILENT } from '../log.ts'
 import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 import { exchange, type Raw, raw } from './test-requests.ts'
@@ -93,7 +92,7 @@ function check({ method, framing }: Raw, bytes: Buffer | null): string {
   if (/^x-gateway-attempts:/im.test(head) && !('request_id' in error))
     assert.equal(typeof error.error.message, 'string')
   else {
-    const { code } = errorBody.parse(error).error
+    const { code } = errorSchema.parse(error).error
     assert.ok(code !== null && Object.hasOwn(CODES, code), `the contract has no code ${code}`)
   }
   return String(status)

@@ -65,6 +65,8 @@ export interface CallEndpoint<Context> extends ErrorWording {
   readonly summary: string
   /** What is read of a request's body, for the OpenAPI document. */
   readonly request: z.ZodType
+  /** The shape of an error, for the same. */
+  readonly errorSchema: z.ZodType
   /** Rejects only while nothing is on record; what comes after that it answers for itself. */
   handle(admitted: Admitted, response: ServerResponse, context: Context): Promise<void>
 }

@@ -1,6 +1,7 @@
 // The interface as an OpenAPI 3.1 document, made from the endpoints themselves: what is checked is what is told.
 // Pure; knows the shape of an endpoint and none of them.
 import { z } from 'zod'
+import { errorSchema } from '../errors.ts'
 import type { AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
 
 export interface Described {
@@ -8,17 +9,6 @@ export interface Described {
   readonly reads: readonly AnyReadEndpoint<never>[]
   readonly calls: readonly CallEndpoint<never>[]
 }
-
-/** The one body of every error that the gateway itself utters. */
-export const errorBody = z.strictObject({
-  error: z.strictObject({
-    message: z.string(),
-    type: z.string(),
-    param: z.string().nullable(),
-    code: z.string().nullable(),
-  }),
-  request_id: z.string(),
-})
 
 /** Headers of a live answer: name -> what it says. */
 const LIVE_HEADERS = {
@@ -42,7 +32,7 @@ export function openApi({ version, reads, calls }: Described): OpenApi {
     if (!registry.has(schema)) registry.add(schema, { id: name })
     return { $ref: `#/components/schemas/${registry.get(schema)!.id}` }
   }
-  named('Error', errorBody)
+  named('Error', errorSchema)
   const paths: Record<string, Json> = {}
   for (const { path, summary, query, response, mediaType = 'application/json', open = false } of reads) {
     const name = operationId(path)
@@ -59,12 +49,13 @@ export function openApi({ version, reads, calls }: Described): OpenApi {
       },
     }
   }
-  for (const { path, summary, request } of calls) {
+  for (const { path, summary, request, errorSchema: error } of calls) {
     const name = operationId(path)
     paths[template(path)] = {
       post: {
         operationId: name,
         summary,
+        ...(path.includes('*') && { parameters: pathParameters(path) }),
         requestBody: {
           required: true,
           content: { 'application/json': { schema: named(`${name}_request`, request) } },
@@ -75,7 +66,10 @@ export function openApi({ version, reads, calls }: Described): OpenApi {
             headers: routeHeaders(),
             content: { 'application/json': { schema: { type: 'object' } }, 'text/event-stream': {} },
           },
-          default: { $ref: '#/components/responses/Error' },
+          default: {
+            description: "What went wrong, in the shape of the endpoint's dialect.",
+            content: { 'application/json': { schema: named(`${name}_error`, error) } },
+          },
         },
       },
     }
@@ -92,7 +86,7 @@ export function openApi({ version, reads, calls }: Described): OpenApi {
       },
       responses: {
         Error: {
-          description: 'What went wrong, in one shape everywhere.',
+          description: 'What went wrong.',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
         },
       },

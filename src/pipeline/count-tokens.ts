@@ -19,6 +19,7 @@ export const countEndpoint = (
   summary,
   request: schema,
   errorBody: dialect.errorBody,
+  errorSchema: dialect.errorSchema,
   requestIdHeader: dialect.requestIdHeader,
   async handle({ request: incoming, requestId, query, rest, slot }, response, context) {
     const { headers } = incoming

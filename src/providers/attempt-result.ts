@@ -76,7 +76,8 @@ export function judgeWhole(
   const { status, headers } = response
   if (status >= 400) return { kind: 'whole', status, headers, body, parsed: null }
   const invalid = (why: string) => failure('failed', 'upstream_invalid', `a ${status} that ${why}`, response)
-  if (holdsMoreValues(body, MOST_VALUES)) return invalid(`holds more than ${MOST_VALUES} JSON values`)
+  const most = dialect.mostValues ?? MOST_VALUES
+  if (holdsMoreValues(body, most)) return invalid(`holds more than ${most} JSON values`)
   let parsed: ParsedEvent
   try {
     parsed = dialect.readAnswer(body.toString('utf8'))

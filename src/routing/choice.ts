@@ -15,19 +15,29 @@ export interface Choice {
 }
 
 /**
- * `dialect` null leaves out of account who speaks what. A rule whose targets all lack what the call needs does not apply;
+ * `dialect` null leaves out of account who speaks what. With `staysWithModel`, which says why, only targets with the model
+ * of the first that speaks the dialect are left, unless the operator lets the route mix them. A rule whose targets all lack what the call needs does not apply;
  * the next that matches does. Throws `no_target_available` when no target has what the call needs,
  * `dialect_not_spoken` when none speaks its dialect.
  */
-export function choose(entry: Entry, traits: RequestTraits, dialect: string | null): Choice {
+export function choose(
+  entry: Entry,
+  traits: RequestTraits,
+  dialect: string | null,
+  staysWithModel?: string,
+): Choice {
   const { targets, models, dialects, rules } = entry
   const isSpoken = dialect === null || entry.spokenByAll.has(dialect)
-  if (isSpoken && !entry.readsTraits) return { targets, rule: null, skipped: [] }
-  const lacks = targets.map((_, index) =>
-    isSpoken || dialects[index]!.includes(dialect)
-      ? lackOf(models[index], traits)
-      : `does not speak ${dialect}`,
-  )
+  const stays = staysWithModel !== undefined && !entry.mixesModels && targets.length > 1
+  if (isSpoken && !entry.readsTraits && !stays) return { targets, rule: null, skipped: [] }
+  const speaks = (index: number) => isSpoken || dialects[index]!.includes(dialect!)
+  const first = stays ? targets.find((_, index) => speaks(index)) : undefined
+  const lacks = targets.map((target, index) => {
+    if (!speaks(index)) return `does not speak ${dialect}`
+    if (first && nameOf(target) !== nameOf(first))
+      return `another model than ${nameOf(first)}: ${staysWithModel}`
+    return lackOf(models[index], traits)
+  })
   const able = targets.filter((_, index) => lacks[index] === null)
   if (able.length === 0)
     throw isSpoken || dialects.some((each) => each.includes(dialect))
@@ -55,6 +65,8 @@ export function onlyOf(provider: string, { targets, rule, skipped }: Choice): Ch
     skipped: [...skipped, ...others!.map((target) => ({ target: targetId(target), reason }))],
   }
 }
+/** A model's name without whose it is: one provider's `openai/x` is another's `x`. */
+const nameOf = ({ model }: Target): string => model.slice(model.lastIndexOf('/') + 1)
 
 /** Turns and sessions are remembered for each group of targets that calls choose among, so that rules do not mix them. */
 export const groupOf = ({ name, targets }: Entry, chosen: readonly Target[]): string =>

@@ -45,6 +45,8 @@ export interface RoutingInput {
   /** Name of the gateway key; one key's sessions are not another's. */
   readonly keyName: string | null
   readonly traits: RequestTraits
+  /** Why the call may go to one model of the route alone; absent where it may go to any. */
+  readonly staysWithModel?: string | undefined
 }
 
 export interface Routed {
@@ -109,12 +111,24 @@ export function createRouter(
   }
 
   return {
-    route(model, { dialect, sessionId, agentId = null, purpose = 'main', keyName, traits, provider = null }) {
+    route(
+      model,
+      {
+        dialect,
+        staysWithModel,
+        sessionId,
+        agentId = null,
+        purpose = 'main',
+        keyName,
+        traits,
+        provider = null,
+      },
+    ) {
       const known = find(model)
       const entry = known ?? defaultOf(dialect)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
-      const chosen = choose(entry, traits, dialect)
+      const chosen = choose(entry, traits, dialect, staysWithModel)
       const { targets, rule, skipped } = provider === null ? chosen : onlyOf(provider, chosen)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)

@@ -42,6 +42,8 @@ export interface Entry {
   /** There are rules or limited models, so where a call may go depends on what it is like. */
   readonly readsTraits: boolean
   readonly sticky: boolean
+  /** Calls whose answers depend on one model may go to any all the same. */
+  readonly mixesModels: boolean
 }
 
 /** The entry of a model id; null for an unknown one. */
@@ -49,7 +51,7 @@ export type Table = (model: string) => Entry | null
 
 export function createTable(config: Config): Table {
   const entries = new Map<string, Entry>()
-  for (const [name, { strategy, targets, rules, sticky }] of Object.entries(config.routes)) {
+  for (const [name, { strategy, targets, rules, sticky, embeddings }] of Object.entries(config.routes)) {
     const models = targets.map(({ model }) => config.models[model])
     const parsed = targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!)
     entries.set(name, {
@@ -62,6 +64,7 @@ export function createTable(config: Config): Table {
       rules: compileRules(rules),
       readsTraits: rules.length > 0 || models.some(isLimited),
       sticky: sticky === 'session',
+      mixesModels: embeddings === 'any_model',
     })
   }
   return (model) => {
@@ -81,6 +84,7 @@ const DIRECT: Omit<Entry, 'targets' | 'dialects' | 'spokenByAll' | 'isMixed'> = 
   rules: [],
   readsTraits: false,
   sticky: false,
+  mixesModels: false,
 }
 
 /** `provider/model` with a provider that is configured; the model may hold further slashes. */

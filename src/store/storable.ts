@@ -98,7 +98,7 @@ function tokensOf(tokens: Tokens | null): Tokens | null {
   if (typeof tokens !== 'object' || tokens === null) return null
   const { source } = tokens
   return {
-    source: source === 'estimated' ? source : 'reported',
+    source: source === 'estimated' || source === null ? source : 'reported',
     input: count(tokens.input),
     output: count(tokens.output),
     cached_input: count(tokens.cached_input),

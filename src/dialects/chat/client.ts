@@ -1,7 +1,7 @@
 // Chat completions as clients speak them: what is read of a request, and how an error is worded. Shapes: OpenAI API
 // reference, "Chat" and "Errors".
 import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
+import { errorSchema, GatewayError } from '../../errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
@@ -22,6 +22,7 @@ export const client = {
   path: '/v1/chat/completions',
   summary: 'live routing of chat completions, streamed or not; it spends',
   schema: schema.loose(),
+  errorSchema,
   requestIdHeader: 'x-request-id',
 
   parse({ text, json }) {

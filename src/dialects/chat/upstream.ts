@@ -1,9 +1,10 @@
 // Chat completions as providers speak them: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama, vLLM.
 // Shapes: OpenAI API reference, "Chat" and "Streaming".
-import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
-import { count, errorCode, errorStatus, isObject, type Json, member } from '../json.ts'
+import { count, isObject, type Json, member } from '../json.ts'
+import { errorOf, readError } from '../openai-errors.ts'
 import { mergeTokens } from '../usage.ts'
 import { askForUsage } from './stream-options.ts'
 
@@ -30,14 +31,7 @@ export const upstream = {
 
   openStream: (): StreamReader => new ChatStream(),
 
-  readError(text) {
-    try {
-      const error: unknown = member(JSON.parse(text), 'error')
-      return isObject(error) && typeof error.message === 'string' ? errorOf(error) : null
-    } catch {
-      return null
-    }
-  },
+  readError,
 } satisfies UpstreamDialect
 
 class ChatStream implements StreamReader {
@@ -102,17 +96,6 @@ function tokensOf(usage: Json): Tokens {
     cached_input: count(member(input, 'cached_tokens')) ?? count(usage.prompt_cache_hit_tokens),
     cache_write: count(member(input, 'cache_write_tokens')),
     reasoning: count(member(output, 'reasoning_tokens')),
-  }
-}
-
-/** `error` as an object, or as the bare text that some providers send. */
-function errorOf(error: unknown): ProviderError {
-  const code = [member(error, 'code'), member(error, 'type')].find((each) => each != null)
-  const message = member(error, 'message') ?? error
-  return {
-    message: typeof message === 'string' ? message : JSON.stringify(message),
-    code: errorCode(code),
-    status: errorStatus(code),
   }
 }
 

@@ -226,7 +226,7 @@ test('a route without a target that speaks the dialect is a 400 that names what 
   assert.deepEqual([status, json.error.type], [400, 'invalid_request_error'])
   assert.equal(
     json.error.message,
-    'No target of "auto" speaks messages (alpha/m speaks chat; beta/n speaks chat). Ask for a model that does; the operator can add a target whose provider has messages in its `api`.',
+    'No target of "auto" speaks messages (alpha/m speaks chat, embeddings, images; beta/n speaks chat, embeddings, images). Ask for a model that does; the operator can add a target whose provider has messages in its `api`.',
   )
   assert.equal(gateway.received(), 0)
   const { json: refused } = await gateway.get('/api/usage/refused-calls')

@@ -7,7 +7,7 @@ import { spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject } from '../json.ts'
 import { sessionInMetadata } from '../session-hint.ts'
-import { errorBody } from './errors.ts'
+import { errorBody, errorSchema } from './errors.ts'
 import { estimateAll } from './input.ts'
 import { MessagesTraits } from './traits.ts'
 
@@ -23,6 +23,7 @@ export const client = {
   path: '/v1/messages',
   summary: "live routing of Anthropic's messages, streamed or not; it spends",
   schema: schema.loose(),
+  errorSchema,
   requestIdHeader: 'request-id',
 
   parse({ text, json, headers, query }) {

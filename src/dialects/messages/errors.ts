@@ -1,5 +1,6 @@
 // Errors in Anthropic's shape: which type stands for which status, how one is written and how one is read. Shapes:
 // Anthropic API reference, "Errors".
+import { z } from 'zod'
 import type { ProviderError } from '../../call.ts'
 import type { GatewayError } from '../../errors.ts'
 import { errorCode, isObject, type Json } from '../json.ts'
@@ -35,6 +36,13 @@ export const errorBody = (error: GatewayError, requestId: string): string =>
     error: { type: typeOf(error), message: error.message },
     request_id: requestId,
   })
+
+/** The shape of that body. */
+export const errorSchema = z.strictObject({
+  type: z.literal('error'),
+  error: z.strictObject({ type: z.string(), message: z.string() }),
+  request_id: z.string(),
+})
 
 /** A provider's error; null for what has another shape. */
 export function errorIn(json: unknown): ProviderError | null {

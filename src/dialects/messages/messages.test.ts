@@ -8,7 +8,7 @@ import { samples } from './test-samples.ts'
 import { MessagesTraits } from './traits.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
-const PRICE = '{ input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 }'
+const PRICE = '{ input: 3, output: 15, cached_input: 0.3, cache_write: 3.75, cache_write_1h: 6 }'
 const ONE = `models: { alpha/m: { price: ${PRICE} } }
 routes: { auto: { targets: [ { model: alpha/m } ] } }`
 const TWO = 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }'
@@ -48,7 +48,7 @@ const whole: Script = (response) =>
         input_tokens: 10,
         output_tokens: 100,
         cache_read_input_tokens: 2_000,
-        cache_creation: { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 0 },
+        cache_creation: { ephemeral_5m_input_tokens: 200, ephemeral_1h_input_tokens: 100 },
       }),
     )
 const fail =
@@ -121,7 +121,10 @@ test('cache reads and writes are part of the input, told apart, and cost their o
     cache_write: 300,
     reasoning: null,
   })
-  assert.ok(Math.abs(cost_usd - (10 * 3 + 2_000 * 0.3 + 300 * 3.75 + 100 * 15) / 1e6) < 1e-12, `${cost_usd}`)
+  assert.ok(
+    Math.abs(cost_usd - (10 * 3 + 2_000 * 0.3 + 200 * 3.75 + 100 * 6 + 100 * 15) / 1e6) < 1e-12,
+    `${cost_usd}`,
+  )
 })
 
 test('a stream arrives byte for byte, pings, comments and unknown events too, and its usage is merged (DIAL-03, MSG-09)', async (t) => {

@@ -8,6 +8,8 @@ export interface Usage {
   readonly input: number | null
   readonly cacheRead: number | null
   readonly cacheWrite: number | null
+  /** Of these, what is kept for an hour. */
+  readonly forHour: number | null
   readonly output: number | null
   readonly thinking: number | null
 }
@@ -16,6 +18,7 @@ export const usageOf = (usage: Json): Usage => ({
   input: count(usage.input_tokens),
   cacheRead: count(usage.cache_read_input_tokens),
   cacheWrite: count(usage.cache_creation_input_tokens) ?? writtenFor(usage.cache_creation),
+  forHour: count(member(usage.cache_creation, 'ephemeral_1h_input_tokens')),
   output: count(usage.output_tokens),
   thinking: count(member(usage.output_tokens_details, 'thinking_tokens')),
 })
@@ -39,16 +42,18 @@ export function laterUsage(before: Usage | null, now: Usage): Usage {
     input: now.input || (before.input ?? now.input),
     cacheRead: now.cacheRead || (before.cacheRead ?? now.cacheRead),
     cacheWrite: now.cacheWrite || (before.cacheWrite ?? now.cacheWrite),
+    forHour: now.forHour || (before.forHour ?? now.forHour),
     output: now.output ?? before.output,
     thinking: now.thinking ?? before.thinking,
   }
 }
 
-export const tokensOf = ({ input, cacheRead, cacheWrite, output, thinking }: Usage): Tokens => ({
+export const tokensOf = ({ input, cacheRead, cacheWrite, forHour, output, thinking }: Usage): Tokens => ({
   source: 'reported',
   input: input === null ? null : input + (cacheRead ?? 0) + (cacheWrite ?? 0),
   output,
   cached_input: cacheRead,
   cache_write: cacheWrite,
   reasoning: thinking,
+  ...(forHour !== null && { cache_write_1h: forHour }),
 })

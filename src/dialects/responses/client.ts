@@ -1,7 +1,7 @@
 // Responses as clients speak them: what is read of a request, and how an error is worded. Shapes: OpenAI API reference,
 // "Responses" and "Errors"; the headers are those that Codex sends.
 import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
+import { errorSchema, GatewayError } from '../../errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
@@ -24,6 +24,7 @@ export const client = {
   path: '/v1/responses',
   summary: "live routing of OpenAI's responses, streamed or not; it spends",
   schema: schema.loose(),
+  errorSchema,
   requestIdHeader: 'x-request-id',
 
   parse({ text, json, headers, query }) {

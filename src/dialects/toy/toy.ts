@@ -23,6 +23,7 @@ export const client = {
   path: '/toy/speak',
   summary: 'for tests only',
   schema,
+  errorSchema: z.looseObject({}),
   requestIdHeader: 'toy-request-id',
   parse({ text, json, headers, query }) {
     const parsed = schema.safeParse(json)

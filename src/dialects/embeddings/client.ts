@@ -1,0 +1,65 @@
+// Embeddings as clients ask for them. Shapes: OpenAI API reference, "Embeddings".
+import { z } from 'zod'
+import { errorSchema, GatewayError } from '../../errors.ts'
+import { canonical } from '../../json/canonical.ts'
+import { spliceMembers } from '../../json/splice.ts'
+import { estimateTokens } from '../../token-estimate.ts'
+import type { ClientDialect } from '../dialect.ts'
+
+/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+const schema = z.object({
+  model: z.string().min(1).max(256),
+  input: z.union([z.string(), z.array(z.unknown())], 'expected a text, a list of texts, or tokens'),
+})
+
+export const client = {
+  name: 'embeddings',
+  path: '/v1/embeddings',
+  summary: 'live routing of embeddings; it spends',
+  schema: schema.loose(),
+  errorSchema,
+  requestIdHeader: 'x-request-id',
+  staysWithModel: 'vectors of two models do not mix',
+
+  parse({ text, json }) {
+    const parsed = schema.safeParse(json)
+    if (!parsed.success) {
+      const { path, message } = parsed.error.issues[0]!
+      const param = path.join('.')
+      throw new GatewayError('invalid_request', `${param}: ${message}`, { param })
+    }
+    const { model, input } = parsed.data
+    return {
+      request: { model, stream: false, text, wantsUsage: true, forwarded: [], query: '' },
+      traits: {
+        tools: false,
+        images: false,
+        effort: null,
+        get inputTokens() {
+          return tokensIn(input)
+        },
+      },
+      sessionHints: [],
+    }
+  },
+
+  estimateInput: ({ text }) => tokensIn(JSON.parse(text).input),
+  cacheIdentity: ({ text }) => canonical(text, []),
+  errorBody: (error, requestId) => error.body(requestId),
+  errorEvent: (error, requestId) => `data: ${error.body(requestId)}\n\n`,
+  renameModel: (json, model) => spliceMembers(json, { model }),
+} satisfies ClientDialect
+
+/** Texts are estimated; a number is a token. */
+function tokensIn(input: unknown): number {
+  const texts: string[] = []
+  let tokens = 0
+  const waiting = [input] // and no recursion: how deep a request is, is its sender's to choose
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (typeof value === 'string') texts.push(value)
+    else if (typeof value === 'number') tokens++
+    else if (Array.isArray(value)) for (const each of value) waiting.push(each)
+  }
+  return tokens + estimateTokens(texts.join('\n'))
+}

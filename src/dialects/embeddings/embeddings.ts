@@ -1,0 +1,6 @@
+// OpenAI's embeddings: texts or tokens in, vectors out.
+import type { Dialect } from '../dialect.ts'
+import { client } from './client.ts'
+import { upstream } from './upstream.ts'
+
+export const embeddings = { client, upstream } satisfies Dialect

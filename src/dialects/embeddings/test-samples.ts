@@ -1,0 +1,38 @@
+// Embeddings as they are on the wire, written by hand after OpenAI's API reference.
+import { samples as chat } from '../chat/test-samples.ts'
+import type { Samples } from '../test-samples.ts'
+
+export const samples: Samples = {
+  request: (model) =>
+    `{"model": ${JSON.stringify(model)}, "input": ["hi", "ho"], "encoding_format": "base64", "seed": 18446744073709551616, "unknown": {"a": 1.0}}`,
+  noRequests: [
+    '{}',
+    '{"model":7,"input":"x"}',
+    '{"model":"","input":"x"}',
+    '{"model":"m","input":{}}',
+    '{"model":"m"}',
+  ],
+  answer: (model, usage) =>
+    JSON.stringify({
+      object: 'list',
+      data: [{ object: 'embedding', index: 0, embedding: 'zczMPQ==' }],
+      model,
+      usage,
+    }),
+  stream: () => '',
+  read: {
+    text: '',
+    tokens: {
+      source: 'reported',
+      input: 20,
+      output: 0,
+      cached_input: null,
+      cache_write: null,
+      reasoning: null,
+    },
+  },
+  usage: { prompt_tokens: 'input' },
+  untold: 0,
+  noAnswers: ['', '<html>', '[]', 'null', '"x"', '{}', '{"data":{}}'],
+  errors: chat.errors,
+}

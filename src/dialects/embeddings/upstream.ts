@@ -1,0 +1,42 @@
+// Embeddings as providers answer them: OpenAI, Azure, Mistral, OpenRouter, Ollama, vLLM. An answer comes whole.
+import { EMPTY_EVENT, type Tokens } from '../../call.ts'
+import type { UpstreamDialect } from '../dialect.ts'
+import { count, isObject, type Json } from '../json.ts'
+import { errorOf, readError } from '../openai-errors.ts'
+import { requestTo } from '../openai-request.ts'
+
+export const upstream = {
+  relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
+
+  // 2,048 texts, the most that OpenAI takes, with 1,536 numbers each: lists of numbers are quick to read.
+  mostValues: 4_000_000,
+
+  request: requestTo('/embeddings'),
+
+  readAnswer(text) {
+    const json: unknown = JSON.parse(text)
+    if (!isObject(json) || (!Array.isArray(json.data) && json.error == null))
+      throw new Error('not a list of embeddings')
+    const { model, usage, error } = json
+    return {
+      ...EMPTY_EVENT,
+      done: true,
+      finished: error == null,
+      model: typeof model === 'string' ? model : null,
+      tokens: isObject(usage) ? tokensOf(usage) : null,
+      error: error == null ? null : errorOf(error),
+    }
+  },
+
+  openStream() {
+    throw new Error('embeddings are not streamed')
+  },
+  readError,
+} satisfies UpstreamDialect
+
+/** A model that makes vectors writes nothing: its output is no unknown, it is 0. */
+function tokensOf(usage: Json): Tokens {
+  const input = count(usage.prompt_tokens)
+  const output = input === null ? null : 0
+  return { source: 'reported', input, output, cached_input: null, cache_write: null, reasoning: null }
+}

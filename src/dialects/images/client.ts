@@ -1,0 +1,51 @@
+// Images as clients ask for them. Shapes: OpenAI API reference, "Images" and "Image streaming".
+import { z } from 'zod'
+import { errorSchema, GatewayError } from '../../errors.ts'
+import { canonical } from '../../json/canonical.ts'
+import { spliceMembers } from '../../json/splice.ts'
+import { estimateTokens } from '../../token-estimate.ts'
+import type { ClientDialect } from '../dialect.ts'
+
+/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+const schema = z.object({
+  model: z.string().min(1).max(256),
+  prompt: z.string(),
+  stream: z.boolean().nullish(),
+})
+
+export const client = {
+  name: 'images',
+  path: '/v1/images/generations',
+  summary: 'live routing of images, streamed or not; it spends',
+  schema: schema.loose(),
+  errorSchema,
+  requestIdHeader: 'x-request-id',
+
+  parse({ text, json }) {
+    const parsed = schema.safeParse(json)
+    if (!parsed.success) {
+      const { path, message } = parsed.error.issues[0]!
+      const param = path.join('.')
+      throw new GatewayError('invalid_request', `${param}: ${message}`, { param })
+    }
+    const { model, prompt, stream } = parsed.data
+    return {
+      request: { model, stream: stream === true, text, wantsUsage: true, forwarded: [], query: '' },
+      traits: {
+        tools: false,
+        images: false,
+        effort: null,
+        get inputTokens() {
+          return estimateTokens(prompt)
+        },
+      },
+      sessionHints: [],
+    }
+  },
+
+  estimateInput: ({ text }) => estimateTokens(JSON.parse(text).prompt),
+  cacheIdentity: ({ text }) => canonical(text, ['stream']),
+  errorBody: (error, requestId) => error.body(requestId),
+  errorEvent: (error, requestId) => `event: error\ndata: ${error.body(requestId)}\n\n`,
+  renameModel: (json, model) => spliceMembers(json, { model }),
+} satisfies ClientDialect

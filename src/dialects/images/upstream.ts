@@ -1,0 +1,61 @@
+// Images as providers answer them: OpenAI, and those that follow it. Pictures come whole, or in a stream that ends with
+// the event of the last picture.
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
+import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { count, isObject, type Json, member } from '../json.ts'
+import { errorOf, readError } from '../openai-errors.ts'
+import { requestTo } from '../openai-request.ts'
+
+export const upstream = {
+  relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
+  request: requestTo('/images/generations'),
+
+  readAnswer(text) {
+    const json: unknown = JSON.parse(text)
+    if (!isObject(json) || (!Array.isArray(json.data) && json.error == null))
+      throw new Error('not a list of images')
+    const { data, usage, error } = json
+    return {
+      ...EMPTY_EVENT,
+      done: true,
+      finished: error == null,
+      model: modelOf(json),
+      tokens: Array.isArray(data) ? tokensOf(usage, data.length) : null,
+      error: error == null ? null : errorOf(error),
+    }
+  },
+
+  openStream: (): StreamReader => new ImageStream(),
+  readError,
+} satisfies UpstreamDialect
+
+class ImageStream implements StreamReader {
+  #images = 0
+
+  read({ name, data }: StreamEvent): ParsedEvent {
+    if (data.trim() === '[DONE]') return { ...EMPTY_EVENT, done: true, opens: false }
+    const json: unknown = JSON.parse(data)
+    if (!isObject(json)) throw new Error('not a JSON object')
+    const { type = name, error } = json
+    if (error != null || type === 'error') return { ...EMPTY_EVENT, error: errorOf(error ?? json) }
+    if (type !== 'image_generation.completed') return { ...EMPTY_EVENT, model: modelOf(json) }
+    this.#images++
+    const tokens = tokensOf(json.usage, this.#images)
+    return { ...EMPTY_EVENT, finished: true, model: modelOf(json), tokens }
+  }
+}
+
+const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
+
+/** `images`: for providers that count no tokens and have a price for each picture. */
+function tokensOf(usage: unknown, images: number): Tokens {
+  return {
+    source: isObject(usage) ? 'reported' : null,
+    input: count(member(usage, 'input_tokens')),
+    output: count(member(usage, 'output_tokens')),
+    cached_input: count(member(member(usage, 'input_tokens_details'), 'cached_tokens')),
+    cache_write: null,
+    reasoning: null,
+    images,
+  }
+}

@@ -1,0 +1,18 @@
+// The request to a provider for those of OpenAI's dialects that differ in the end of their path alone.
+import { spliceMembers } from '../json/splice.ts'
+import type { UpstreamDialect } from './dialect.ts'
+
+/** Every byte of the client's body but its model. */
+export const requestTo =
+  (path: string): UpstreamDialect['request'] =>
+  ({ text, stream, forwarded }, model, { basePath, key }) => {
+    const headers = ['content-type', 'application/json']
+    headers.push('accept', stream ? 'text/event-stream' : 'application/json')
+    headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
+    if (key !== null) headers.push('authorization', `Bearer ${key}`)
+    return {
+      path: `${basePath}${path}`,
+      headers,
+      body: spliceMembers(text, { model: JSON.stringify(model) }),
+    }
+  }
