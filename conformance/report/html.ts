@@ -71,6 +71,7 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
       .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
       .join('')}</ul>
 ${comparison ? comparisonOf(comparison) : ''}</header>
+<main>
 <section id="failed" tabindex="-1">${failed(failuresOf(kept))}</section>
 <h2>All requirements</h2>
 <nav aria-label="Matrix of requirements">${subjects
@@ -82,7 +83,7 @@ ${comparison ? comparisonOf(comparison) : ''}</header>
             .join('')}</div></div>`,
       )
       .join('')}</nav>
-<main>${verdicts.map((verdict) => section(verdict, evidence.get(checks.get(verdict.id)?.shares ?? verdict.id), run.target.start)).join('\n')}</main>`,
+${verdicts.map((verdict) => section(verdict, evidence.get(checks.get(verdict.id)?.shares ?? verdict.id), run.target.start)).join('\n')}</main>`,
   )
 }
 
@@ -113,7 +114,7 @@ function card({ verdict, findings, advice, again }: Failure): string {
   return `<article class="card"><h3><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h3>
 <p>${prose(sentence)}</p>
 ${told.join('') || `<p class="reason">${prose(reason)}</p>`}
-${again.length > 0 ? `<p>See it again:</p><pre>${text(again.join('\n'))}</pre>` : ''}
+${again.length > 0 ? `<p>See it again:</p><pre tabindex="0">${text(again.join('\n'))}</pre>` : ''}
 <p>What to do:</p><ul>${advice.map((each) => `<li>${prose(each)}</li>`).join('')}</ul></article>`
 }
 
@@ -189,15 +190,15 @@ function exchangeOf(id: string, exchange: Exchange, start: object, file: string)
   const { n, request, status, error, end, headers, body, at, end_at } = exchange
   const shown = status === null ? text(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
   return `<details class="exchange"><summary><b>#${n}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(inWords(exchange), 60))}</small> <em>${shown}</em> <small>${Math.round(end_at - at)} ms</small></summary>
-<pre id="${anchor(id, `#${n}`)}">${text(curl(exchange, start, `evidence/${file}.json`))}</pre>
-<pre>${text(head(headers))}</pre><pre>${text(brief(body, SHOWN))}</pre></details>`
+<pre tabindex="0" id="${anchor(id, `#${n}`)}">${text(curl(exchange, start, `evidence/${file}.json`))}</pre>
+<pre tabindex="0">${text(head(headers))}</pre><pre tabindex="0">${text(brief(body, SHOWN))}</pre></details>`
 }
 
 function entryOf(id: string, entry: LedgerEntry): string {
   const { n, kind, provider, model, stream, problems, answer, credential, body } = entry
   return `<details class="exchange"><summary><b>@${n}</b> ${text(provider)} / ${text(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
 <p class="note" id="${anchor(id, `@${n}`)}">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${endOf(entry)}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
-<pre>${text(brief(JSON.stringify(body, null, 2) ?? '', SHOWN))}</pre>${answer.body ? `<pre>${text(brief(answer.body, SHOWN))}</pre>` : ''}</details>`
+<pre tabindex="0">${text(brief(JSON.stringify(body, null, 2) ?? '', SHOWN))}</pre>${answer.body ? `<pre tabindex="0">${text(brief(answer.body, SHOWN))}</pre>` : ''}</details>`
 }
 
 /** Who ended the connection before the answer was complete. Earlier evidence does not say when the witness did. */
@@ -236,14 +237,14 @@ ${body}
 const STYLE = `
 :root { color-scheme: light dark; --ink: light-dark(#1c2024, #e6e8ea); --faint: light-dark(#5d666f, #9aa4ae); --paper: light-dark(#fbfaf7, #16181b); --card: light-dark(#fff, #1e2125); --line: light-dark(#dfdcd3, #33383e); --good: light-dark(#1a7f37, #4ac26b); --bad: light-dark(#c21f2e, #ff7b72); --warn: light-dark(#8a6100, #e3b341); --odd: light-dark(#7a3fb0, #c297ff); }
 * { box-sizing: border-box }
-body { margin: 0 auto; max-width: 75rem; padding: 2rem 1.25rem 6rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif }
+body { margin: 0 auto; max-width: 75rem; padding: 2rem 1.25rem 6rem; background: var(--paper); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere }
 .brand { margin: 0; color: var(--faint); letter-spacing: .04em; text-transform: uppercase; font-size: .8rem }
 h1 { margin: .25rem 0; font-size: 2rem; font-weight: 650 }
 .badge { font-size: 1rem; padding: .2rem .7rem; border-radius: 1rem; border: 1px solid currentColor; vertical-align: middle; font-weight: 600; white-space: nowrap }
 .conformant, i.pass, .ok span { color: var(--good) } .partial, i.warn { color: var(--warn) } .not-conformant, i.fail, i.untestable, .bad { color: var(--bad) } .error, i.harness-error { color: var(--odd) }
-.reason { font-size: 1.05rem; margin: .25rem 0 1rem; overflow-wrap: anywhere }
+.reason { font-size: 1.05rem; margin: .25rem 0 1rem }
 dl { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(24rem, 100%), 1fr)); gap: .25rem 2rem; margin: 0 }
-dl div { display: flex; gap: .75rem } dl div:last-child { grid-column: 1 / -1 } dt { color: var(--faint); min-width: 8.5rem } dd { margin: 0; overflow-wrap: anywhere }
+dl div { display: flex; gap: .75rem } dl div:last-child { grid-column: 1 / -1 } dt { color: var(--faint); min-width: 8.5rem } dd { margin: 0; min-width: 0 }
 .counts { display: flex; flex-wrap: wrap; gap: .5rem 1.25rem; list-style: none; padding: 0; margin: 1rem 0 }
 .counts b { font-size: 1.15rem }
 nav { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: .9rem 1rem; margin: 1rem 0 1.5rem }
@@ -255,13 +256,13 @@ nav { background: var(--card); border: 1px solid var(--line); border-radius: .6r
 h2 { margin: 2rem 0 .75rem; font-size: 1.35rem } .card { background: var(--card); border: 1px solid var(--line); border-left: 4px solid var(--bad); border-radius: .6rem; padding: .25rem 1rem .5rem; margin: .75rem 0 } .card h3 { font-size: 1.05rem } .card h3 small { color: var(--faint); font-weight: 400 } .card dl { display: block; margin: .5rem 0; padding-left: .75rem; border-left: 2px solid var(--line) } .card dt { min-width: 5.5rem } .card p { margin: .5rem 0 } .card ul { margin: .25rem 0 }
 main > details { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; margin: .4rem 0; padding: .5rem .9rem }
 :target { scroll-margin-top: 4rem }
-summary { cursor: pointer; overflow-wrap: anywhere } summary i { font-style: normal; display: inline-block; width: 1.4rem; font-weight: 700 } summary small, .note { color: var(--faint) } summary em { font-style: normal; font-weight: 600 }
+summary { cursor: pointer } summary i { font-style: normal; display: inline-block; width: 1.4rem; font-weight: 700 } summary small, .note { color: var(--faint) } summary em { font-style: normal; font-weight: 600 }
 :focus-visible { outline: 3px solid var(--odd); outline-offset: 2px; border-radius: .3rem }
 blockquote { margin: .6rem 0; padding: .1rem 0 .1rem .9rem; border-left: 3px solid var(--line) }
-.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0; overflow-wrap: anywhere } .findings small { color: var(--faint) } .findings a { font-size: .85rem; color: var(--faint) } header a { color: inherit }
+.findings { list-style: none; padding: 0 } .findings li { padding: .1rem 0 } .findings small { color: var(--faint) } .findings a { font-size: .85rem; color: var(--faint) } header a { color: inherit }
 .sides { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(26rem, 100%), 1fr)); gap: 1rem } .sides section { min-width: 0 } h3 { font-size: .95rem; margin: .5rem 0 .2rem }
 .exchange { border-top: 1px solid var(--line); padding: .25rem 0; font-size: .9rem } details:has(> :target) { outline: 2px solid var(--odd) }
-pre { overflow-x: auto; max-height: 18rem; background: var(--paper); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem; font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap; overflow-wrap: anywhere } pre:empty { display: none }
+pre { overflow-x: auto; max-height: 18rem; background: var(--paper); border: 1px solid var(--line); border-radius: .4rem; padding: .5rem .7rem; font: .8rem/1.45 ui-monospace, monospace; white-space: pre-wrap } pre:empty { display: none }
 code { font-family: ui-monospace, monospace; font-size: .9em }
 @media (max-width: 40rem) { body { padding: 1rem .75rem 4rem } dl div { flex-direction: column; gap: 0 } }
 `
