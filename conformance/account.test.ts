@@ -65,6 +65,11 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     /sent again/,
   ],
   [
+    'a hedge: asked twice side by side, and the one that was slower is given up',
+    [evidence([exchange()], [entry(), entry({ peer_left_at: 1_070 }, { status: null, complete: false })])],
+    /sent again/,
+  ],
+  [
     'a call that keeps a connection warm',
     [evidence([], [entry({ nonce: null })], { check: 'remainder' })],
     /during remainder/,
@@ -111,6 +116,10 @@ for (const [what, all, says, of] of HIDDEN)
 
 const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
   ['one inference for one call', [evidence([exchange()], [entry()])]],
+  [
+    'a provider that was too slow is given up, and the next one asked',
+    [evidence([exchange()], [entry({ peer_left_at: 1_100 }, { status: null, complete: false }), entry()])],
+  ],
   ['an answer from a cache', [evidence([exchange()], [])]],
   ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],
   [

@@ -4,7 +4,7 @@ import type { Verdict } from './judge.ts'
 export interface Answered {
   /** `KEEP-01/no-secret-in-answers`. */
   readonly id: string
-  /** `open`: nobody can say that the target is to blame. */
+  /** `open`: it cannot be shown that the target is to blame. */
   readonly state: 'holds' | 'fails' | 'open'
   readonly findings: Verdict['findings']
 }

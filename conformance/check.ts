@@ -13,11 +13,11 @@ export interface Finding {
    */
   readonly id: string
   readonly ok: boolean
-  /** It is not ok, and nobody can say that the target is to blame: where nothing else fails, the check is untestable. */
+  /** It is not ok, but it cannot be shown that the target is to blame: where nothing else fails, the check is untestable. */
   readonly doubt?: boolean
   /** What was looked at; of a doubt, a sentence that says all. */
   readonly what: string
-  /** Absent only where nobody can say, which is a doubt. */
+  /** Absent only from a doubt. */
   readonly expected?: string
   readonly actual?: string
   /** The exchanges (`#3`) and ledger entries (`@7`) that show it. */

@@ -1,8 +1,10 @@
 // The client of the suite: one connection for each request, every byte and its time of arrival kept, and the
 // freedom to leave in the middle or to read slowly. Knows HTTP, and nothing of checks.
+import { existsSync, readFileSync } from 'node:fs'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import type { Readable } from 'node:stream'
+import { rootCertificates } from 'node:tls'
 import { constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import type { Exchange } from './evidence.ts'
 
@@ -37,8 +39,8 @@ export interface OpenExchange {
 /** Milliseconds since the epoch, with fractions; comparable with the witness's clock on the same machine. */
 export const clock = (): number => performance.timeOrigin + performance.now()
 
-/** Sends a request; it ends by itself after `timeout` ms. */
-export function send(baseUrl: string, outgoing: Outgoing, timeout: number): OpenExchange {
+/** Sends a request; it ends by itself after `timeout` ms. `ca`: a file with an authority to trust beside the known ones. */
+export function send(baseUrl: string, outgoing: Outgoing, timeout: number, ca?: string): OpenExchange {
   const url = new URL(baseUrl)
   const prefix = url.pathname.replace(/\/+$/, '')
   const at = clock()
@@ -87,6 +89,7 @@ export function send(baseUrl: string, outgoing: Outgoing, timeout: number): Open
       path: prefix + outgoing.path,
       headers: outgoing.headers,
       agent: false,
+      ...(ca !== undefined && existsSync(ca) && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
     },
     (incoming) => {
       headAt = clock()

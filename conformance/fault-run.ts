@@ -24,7 +24,7 @@ export interface FaultResult {
   readonly duration: number
 }
 
-/** A fault whose calls reach nobody is caught by this: the run ends before its second call. */
+/** A fault whose calls do not reach the witness is caught by this: the run ends before its second call. */
 const UNREACHED = 'SUITE-01'
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))

@@ -20,7 +20,7 @@ export interface Wanted {
 }
 
 /** An answer's head, on its way to the client. */
-export interface Head {
+export interface ResponseStart {
   status: number
   headers: IncomingHttpHeaders
 }
@@ -41,8 +41,8 @@ export async function startBetween(
       const upstream = open(provider, wanted)
       response.on('close', () => upstream.destroy())
       const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
-      const head: Head = { status: incoming.statusCode!, headers: { ...incoming.headers } }
-      hooks.head?.(head, world())
+      const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
+      hooks.responseStart?.(head, world())
       response.writeHead(head.status, head.headers)
       response.flushHeaders()
       for await (const piece of incoming) {
@@ -71,7 +71,7 @@ function drained(response: ServerResponse): Promise<void> {
 
 async function read(request: IncomingMessage): Promise<Wanted> {
   const pieces: Buffer[] = []
-  // A body that is announced as this long is for the gateway to refuse; nobody waits for it here.
+  // A body that is announced as this long is for the gateway to refuse; it is not waited for here.
   const long = Number(request.headers['content-length'] ?? 0) > LONG
   if (!long) for await (const piece of request) pieces.push(piece as Buffer)
   return {
@@ -99,8 +99,8 @@ export async function pass(
   const upstream = open(url, wanted)
   if (!hooks.ignoresLeaving) response.on('close', () => upstream.destroy())
   const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
-  const head: Head = { status: incoming.statusCode!, headers: { ...incoming.headers } }
-  hooks.head?.(head, wanted, world)
+  const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
+  hooks.responseStart?.(head, wanted, world)
   const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
   if (streamed) await passStream(incoming, response, head, wanted, hooks, world)
   else await passWhole(incoming, response, head, wanted, hooks, world)
@@ -109,7 +109,7 @@ export async function pass(
 async function passWhole(
   incoming: IncomingMessage,
   response: ServerResponse,
-  head: Head,
+  head: ResponseStart,
   wanted: Wanted,
   hooks: FaultHooks,
   world: World,
@@ -126,7 +126,7 @@ async function passWhole(
 async function passStream(
   incoming: IncomingMessage,
   response: ServerResponse,
-  head: Head,
+  head: ResponseStart,
   wanted: Wanted,
   hooks: FaultHooks,
   world: World,
@@ -173,7 +173,7 @@ function open(url: string, { method, path, headers, body }: Wanted) {
 }
 
 /** Asks the gateway and reads its whole answer. */
-export async function forward(url: string, wanted: Wanted): Promise<Head & { body: string }> {
+export async function forward(url: string, wanted: Wanted): Promise<ResponseStart & { body: string }> {
   const [incoming] = (await once(open(url, wanted), 'response')) as [IncomingMessage]
   const pieces: Buffer[] = []
   for await (const piece of incoming) pieces.push(piece as Buffer)

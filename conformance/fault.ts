@@ -6,11 +6,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { join } from 'node:path'
 import { parse } from 'yaml'
 import type { InProcess } from './connectors/inproc.ts'
-import { forward, type Head, pass, startBetween, type Wanted } from './fault-wire.ts'
+import { forward, pass, type ResponseStart, startBetween, type Wanted } from './fault-wire.ts'
 import { startWaybill } from './targets/waybill.ts'
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook that changes nothing returns nothing
-type MaybeAnswer = (Head & { body: string }) | undefined | void
+type MaybeAnswer = (ResponseStart & { body: string }) | undefined | void
 
 /** What a fault can use. */
 export interface World {
@@ -19,7 +19,7 @@ export interface World {
   /** Asks the witness for its models. */
   list(): Promise<unknown>
   /** Asks the gateway behind the hooks. */
-  gateway(wanted: Wanted): Promise<Head & { body: string }>
+  gateway(wanted: Wanted): Promise<ResponseStart & { body: string }>
   /** How many requests have come before. */
   readonly count: number
   /** The gateway's environment: its provider keys. */
@@ -31,7 +31,7 @@ export interface World {
 export interface FaultHooks {
   /** Before the gateway is asked; an answer that is returned here is given instead of its own. */
   request?(wanted: Wanted, world: World): MaybeAnswer | Promise<MaybeAnswer>
-  head?(head: Head, wanted: Wanted, world: World): void
+  responseStart?(start: ResponseStart, wanted: Wanted, world: World): void
   /** Whole answers. */
   body?(body: string, wanted: Wanted, world: World): string | Promise<string>
   /** Streams, event by event, the blank line included; a list may be empty or longer. */
@@ -58,7 +58,7 @@ export interface FaultHooks {
   /** What goes wrong between the gateway and its providers: bytes of an answer as they come, or the request. */
   upstream?: {
     request?(wanted: Wanted, world: World): void
-    head?(head: Head, world: World): void
+    responseStart?(start: ResponseStart, world: World): void
     chunk?(bytes: Buffer): Buffer | string
   }
   /** The end of an answer is made to look well, also where it broke. */

@@ -65,7 +65,7 @@ const verdict = z.strictObject({
     z.strictObject({
       id: z.string().describe('Such as `KEEP-01/no-secret-in-answers`; the same question in every run.'),
       ok: z.boolean(),
-      doubt: z.boolean().optional().describe('Not ok, and nobody can say that the target is to blame.'),
+      doubt: z.boolean().optional().describe('Not ok, but it cannot be shown that the target is to blame.'),
       what: z.string(),
       expected: z.string().optional(),
       actual: z.string().optional(),

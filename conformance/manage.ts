@@ -16,7 +16,7 @@ export async function setUp(
   let known = values
   for (const step of template.setup) {
     const { keep, ...request } = fill(step, known)
-    const body = await manage(`setup of ${target.name}`, request, baseUrl)
+    const body = await manage(`setup of ${target.name}`, request, baseUrl, target.ca)
     const kept = Object.entries(keep).map(([name, pointer]) => [name, String(at(jsonOf(body), pointer))])
     known = { ...known, ...Object.fromEntries(kept) }
   }
@@ -28,12 +28,13 @@ export async function manage(
   what: string,
   { method, path, headers, body }: Target['reset'][number],
   baseUrl: string,
+  ca?: string,
 ): Promise<string> {
   const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
   const text = body === undefined ? null : JSON.stringify(body)
   const whole = path.startsWith('/') ? null : addressIn(what, path)
   const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
-  const seen = await send(base, { ...outgoing, path: below, body: text }, 15_000).done
+  const seen = await send(base, { ...outgoing, path: below, body: text }, 15_000, ca).done
   if (seen.status !== null && seen.status < 300) return seen.body
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }

@@ -3,6 +3,8 @@
 export interface Running {
   /** What requests begin with, without /v1. */
   readonly baseUrl: string
+  /** A file with an authority to trust beside the known ones. */
+  readonly ca?: string | undefined
   readonly keys: {
     /** Shown with calls; null for a gateway without keys. */
     readonly client: string | null

@@ -137,7 +137,7 @@ export class Session {
   /** Makes a call and waits for its end. */
   async chat(step: Step, options: ChatOptions = {}): Promise<Exchange> {
     if (!this.#takesTurns) return (await this.openChat(step, options)).done
-    // Of two calls at the same time nobody could tell whose a new record is.
+    // Of two calls at the same time it could not be told whose a new record is.
     const turn = this.#turn.then(async () => {
       const exchange = await (await this.openChat(step, options)).done
       await this.#findRecord(exchange)
@@ -227,7 +227,7 @@ export class Session {
 
   /** Waits until late requests of what has just been done must have reached the witness. */
   async drain(): Promise<void> {
-    await this.wait(Math.max(1_000, this.target.capabilities.retry_delay_ms))
+    await this.wait(Math.max(1_000, this.running.capabilities.retry_delay_ms))
   }
 
   /** From now on this text is a secret: it is named, never written, in the evidence, and the witness looks for it. */
@@ -238,7 +238,7 @@ export class Session {
 
   /**
    * Reads the record of a call until it is final, for at most `patience` ms and at least the declared lag: only LOG-04 is
-   * about the lag, every other check about what the record says in the end. Where nobody can see that it is final, it
+   * about the lag, every other check about what the record says in the end. Where it does not say that it is final, it
    * is read after the lag. `recordOf` finds the last reading in the evidence; null where there is no way to find it.
    */
   async record(exchange: Exchange, patience = SETTLED): Promise<Exchange | null> {
@@ -352,7 +352,7 @@ export class Session {
 
   #open(step: Step, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
     if (this.#closed) throw new Error('the check is over')
-    const open = send(this.running.baseUrl, outgoing, timeout)
+    const open = send(this.running.baseUrl, outgoing, timeout, this.running.ca)
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
@@ -370,7 +370,8 @@ export class Session {
 
   #read(path: string): Promise<Seen> {
     const headers = this.#headers({}, this.running.keys.reader)
-    return send(this.running.baseUrl, { method: 'GET', path, headers, body: null }, PATIENCE).done
+    return send(this.running.baseUrl, { method: 'GET', path, headers, body: null }, PATIENCE, this.running.ca)
+      .done
   }
 
   #keep(

@@ -2,7 +2,7 @@
 // ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/, the
 // requests of the setup in manage.ts.
 import { createHash, randomBytes, randomInt } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -184,6 +184,7 @@ async function startIn(
     get baseUrl() {
       return baseUrl
     },
+    ca: target.ca,
     keys: {
       client: target.keys.client ?? client,
       other: target.keys.other ?? other,
@@ -212,7 +213,8 @@ async function startIn(
     secrets,
     reset: () =>
       careful(async () => {
-        for (const request of target.reset) await manage(`reset of ${target.name}`, request, baseUrl)
+        for (const request of target.reset)
+          await manage(`reset of ${target.name}`, request, baseUrl, target.ca)
       }),
     async dispose() {
       disposed = true
@@ -262,9 +264,9 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   const deadline = Date.now() + timeout_ms
   let last = 'it does not listen'
   while (running.alive() && Date.now() < deadline) {
-    const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000).done
+    const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000, target.ca).done
     if (seen.status === status) return
-    last = seen.status === null ? (seen.error ?? 'no answer') : `it answers with status ${seen.status}`
+    last = seen.status === null ? trouble(target, seen.error) : `it answers with status ${seen.status}`
     await sleep(25)
   }
   if (!running.alive())
@@ -273,6 +275,14 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
   throw new StartError(
     `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
   )
+}
+
+/** Why there was no answer; of a certificate that is not trusted, what to do. */
+function trouble({ ca }: Target, error: string | null): string {
+  if (!/CERT|ISSUER|SIGNATURE/.test(error ?? '')) return error ?? 'no answer'
+  return ca === undefined
+    ? `${error}; name the file of its authority in ca`
+    : `${error}; ${ca} ${existsSync(ca) ? 'does not hold its authority' : 'is not there'}`
 }
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')
@@ -294,7 +304,7 @@ export const keysIn = (values: Values): Map<string, string> =>
 
 /**
  * Ports below those that systems hand out by themselves (32,768 and up on Linux, 49,152 elsewhere): between this look
- * and the gateway's start nobody is given one by chance. Two suites on one machine rarely draw the same.
+ * and the gateway's start none is given away by chance. Two suites on one machine rarely draw the same.
  */
 const PORTS = [20_000, 32_000] as const
 

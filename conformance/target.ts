@@ -177,6 +177,12 @@ const fields = z.strictObject({
     .boolean()
     .default(false)
     .describe('The witness speaks TLS; `{{witness.ca}}` is a file with the certificate to trust.'),
+  ca: z
+    .string()
+    .optional()
+    .describe(
+      'A file with the authority of its certificate, where it speaks TLS with one of its own; `{{dir}}` is its directory.',
+    ),
   headers: z
     .record(z.string(), z.string())
     .default({})

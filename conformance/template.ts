@@ -3,7 +3,7 @@
 /** Name -> value. */
 export type Values = Readonly<Record<string, string>>
 
-/** Fills every text in a value. Throws an Error that names the placeholder that nobody knows. */
+/** Fills every text in a value. Throws an Error that names the unknown placeholder. */
 export function fill<T>(value: T, values: Values): T {
   if (typeof value === 'string') return fillText(value, values) as T
   if (Array.isArray(value)) return value.map((each) => fill(each, values)) as T

@@ -1,5 +1,5 @@
 // No-inference windows: the witness is watched between two control calls that it saw, so an empty window proves something.
-// Each is held against baseline windows without requests, because what comes by itself is nobody's doing.
+// Each is held against baseline windows without requests, because what comes by itself was not caused by a request.
 import { nonceIn } from '../mocks/ledger.ts'
 import { isToldApart } from './chance.ts'
 import { doubt, type Finding, finding } from './check.ts'
@@ -83,7 +83,7 @@ function baselineTime({ marks }: Recorded): string {
 
 /**
  * The finding of a no-inference window: of all that came, `those` must be none. Where some came that may as well have come by
- * themselves, nobody can say.
+ * themselves, it is left open.
  */
 export function noneArrived(
   recorded: Recorded,

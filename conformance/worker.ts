@@ -188,7 +188,7 @@ async function gone(target: Target, running: Running, { hostile }: Check): Promi
   const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
   // What a hostile check has done may take effect late, or at the next request.
   for (let looks = hostile ? 2 : 1; looks > 0; looks--) {
-    const { status, error } = await send(running.baseUrl, request, 5_000).done
+    const { status, error } = await send(running.baseUrl, request, 5_000, running.ca).done
     await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
     if (!running.alive())
       return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`

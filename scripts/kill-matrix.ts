@@ -14,7 +14,7 @@ const AT_ONCE = 2
 /** Findings that no gateway can make false, each with the reason why it is there. */
 const GUARDS: Readonly<Record<string, string>> = {
   'FAIL-06/hostile-requests-were-made': 'counts what the suite itself did',
-  'PURE-08/calls-reach-the-witness': 'a run whose calls reach nobody has ended before (SUITE-01)',
+  'PURE-08/calls-reach-the-witness': 'a run whose calls do not arrive has ended before (SUITE-01)',
 }
 const DOCUMENT = join(import.meta.dirname, '../docs/kill-matrix.md')
 

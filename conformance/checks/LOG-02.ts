@@ -8,7 +8,7 @@ import { inWords, recordOf, step } from '../step.ts'
 
 /**
  * What a record says about a call, held against what is known from outside: what was asked for, where it went, and
- * what the provider reported. What nobody outside can know, the price of a model and the name of a strategy, must only
+ * what the provider reported. What cannot be known from outside, the price of a model and the name of a strategy, must only
  * be there and make sense. A field that the target file does not map is none, but for this interface, which has all.
  */
 function compare(

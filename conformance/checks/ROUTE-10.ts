@@ -61,7 +61,7 @@ function leastBusyPicks(evidence: Evidence): Finding {
 }
 
 /**
- * Nobody goes to the slow target while another is not measured yet, or was at most half as slow on average in what the
+ * No call goes to the slow target while another is not measured yet, or was at most half as slow on average in what the
  * client itself saw: what a busy machine did to the others is in these figures too.
  */
 function fastestPicks(evidence: Evidence): Finding {
@@ -100,7 +100,7 @@ export const strategies = {
   timeout: 90_000,
   async exercise(session) {
     await session.another('strategies')
-    // First, while no latency is known. The first target is slow; once each was measured, nobody goes there any more.
+    // First, while no latency is known. The first target is slow; once each was measured, no call goes there any more.
     const slow = [
       {
         provider: 'openai',

@@ -9,7 +9,7 @@ export const faults = {
     what: 'Malformed JSON is answered with 500.',
     caughtBy: ['FAIL-02'],
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         if (wanted.method === 'POST' && callIn(wanted) === null) head.status = 500
       },
     },
@@ -28,7 +28,7 @@ export const faults = {
     what: 'Retry-After is not passed on.',
     caughtBy: ['FAIL-04'],
     hooks: {
-      head(head) {
+      responseStart(head) {
         delete head.headers['retry-after']
       },
     },
@@ -44,7 +44,7 @@ export const faults = {
     what: 'A 4xx of the provider becomes a 500.',
     caughtBy: ['FAIL-04'],
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         if (callIn(wanted) && head.status >= 400) head.status = 500
       },
     },
@@ -87,7 +87,7 @@ export const faults = {
     what: 'Errors are plain text.',
     caughtBy: ['FAIL-01'],
     hooks: {
-      head(head) {
+      responseStart(head) {
         if (head.status >= 400) head.headers['content-type'] = 'text/plain'
       },
       body: (body, wanted) =>

@@ -168,7 +168,7 @@ export const faults = {
     what: 'A stream has the content type application/json.',
     caughtBy: ['FLOW-01'],
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         if (/event-stream/.test(headers['content-type'] ?? '')) headers['content-type'] = 'application/json'
       },
     },

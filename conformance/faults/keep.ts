@@ -74,7 +74,7 @@ export const faults = {
     what: 'A header of the answer holds the provider key.',
     caughtBy: ['KEEP-01', 'KEEP-02'],
     hooks: {
-      head({ headers }, wanted, { env }) {
+      responseStart({ headers }, wanted, { env }) {
         if (callIn(wanted)) headers['x-upstream-authorization'] = `Bearer ${env.OPENAI_KEY}`
       },
     },

@@ -126,7 +126,7 @@ export const faults = {
     what: 'Artifacts that were dropped are answered with 200.',
     caughtBy: ['LIFE-03/artifacts-under-cap'],
     hooks: {
-      head(head, { path }) {
+      responseStart(head, { path }) {
         if (path.endsWith('/artifact')) head.status = 200
       },
     },

@@ -21,7 +21,7 @@ export const faults = {
     hooks: () => {
       let last: unknown = null
       return {
-        head({ headers }) {
+        responseStart({ headers }) {
           last = headers['x-gateway-request-id'] ?? last
         },
         body: (body, { path }) =>

@@ -50,7 +50,7 @@ export const faults = {
     what: 'HEAD on a read path has another content type than GET.',
     caughtBy: ['PURE-06'],
     hooks: {
-      head(head, { method }) {
+      responseStart(head, { method }) {
         if (method === 'HEAD') head.headers['content-type'] = 'text/html'
       },
     },
@@ -68,7 +68,7 @@ export const faults = {
     what: 'One of the declared read paths is answered with 404.',
     caughtBy: ['PURE-01'],
     hooks: {
-      head(head, { path }) {
+      responseStart(head, { path }) {
         if (path.startsWith('/api/sessions')) head.status = 404
       },
     },

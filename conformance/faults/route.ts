@@ -107,7 +107,7 @@ export const faults = {
     caughtBy: ['ROUTE-09'],
     hooks: {
       upstream: {
-        head({ headers }) {
+        responseStart({ headers }) {
           delete headers['retry-after']
         },
       },
@@ -157,7 +157,7 @@ export const faults = {
     caughtBy: ['ROUTE-09'],
     hooks: {
       upstream: {
-        head({ status }, { spend }) {
+        responseStart({ status }, { spend }) {
           if (status === 429) setTimeout(() => spend().catch(() => {}), 1_200).unref()
         },
       },
@@ -228,7 +228,7 @@ export const faults = {
     hooks: {
       config: (text) => (text.includes('resilience:') ? text : `${text}resilience: { cooldown: 0s }\n`),
       upstream: {
-        head({ headers }) {
+        responseStart({ headers }) {
           delete headers['retry-after']
         },
       },
@@ -329,7 +329,7 @@ export const faults = {
     what: 'An unknown model is answered with 500.',
     caughtBy: ['ROUTE-03/unknown-is-refused'],
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         if (callIn(wanted) && head.status === 404) head.status = 500
       },
     },
@@ -339,7 +339,7 @@ export const faults = {
     caughtBy: ['ROUTE-09/429-moves-on', 'ROUTE-07'],
     hooks: {
       upstream: {
-        head(head) {
+        responseStart(head) {
           if (head.status === 429) head.status = 400
         },
       },

@@ -9,7 +9,7 @@ export const faults = {
     what: 'The cache header says NONE.',
     caughtBy: ['TELL-04'],
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         if (headers['x-gateway-cache']) headers['x-gateway-cache'] = 'NONE'
       },
     },
@@ -26,7 +26,7 @@ export const faults = {
     what: 'The request id in the headers is not the one on record.',
     caughtBy: ['TELL-03'],
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         if (headers['x-gateway-request-id']) headers['x-gateway-request-id'] = randomUUID()
       },
     },
@@ -48,7 +48,7 @@ export const faults = {
     what: 'A call without a session is told one.',
     caughtBy: ['TELL-04'],
     hooks: {
-      head({ headers }, wanted) {
+      responseStart({ headers }, wanted) {
         if (callIn(wanted)) headers['x-gateway-session-id'] ??= 'session-of-nobody'
       },
     },
@@ -57,7 +57,7 @@ export const faults = {
     what: 'After a fallback the response headers name the target that failed.',
     caughtBy: ['TELL-02'],
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         if (callIn(wanted)?.model !== 'auto') return
         head.headers['x-gateway-provider'] = 'openai'
         head.headers['x-gateway-model'] = 'gpt-5-mini'
@@ -68,7 +68,7 @@ export const faults = {
     what: 'The response headers name the requested model, not the one that served.',
     caughtBy: ['TELL-01'],
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         const call = callIn(wanted)
         if (call) head.headers['x-gateway-model'] = String(call.model)
       },
@@ -78,7 +78,7 @@ export const faults = {
     what: 'A header holds a name that is not encoded.',
     caughtBy: ['TELL-06'],
     hooks: {
-      head({ headers }, wanted) {
+      responseStart({ headers }, wanted) {
         const model = String(callIn(wanted)?.model ?? '').replace(/\p{Cc}/gu, '')
         if (model)
           headers['x-requested-model'] = Buffer.from(model)
@@ -101,7 +101,7 @@ export const faults = {
     what: 'Read endpoints carry a session header.',
     caughtBy: ['TELL-04'],
     hooks: {
-      head({ headers }, wanted) {
+      responseStart({ headers }, wanted) {
         const session = wanted.headers['x-gateway-session-id']
         if (!callIn(wanted) && session) headers['x-gateway-session-id'] = session
       },
@@ -111,7 +111,7 @@ export const faults = {
     what: 'Streams do not say where they come from.',
     caughtBy: ['TELL-01'],
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         if (/event-stream/.test(headers['content-type'] ?? '')) delete headers['x-gateway-provider']
       },
     },
@@ -129,7 +129,7 @@ export const faults = {
     hooks: () => {
       let first: string | string[] | undefined
       return {
-        head({ headers }) {
+        responseStart({ headers }) {
           first ??= headers['x-gateway-request-id']
           if (headers['x-gateway-request-id']) headers['x-gateway-request-id'] = first
         },

@@ -136,7 +136,7 @@ export const faults = {
     hooks: () => {
       let hit = false
       return {
-        head({ headers }) {
+        responseStart({ headers }) {
           hit = headers['x-gateway-cache'] === 'HIT'
         },
         event: (event) => (hit && event.includes('[DONE]') ? [] : [event]),
@@ -194,7 +194,7 @@ export const faults = {
     },
   },
   'zero-for-unknown': {
-    what: 'Tokens that nobody reported are recorded as 0.',
+    what: 'Tokens that were not reported are recorded as 0.',
     caughtBy: ['USE-04'],
     hooks: {
       body: (body, { path }) =>
@@ -230,7 +230,7 @@ export const faults = {
     hooks: () => {
       const hits = new WeakSet<object>()
       return {
-        head({ headers }, wanted) {
+        responseStart({ headers }, wanted) {
           if (headers['x-gateway-cache'] === 'HIT') hits.add(wanted)
         },
         body: (body, wanted) =>

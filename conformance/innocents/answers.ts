@@ -5,10 +5,22 @@ import type { Innocent } from '../innocent.ts'
 let made = 1_700_000_000
 
 export const innocents = {
+  'a-percent-sign-in-a-name': {
+    what: 'Headers name a provider as "100% openai", as declared: percent-encoding is this project’s own way.',
+    target: (target) => ({
+      ...target,
+      providers: { ...target.providers, openai: { aliases: ['100% openai'] } },
+    }),
+    hooks: {
+      responseStart({ headers }) {
+        if (headers['x-gateway-provider'] === 'openai') headers['x-gateway-provider'] = '100% openai'
+      },
+    },
+  },
   'shouts-its-providers': {
     what: 'Providers are spelt in capitals.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         const provider = headers['x-gateway-provider']
         if (provider !== undefined) headers['x-gateway-provider'] = String(provider).toUpperCase()
       },
@@ -17,7 +29,7 @@ export const innocents = {
   'names-the-provider-with-the-model': {
     what: 'Where the model is told, its provider stands before it.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
         if (provider && model) headers['x-gateway-model'] = `${provider}/${model}`
       },

@@ -6,16 +6,16 @@ export const innocents = {
   'says-422': {
     what: 'What cannot be processed is 422 instead of 400.',
     hooks: {
-      head(head, { path }) {
+      responseStart(head, { path }) {
         if (path === CHAT && head.status === 400 && head.headers['x-gateway-provider'] === undefined)
           head.status = 422
       },
     },
   },
   'unknown-models-are-400': {
-    what: 'A model that nobody knows is 400 instead of 404.',
+    what: 'An unknown model is 400 instead of 404.',
     hooks: {
-      head(head, { path }) {
+      responseStart(head, { path }) {
         if (path === CHAT && head.status === 404) head.status = 400
       },
     },

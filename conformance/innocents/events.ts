@@ -43,7 +43,7 @@ export const innocents = {
     },
   },
   'tells-when-to-reconnect': {
-    what: 'A stream begins with `retry:`, and has fields that nobody knows, which a reader ignores.',
+    what: 'A stream begins with `retry:`, and has unknown fields, which a reader ignores.',
     hooks: {
       event: (event, index) => [
         index === 0 ? `retry: 3000\n\n${event}` : event.replace(/^data:/m, 'x-trace: 7\ndata:'),

@@ -21,6 +21,8 @@ interface Framing {
   readonly extension?: string
   /** Between the last chunk and the end. */
   readonly trailer?: string
+  /** It speaks HTTP/1.0: no chunks, the end of the connection is the end of the body. */
+  readonly old?: boolean
   /** Behind the head, ms. */
   readonly pause?: number
 }
@@ -33,6 +35,7 @@ const framed =
     header = (name, value) => `${name}: ${value}`,
     extension = '',
     trailer = '',
+    old = false,
     pause = 0,
   }: Framing): InProcess['start'] =>
   async (directory, env) => {
@@ -44,20 +47,23 @@ const framed =
         const bare = method === 'HEAD'
         const more = bare
           ? { ...(length !== undefined && { 'content-length': length }) }
-          : { 'transfer-encoding': 'chunked' }
+          : !old && { 'transfer-encoding': 'chunked' }
         const lines = Object.entries({ ...rest, ...more, connection: 'close' }).map(([name, value]) =>
           header(name, String(value)),
         )
-        socket.write(`${before}HTTP/1.1 ${incoming.statusCode} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n`)
+        socket.write(
+          `${before}HTTP/1.${old ? 0 : 1} ${incoming.statusCode} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n`,
+        )
         if (pause) await sleep(pause)
         try {
           for await (const piece of incoming) {
             if (bare || socket.destroyed) continue
-            socket.write(`${(piece as Buffer).length.toString(16).toUpperCase()}${extension}\r\n`)
+            if (!old) socket.write(`${(piece as Buffer).length.toString(16).toUpperCase()}${extension}\r\n`)
             socket.write(piece as Buffer)
-            if (!socket.write('\r\n')) await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+            if (!socket.write(old ? '' : '\r\n'))
+              await Promise.race([once(socket, 'drain'), once(socket, 'close')])
           }
-          socket.end(bare ? '' : `0${extension}\r\n${trailer}\r\n`)
+          socket.end(bare || old ? '' : `0${extension}\r\n${trailer}\r\n`)
         } catch {
           socket.destroy()
         }
@@ -90,6 +96,11 @@ const nothingHere = {
 let asked = 0
 
 export const innocents = {
+  'speaks-http-1.0': {
+    what: 'Its status line says HTTP/1.0, and an answer ends with its connection.',
+    // The end of such a connection looks like any other: a client sees that a stream was cut by its missing [DONE] only.
+    start: framed({ old: true }),
+  },
   'chunks-with-extensions': {
     what: 'Chunks have extensions and sizes in capitals, and a trailer follows them.',
     start: framed({ extension: ';seen=1;by="a;b"', trailer: 'x-took-ms: 12\r\n' }),
@@ -160,7 +171,7 @@ export const innocents = {
   'tells-its-limits': {
     what: 'Answers carry rate limits that change with each call, a time of serving, a policy for caches.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         headers['x-ratelimit-limit-requests'] = '1000'
         headers['x-ratelimit-remaining-requests'] = String(1_000_000 - asked++)
         headers['x-ratelimit-reset-requests'] = '6m0s'
@@ -181,7 +192,7 @@ export const innocents = {
       },
     }),
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         for (const [from, to] of [
           ['x-gateway-provider', 'x-served-by'],
           ['x-gateway-model', 'x-served-model'],

@@ -39,7 +39,7 @@ export const innocents = {
     what: 'No answer tells its request id; the record of a call is the only one that is new.',
     target: withoutIdHeader,
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         delete headers['x-gateway-request-id']
       },
     },
@@ -51,7 +51,7 @@ export const innocents = {
       return { ...target, observability: { ...observability, request_id_pointer: '/gateway/id' } }
     },
     hooks: {
-      head({ headers }, wanted) {
+      responseStart({ headers }, wanted) {
         taken.set(wanted, String(headers['x-gateway-request-id']))
         delete headers['x-gateway-request-id']
       },
@@ -80,7 +80,7 @@ export const innocents = {
         const id = [...numbers].find(([, each]) => each === number)?.[0]
         if (id !== undefined) wanted.path = `${LOG}/${id}`
       },
-      head({ headers }) {
+      responseStart({ headers }) {
         const id = headers['x-gateway-request-id']
         if (id !== undefined) headers['x-gateway-request-id'] = String(numberOf(String(id)))
       },

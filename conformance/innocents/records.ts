@@ -134,7 +134,7 @@ export const innocents = {
     hooks: reads({ list: (json) => ({ ...json, data: json.data.slice(0, 10), has_more: true }) }),
   },
   'names-nobody-for-failures': {
-    what: 'A record of a failed call names neither provider nor model: nobody served it.',
+    what: 'A record of a failed call names neither provider nor model: none served it.',
     hooks: records((record) =>
       record.state === 'failed' ? { ...record, resolved_provider: null, resolved_model: null } : record,
     ),
@@ -184,7 +184,7 @@ export const innocents = {
         const id = wanted.path.startsWith(`${LOG}/`) && decodeURIComponent(wanted.path.slice(LOG.length + 1))
         if (id) wanted.path = `${LOG}/${id.replace(/^call\/\+/, '').replace(/==$/, '')}`
       },
-      head({ headers }) {
+      responseStart({ headers }) {
         const id = headers['x-gateway-request-id']
         if (id !== undefined) headers['x-gateway-request-id'] = `call/+${id}==`
       },
@@ -201,7 +201,7 @@ export const innocents = {
     target: (target) => byPointer()(withLog((log) => ({ ...log, lag_ms: 2_500 }))(target)),
     hooks: {
       ...late,
-      head({ headers }) {
+      responseStart({ headers }) {
         delete headers['x-gateway-request-id']
       },
     },
@@ -210,7 +210,7 @@ export const innocents = {
     what: 'The `id` of an answer is the request id; errors have none, and their records are the only new ones.',
     target: byPointer('/id'),
     hooks: {
-      head: takeId,
+      responseStart: takeId,
       body: (body, wanted) =>
         callIn(wanted)
           ? changeJson(body, (json) => (json.choices ? { ...json, id: taken.get(wanted) } : json))
@@ -223,7 +223,7 @@ export const innocents = {
     what: 'The request id of a stream stands in its last event; who leaves before has not been told it.',
     target: byPointer('/gateway/id'),
     hooks: {
-      head: takeId,
+      responseStart: takeId,
       body: (body, wanted) =>
         callIn(wanted) ? changeJson(body, (json) => ({ ...json, gateway: { id: taken.get(wanted) } })) : body,
       event: (event, _, wanted) =>

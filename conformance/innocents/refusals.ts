@@ -6,15 +6,15 @@ export const innocents = {
   'all-is-500': {
     what: 'Whatever fails behind the gateway is 500.',
     hooks: {
-      head(head, { path }) {
+      responseStart(head, { path }) {
         if (path === CHAT && head.status > 500) head.status = 500
       },
     },
   },
   'unknown-models-are-403': {
-    what: 'A model that nobody knows is 403: this key may not call it.',
+    what: 'An unknown model is 403: this key may not call it.',
     hooks: {
-      head(head, { path }) {
+      responseStart(head, { path }) {
         if (path === CHAT && head.status === 404) head.status = 403
       },
     },
@@ -22,7 +22,7 @@ export const innocents = {
   'problems-with-an-error': {
     what: 'Errors are problem details (RFC 9457) with the usual `error` among their members.',
     hooks: {
-      head({ status, headers }) {
+      responseStart({ status, headers }) {
         if (status >= 400 && /json/.test(headers['content-type'] ?? ''))
           headers['content-type'] = 'application/problem+json'
       },
@@ -46,7 +46,7 @@ export const innocents = {
   'errors-of-streams-are-events': {
     what: 'A stream that fails before its first event has its status, and the error as an event.',
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         if (head.status >= 400 && callIn(wanted)?.stream === true)
           head.headers['content-type'] = 'text/event-stream; charset=utf-8'
       },
@@ -76,7 +76,7 @@ export const innocents = {
   'retry-after-as-a-date': {
     what: 'Retry-After is a date, the other form that HTTP has.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         const seconds = Number(headers['retry-after'])
         if (headers['retry-after'] !== undefined)
           headers['retry-after'] = new Date(Date.now() + seconds * 1_000).toUTCString()
@@ -86,7 +86,7 @@ export const innocents = {
   'names-the-scheme': {
     what: 'A 401 names its scheme in WWW-Authenticate and has a body without a code.',
     hooks: {
-      head({ status, headers }) {
+      responseStart({ status, headers }) {
         if (status === 401) headers['www-authenticate'] = 'Bearer realm="another"'
       },
       body: (body) =>
@@ -98,7 +98,7 @@ export const innocents = {
   'hides-the-key-trouble': {
     what: 'Where a provider refuses the gateway’s own key, the client gets 502: it is not the client’s key.',
     hooks: {
-      head(head, wanted) {
+      responseStart(head, wanted) {
         if (head.status === 401 && wanted.headers.authorization && callIn(wanted)?.messages)
           if (head.headers['x-gateway-provider'] !== undefined) head.status = 502
       },

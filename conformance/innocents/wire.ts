@@ -44,7 +44,7 @@ export const innocents = {
   'answers-as-http-1.0': {
     what: 'The end of the connection is the end of the body, as HTTP/1.0 has it.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         delete headers['content-length']
         delete headers['transfer-encoding']
         headers.connection = 'close'
@@ -54,7 +54,7 @@ export const innocents = {
   'no-lengths': {
     what: 'Whole answers are chunked and have no length.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         delete headers['content-length']
       },
     },
@@ -67,7 +67,7 @@ export const innocents = {
   'adds-headers': {
     what: 'Answers carry headers of its own, one of them twice.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         headers.server = 'another'
         headers['x-powered-by'] = 'another'
         headers['set-cookie'] = ['a=1', 'b=2']
@@ -78,7 +78,7 @@ export const innocents = {
   'names-the-charset': {
     what: 'Content types name their charset.',
     hooks: {
-      head({ headers }) {
+      responseStart({ headers }) {
         const type = headers['content-type']
         if (type && !type.includes('charset')) headers['content-type'] = `${type}; charset=utf-8`
       },

@@ -13,7 +13,7 @@ import { manyLines } from './text.ts'
 
 /** Longer bodies are shown by their beginning; the evidence has them whole. */
 const SHOWN = 2_000
-/** Of many exchanges that nobody points at, so many are shown. */
+/** Of many exchanges that no failed finding points at, so many are shown. */
 const FEW = 12
 
 export function html(kept: Kept, comparison: Comparison | null = null): string {

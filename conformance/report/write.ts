@@ -27,7 +27,7 @@ export function writeReports(directory: string, kept: Kept, comparison: Comparis
     writeFileSync(join(directory, name), text(kept, comparison))
 }
 
-/** Makes the directory and takes the verdict of an earlier run out of it, so that nobody reads it as that of the next. */
+/** Makes the directory and takes the verdict of an earlier run out of it, so that it is not read as that of the next. */
 export function clearReports(directory: string): void {
   mkdirSync(directory, { recursive: true })
   for (const name of [...Object.keys(FILES), 'run.json']) rmSync(join(directory, name), { force: true })
