@@ -227,7 +227,7 @@ export class Session {
 
   /** Waits until late requests of what has just been done must have reached the witness. */
   async drain(): Promise<void> {
-    await this.wait(Math.max(1_000, this.running.capabilities.retry_delay_ms))
+    await this.wait(Math.max(1_000, this.target.capabilities.retry_delay_ms))
   }
 
   /** From now on this text is a secret: it is named, never written, in the evidence, and the witness looks for it. */
