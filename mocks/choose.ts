@@ -4,7 +4,7 @@ import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
 import type { createMatcher, MatchInput, Miss } from './match.ts'
 import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
 import { answerFrom, type Pace } from './replay.ts'
-import { refuse } from './scenario.ts'
+import { refuse, say, speak } from './scenario.ts'
 import { findScenario } from './scenarios.ts'
 import type { ParsedAnswer } from './script.ts'
 
@@ -41,6 +41,11 @@ export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, st
 
   const { provider, endpoint, wants } = asked
   const speech = endpoint?.speech ?? null
+  if (scripted?.say) {
+    const scene = { provider, wants, speech, number: 0 }
+    const spoken = speak(scene, say(scene, wordsOf(scripted.say)))
+    if (spoken) return { ...spoken, from: 'script' }
+  }
   const found = stock.find(asked.matches)
   if ('bytes' in found) {
     const unasked = wants.stream && !wants.usage ? speech?.isUsageOnly : undefined
@@ -66,6 +71,19 @@ function speltOut({ status = 200, headers = {}, body, events }: ParsedAnswer, pr
       from: 'script',
     }
   return wholeAnswer('script', status, body ?? '', lowerCase(headers))
+}
+
+/** The words as a provider's speech takes them; arguments come in two pieces. */
+function wordsOf({ reasoning, text, calls }: NonNullable<ParsedAnswer['say']>) {
+  return {
+    reasoning: reasoning ? [reasoning] : [],
+    text: text ? [text] : [],
+    calls: calls.map(({ id, name, arguments: object }) => {
+      const json = JSON.stringify(object)
+      return { id, name, arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)] }
+    }),
+    finish: calls.length > 0 ? ('tool_calls' as const) : ('stop' as const),
+  }
 }
 
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>

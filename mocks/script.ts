@@ -21,6 +21,21 @@ const step = z.union(
   'expected one of data, raw, base64, gate, wait, end',
 )
 
+/** What the model says; a turn that calls tools ends with them. */
+const said = z.strictObject({
+  reasoning: z.string().optional(),
+  text: z.string().optional(),
+  calls: z
+    .array(
+      z.strictObject({
+        id: z.string().min(1),
+        name: z.string().min(1),
+        arguments: z.record(z.string(), z.unknown()),
+      }),
+    )
+    .default([]),
+})
+
 export const answerSchema = z.strictObject({
   /** Answers only requests to this provider, or for this model; others take the next answer that fits. */
   provider: z.string().optional(),
@@ -29,6 +44,8 @@ export const answerSchema = z.strictObject({
   scenario: z.string().optional(),
   /** Whether top-level fields that the provider does not know are refused as it would, or only noted. */
   strict: z.boolean().default(false),
+  /** Said instead, whole or streamed, in the dialect of whoever asks. */
+  say: said.optional(),
   /** Spelt out instead: a whole answer (text as it is, else JSON) … */
   status: z.int().min(200).max(599).optional(),
   headers: z

@@ -469,3 +469,24 @@ test('hostile requests neither crash the witness nor spoil its ledger', async (t
   assert.equal(entries.length, 2 + bodies.length + heads.length - 1)
   assert.equal((await ask(witness, chatBody('m'))).status, 200)
 })
+
+test('a script has the model say something in the dialect that it is asked in, whole or streamed', async (t) => {
+  const witness = await witnessFor(t)
+  const call = { id: 'call_7', name: 'read', arguments: { path: 'a.txt' } }
+  witness.script(NONCE, [{ say: { reasoning: 'Look.', text: 'Let me see.', calls: [call] } }])
+  const whole: any = await (await ask(witness, chatBody('m', {}, prompt))).json()
+  assert.equal(whole.choices[0].finish_reason, 'tool_calls')
+  assert.deepEqual(whole.choices[0].message.tool_calls, [
+    { id: 'call_7', type: 'function', function: { name: 'read', arguments: '{"path":"a.txt"}' } },
+  ])
+  const streamed = await (await ask(witness, chatBody('m', { stream: true }, prompt))).text()
+  assert.match(streamed, /"content":"Let me see\."[\s\S]+"finish_reason":"tool_calls"[\s\S]+data: \[DONE\]/)
+  const messages = await fetch(`${witness.baseUrl('anthropic')}/messages`, {
+    method: 'POST',
+    headers: { 'x-api-key': witness.key('anthropic'), 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: prompt }] }),
+  })
+  const { content, stop_reason }: any = await messages.json()
+  assert.deepEqual(content.at(-1), { type: 'tool_use', id: 'call_7', name: 'read', input: { path: 'a.txt' } })
+  assert.deepEqual([content[0].thinking, stop_reason], ['Look.', 'tool_use'])
+})
