@@ -1,6 +1,8 @@
 // One GET at a running gateway, for the commands that look at one. Every failure is a line that says what to do.
+import { existsSync } from 'node:fs'
 import { type ZodType, z } from 'zod'
-import type { Config } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { DEFAULT_URL } from '../statusline/gateway-address.ts'
 import { findKey } from '../terminal/key.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -69,6 +71,16 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
 export function addressOf({ server }: Config): URL {
   const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host
   return new URL(`http://${host.includes(':') ? `[${host}]` : host}:${server.port}`)
+}
+
+/** What was named, or where the gateway of this configuration listens. Throws UsageError or ConfigError. */
+export function namedGateway(url: string | undefined, config: string, env: Env): URL {
+  if (url !== undefined) return readAddress('--url', url)
+  if (env.WAYBILL_URL) return readAddress('WAYBILL_URL', env.WAYBILL_URL)
+  // Keys of providers are not needed to look at a gateway; a file that is not there says nothing.
+  return existsSync(config)
+    ? addressOf(loadConfig(config, { env, replay: true }).config)
+    : new URL(DEFAULT_URL)
 }
 
 /** The address that an option names. Throws UsageError. */

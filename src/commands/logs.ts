@@ -1,15 +1,12 @@
 // `waybill logs`: the newest calls in the terminal, and with --follow those that come, each once, as it ends; beside them
 // those that were refused. Reads a running gateway and nothing else.
-import { existsSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
 import { PURPOSES, timeOfId } from '../call.ts'
-import { loadConfig } from '../config.ts'
 import type { FieldFilter } from '../record.ts'
-import { DEFAULT_URL } from '../statusline/program.ts'
 import { columnsOf } from '../terminal/environment.ts'
-import { addressOf, GatewayTrouble, gatewayAt, readAddress } from './gateway-client.ts'
+import { GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
 import { createTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
 import { complain, json as toJson } from './output.ts'
 import { readTime } from './read-time.ts'
@@ -64,7 +61,7 @@ export async function logs({
   stdout.on('error', () => stop.abort()) // whoever read has what he wanted
   process.once('SIGINT', () => stop.abort())
 
-  const base = addressFrom(url, config, env)
+  const base = namedGateway(url, config, env)
   const narrowed = filtersOf({ follow, limit, since, until, filters })
   const get = gatewayAt(base, env, keyFile)
   const list = (query: Record<string, string>) =>
@@ -99,16 +96,6 @@ export async function logs({
   } catch (error) {
     if (!stop.signal.aborted) throw error
   }
-}
-
-/** What was named, or where the gateway of this configuration listens. Throws UsageError or ConfigError. */
-function addressFrom(url: string | undefined, config: string, env: LogsOptions['env']): URL {
-  if (url !== undefined) return readAddress('--url', url)
-  if (env.WAYBILL_URL) return readAddress('WAYBILL_URL', env.WAYBILL_URL)
-  // Keys of providers are not needed to look at a gateway.
-  return existsSync(config)
-    ? addressOf(loadConfig(config, { env, replay: true }).config)
-    : new URL(DEFAULT_URL)
 }
 
 /** The filters of the request log. Throws UsageError. */

@@ -15,6 +15,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .description('A local gateway for language models that keeps a record of where each call went.')
     .version(manifest.version)
     .exitOverride()
+    .enablePositionalOptions()
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .configureOutput({ outputError: (text) => complain(text.trim().replace(/^error: /, '')) })
@@ -117,6 +118,27 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
       const filters = { session_id: session, provider, model, route, purpose, status }
       await (await import('./logs.ts')).logs({ ...options, filters, env })
     })
+
+  program
+    .command('run')
+    .description(
+      'start a coding agent (claude, codex, opencode, copilot, qwen, gemini, aider) or any other program so that it calls the gateway; changes no file',
+    )
+    .argument('<program>', 'the agent; put -- before it')
+    .argument('[args...]', 'its own arguments, handed on as they are')
+    .passThroughOptions()
+    .option(...config)
+    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option(
+      '--model <id>',
+      'what it is to ask for; agents that have to be told get `auto`, or the first route',
+    )
+    .option('--quiet', 'do not say what was set')
+    .addHelpText('after', example('waybill run --model auto/code -- claude --continue'))
+    .action(async (agent, args, options) =>
+      finish(await (await import('./run-agent.ts')).runAgent({ program: agent, args, ...options, env })),
+    )
 
   program
     .command('config')

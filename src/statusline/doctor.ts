@@ -2,12 +2,11 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../redact.ts'
-import { findKey } from '../terminal/key.ts'
 import { commandOf, readSettings } from './client-settings.ts'
 import { type Flags, readFlags } from './flags.ts'
+import { type GatewayAddress, gatewayAddress } from './gateway-address.ts'
 import { gatewaySource } from './gateway-source.ts'
 import { dataDirectory, SCOPES, settingsFile } from './places.ts'
-import { DEFAULT_URL } from './program.ts'
 import { readReceipt } from './receipt.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -35,10 +34,14 @@ export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
   const ran = settings.command === null ? [] : [await runFinding(settings.command, examined)]
   const { env } = examined
   const installed = settings.command === null ? null : flagsOf(settings.command)
-  const url = examined.url ?? URL.parse(installed?.url ?? env.WAYBILL_URL ?? DEFAULT_URL)
-  const keyFile = examined.keyFile ?? installed?.keyFile ?? env.WAYBILL_KEY_FILE ?? null
+  const address = gatewayAddress(
+    examined.url?.href ?? installed?.url,
+    examined.keyFile ?? installed?.keyFile,
+    env,
+  )
+  const url = URL.parse(address.url)
   const gateway = url
-    ? await gatewayFindings(env, url, keyFile, examined.sessionId)
+    ? await gatewayFindings(url, address, examined.sessionId)
     : [{ ok: false, text: 'the address of the gateway is no URL; install again with --url' }]
   return [...settings.findings, ...ran, ...gateway]
 }
@@ -117,12 +120,10 @@ function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promi
 }
 
 async function gatewayFindings(
-  env: Env,
   url: URL,
-  keyFile: string | null,
+  { key, problem }: GatewayAddress,
   sessionId: string | null,
 ): Promise<Finding[]> {
-  const { key, problem } = findKey(env, keyFile)
   const findings: Finding[] = problem === null ? [] : [{ ok: false, text: problem }]
   const source = gatewaySource(url, key, 2_000)
   try {

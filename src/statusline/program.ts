@@ -3,20 +3,19 @@
 import type { Readable } from 'node:stream'
 import { isOrdinary } from '../terminal/clean.ts'
 import { columnsOf, isColourless, showsLinks } from '../terminal/environment.ts'
-import { findKey } from '../terminal/key.ts'
 import { firstObject } from './client-input.ts'
 import { readFlags } from './flags.ts'
+import { gatewayAddress } from './gateway-address.ts'
 import { gatewaySource } from './gateway-source.ts'
 import { learn } from './learn.ts'
 import { renderLine } from './line.ts'
 import type { Source } from './lookup.ts'
 import { memoryDirectory, openMemory } from './memory.ts'
-import { readPayload } from './payload.ts'
+import { type Payload, readPayload } from './payload.ts'
 import { placeOf } from './place.ts'
 import type { View } from './segments.ts'
 
 const GATEWAY_MS = 150
-export const DEFAULT_URL = 'http://127.0.0.1:4949'
 
 export interface Surroundings {
   readonly stdin: Readable
@@ -37,9 +36,9 @@ export async function statusLine(
   { stdin, env, now }: Surroundings,
 ): Promise<Printed> {
   const { flags, problems } = readFlags(args)
-  const { key, problem } = findKey(env, flags.keyFile ?? env.WAYBILL_KEY_FILE ?? null)
+  const { url: address, key, problem } = gatewayAddress(flags.url, flags.keyFile, env)
   if (problem !== null) problems.push(problem)
-  const url = addressOf(flags.url ?? env.WAYBILL_URL ?? DEFAULT_URL)
+  const url = addressOf(address)
   const sourceOf = (agentId?: string) => (url ? gatewaySource(url, key, GATEWAY_MS, agentId) : NOWHERE)
   const linked = flags.links === 'on' || (flags.links === 'auto' && key === null && showsLinks(env))
   const render = async (view: View, columns: number | null) =>
@@ -70,7 +69,7 @@ export async function statusLine(
     return printed(lines, problems)
   }
 
-  const payload = readPayload(input.json)
+  const payload = withSession(readPayload(input.json), env.WAYBILL_SESSION_ID)
   const columns = columnsOf(env)
   const ours = async () => {
     const memory = openMemory(memoryDirectory(env))
@@ -85,6 +84,10 @@ export async function statusLine(
   const [theirs, line] = await Promise.all([outputOf(flags.wrap, input.text), ours()])
   return printed([append(theirs, line, columns)], problems)
 }
+
+/** `waybill run` ties clients that cannot tell the gateway their own session: it hands the same one to both. */
+const withSession = (payload: Payload, given: string | undefined): Payload =>
+  given ? { ...payload, sessionId: given } : payload
 
 const BLANK: View = { label: null, facts: null, age: null, note: null, contextUsed: null, place: null }
 
@@ -102,6 +105,6 @@ function addressOf(text: string): URL | null {
 }
 
 const nowhere = () => {
-  throw new Error('has no address: WAYBILL_URL or --url is not a URL')
+  throw new Error('has no address: --url, WAYBILL_URL or ANTHROPIC_BASE_URL is not a URL')
 }
 const NOWHERE: Source = { newest: nowhere, resolve: nowhere, session: nowhere }

@@ -5,7 +5,7 @@
 LC_ALL=C
 export LC_ALL
 umask 077
-url=${WAYBILL_URL:-http://127.0.0.1:4949} key_file=${WAYBILL_KEY_FILE:-} key=${WAYBILL_KEY:-}
+url=${WAYBILL_URL:-} key_file=${WAYBILL_KEY_FILE:-} key=${WAYBILL_KEY:-}
 segments='' theme=default nl='
 '
 while [ $# -gt 1 ]; do
@@ -17,6 +17,16 @@ while [ $# -gt 1 ]; do
   esac
   shift 2
 done
+# Not named: the gateway that Claude Code itself calls, with its key, unless it calls Anthropic.
+if [ -z "$url" ]; then
+  url=${ANTHROPIC_BASE_URL:-} url=${url%/} host=${url#*://} host=${host%%[/?#]*} host=${host##*@} host=${host%:*}
+  case $host in
+    '' | [Aa][Nn][Tt][Hh][Rr][Oo][Pp][Ii][Cc].[Cc][Oo][Mm] | *.[Aa][Nn][Tt][Hh][Rr][Oo][Pp][Ii][Cc].[Cc][Oo][Mm])
+      url=http://127.0.0.1:4949
+      ;;
+    *) [ -n "$key$key_file" ] || key=${ANTHROPIC_AUTH_TOKEN:-${ANTHROPIC_API_KEY:-}} ;;
+  esac
+fi
 if [ -n "${NO_COLOR:-}" ] || [ "${TERM:-}" = dumb ]; then theme=none; fi
 case ${COLUMNS:-} in '' | *[!0-9]* | ??????*) columns=0 ;; *) columns=$COLUMNS ;; esac
 
@@ -67,7 +77,7 @@ find() {
   case $found in *\\*) case $rest in \{*) ;; *) found='' ;; esac ;; esac
 }
 find "$input" session_id
-session=$found
+session=${WAYBILL_SESSION_ID:-$found} # `waybill run` gives one to clients that cannot tell theirs
 find "$input" model
 model=$found label=$found
 case $found in
