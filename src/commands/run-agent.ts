@@ -39,9 +39,8 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   const agent = agentOf(program)
   const base = namedGateway(options.url, options.config, env)
   const keyFile = options.keyFile ?? env.WAYBILL_KEY_FILE
-  const known = catalog.parse(
-    await gatewayAt(base, env, keyFile)('/v1/models', AbortSignal.timeout(ANSWER_MS)),
-  )
+  const get = gatewayAt(base, env, keyFile)
+  const known = await get('/v1/models', catalog, AbortSignal.timeout(ANSWER_MS))
   const model = options.model ?? (agent.needsModel ? modelOf(known.data.map(({ id }) => id)) : null)
   const { key } = findKey(env, keyFile ?? null)
 
