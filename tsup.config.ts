@@ -58,4 +58,29 @@ export const statusline = defineConfig({
   },
 })
 
-export default [gateway, statusline]
+export const PAGE_ASSETS = ['index.html', 'icon.svg']
+
+// The page in the browser: one file of code and one of style, which may load nothing else.
+export const page = defineConfig({
+  entry: { page: 'src/page/main.tsx' },
+  outDir: 'dist/page',
+  format: 'esm',
+  platform: 'browser',
+  target: 'es2022',
+  tsconfig: 'tsconfig.page.json',
+  splitting: false,
+  minify: true,
+  noExternal: [/.*/],
+  removeNodeProtocol: false, // or the alias below would not be found
+  esbuildOptions(options) {
+    options.jsx = 'automatic'
+    options.jsxImportSource = 'preact'
+    // The definition of the record is read here too; what makes its ids is not called.
+    options.alias = { 'node:crypto': './src/page/no-crypto.ts' }
+  },
+  onSuccess: async () => {
+    for (const file of PAGE_ASSETS) copyFileSync(`src/page/${file}`, `dist/page/${file}`)
+  },
+})
+
+export default [gateway, statusline, page]

@@ -24,6 +24,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['terminal', /^src\/terminal\//],
   ['statusline', /^src\/statusline\//],
   ['observe', /^src\/observe\//],
+  ['page', /^src\/page\//],
   ['testcontainers', /^src\/testcontainers\//],
   ['redact', /^src\/(redact|bounded-json)\.ts$/],
   ['words', /^src\/config\/(json-schema|nearest|problem|wording|yaml)\.ts$/],
@@ -55,7 +56,20 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   terminal: [],
   statusline: ['terminal', 'redact'],
   observe: ['store', 'terminal', 'base', 'redact'],
-  endpoints: ['http', 'routing', 'providers', 'store', 'cache', 'statusline', 'terminal', 'base', 'redact'],
+  endpoints: [
+    'http',
+    'routing',
+    'providers',
+    'store',
+    'cache',
+    'observe',
+    'statusline',
+    'terminal',
+    'base',
+    'redact',
+  ],
+  // What runs in the browser: of the gateway it has the definition of the record, and else only types.
+  page: ['base'],
   pipeline: ['dialects', 'http', 'routing', 'providers', 'store', 'cache', 'base', 'redact'],
   gateway: [
     'pipeline',
@@ -123,7 +137,7 @@ function main(): void {
   )
   const files = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-      .filter((file) => file.endsWith('.ts'))
+      .filter((file) => /\.tsx?$/.test(file))
       .map((file) => join(folder, file)),
   )
   const offences = files.flatMap((file) => {

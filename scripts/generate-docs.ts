@@ -9,7 +9,7 @@ import { targetJsonSchema } from '../conformance/target.ts'
 import { readRecordings, recordingJsonSchema } from '../mocks/recording.ts'
 import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
-import { CALLS, READS } from '../src/gateway.ts'
+import { CALLS, OTHERS, READS } from '../src/gateway.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../src/record.ts'
 import { configurationPage } from './configuration.ts'
 import { fieldsTable } from './fields-table.ts'
@@ -46,6 +46,7 @@ const endpoints = [
   '|---|---|---|',
   ...CALLS.map((each) => row('POST', each)),
   ...READS.map((each) => row('GET', each)),
+  ...OTHERS.map((each) => row(each.method, each)),
 ]
 
 const scenarioTable = [

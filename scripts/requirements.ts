@@ -19,6 +19,7 @@ const PARTS = [
   'MSG',
   'RSP',
   'CNT',
+  'PAGE',
 ]
 
 /** Requirements that no test names yet, each with the reason. An entry that has a test is an error. */

@@ -11,18 +11,22 @@ import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import type { BudgetUse, ConfigurationState, ReadContext } from './endpoints/context.ts'
+import { exported } from './endpoints/export.ts'
 import { healthz } from './endpoints/healthz.ts'
 import { hello } from './endpoints/hello.ts'
 import { ownKey } from './endpoints/keys.ts'
+import { endLive, live } from './endpoints/live.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { model, models } from './endpoints/models.ts'
 import { openapi } from './endpoints/openapi.ts'
+import { PAGE, readPage } from './endpoints/page.ts'
 import { publicModels } from './endpoints/public-models.ts'
 import { readyz } from './endpoints/readyz.ts'
 import { refusedCalls } from './endpoints/refused-calls.ts'
 import { artifact, requestLog, requestLogs } from './endpoints/request-logs.ts'
 import { resolve } from './endpoints/resolve.ts'
 import { session, sessions } from './endpoints/sessions.ts'
+import { SIGN_IN } from './endpoints/sign-in.ts'
 import { statusline } from './endpoints/statusline.ts'
 import { usageHistory, usageLogs } from './endpoints/usage.ts'
 import { createAuth } from './http/auth.ts'
@@ -30,11 +34,13 @@ import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits, resetOf } from './http/limits.ts'
 import { openApi } from './http/openapi.ts'
+import { createPageTokens } from './http/page-tokens.ts'
 import { createRefusals } from './http/refusals.ts'
 import { PLAIN_WORDING } from './http/reply.ts'
 import { createHttpServer, type RequestContext } from './http/server.ts'
 import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
+import { createFeed } from './observe/feed.ts'
 import { createMetrics, type KeyBudget } from './observe/metrics.ts'
 import { watchWrites } from './observe/watch.ts'
 import type { CallContext } from './pipeline/context.ts'
@@ -64,6 +70,8 @@ export interface GatewayOptions extends Loaded {
   readonly wire?: Dispatcher.DispatcherComposeInterceptor
   /** The wire formats that are spoken, by name; all of them by default. */
   readonly dialects?: Dialects
+  /** The files of the page; those of the package by default. */
+  readonly page?: URL
   /** Where it says what it does; nowhere by default. A pino logger fits. */
   readonly log?: Log
 }
@@ -110,7 +118,17 @@ const callsOf = (dialects: Dialects) =>
     ...(client.counting ? [countEndpoint(client, client.counting)] : []),
   ])
 export const CALLS = callsOf(DIALECTS)
-const DOCUMENT = openApi({ version: manifest.version, reads: READS, calls: CALLS })
+/** What is neither a read of JSON nor a call; the files of the page are no interface. */
+export const OTHERS = [exported, live, ...SIGN_IN]
+const DOCUMENT = openApi({
+  version: manifest.version,
+  reads: READS,
+  calls: CALLS,
+  others: OTHERS,
+})
+
+/** Where the bundler puts the files of the page. */
+const PAGE_DIRECTORY = new URL(import.meta.url.endsWith('.ts') ? '../dist/page/' : './page/', import.meta.url)
 
 /** Reads that may be open: one of 200 calls takes some milliseconds of the thread that reads. */
 const MOST_READS = 128
@@ -134,6 +152,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const server = createHttpServer({
     reads: READS,
     calls: callsOf(dialects),
+    others: [...OTHERS, ...PAGE],
     wordingOf: (headers) =>
       Object.values(dialects).find(({ client }) => client.isSpokenBy?.(headers))?.client ?? PLAIN_WORDING,
     context: () => context,
@@ -178,7 +197,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     now,
   })
   let configuration: ConfigurationState = { state: 'current', since: now() }
-  const write = watchWrites(reservations.write, [meters, logCalls(log)], (error) =>
+  const feed = createFeed()
+  const pageTokens = createPageTokens(now)
+  const pageFiles = readPage(options.page ?? PAGE_DIRECTORY)
+  const write = watchWrites(reservations.write, [meters, logCalls(log), feed], (error) =>
     log.error(errorFields(error, context.callContext.mask), 'a call could not be logged or counted'),
   )
   let context = buildContext(options)
@@ -196,6 +218,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     meters.configure(config)
     const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = config.server
     const shared = config.keys.length > 1
+    if (!same('keys')) pageTokens.clear()
     readSlots.configure({ calls: MOST_READS, bodyBytes: 0, oneBody: 0, shared })
     slots.configure({
       calls,
@@ -216,6 +239,9 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         refusals: refusals.list,
         metrics: meters.render,
         openApi: DOCUMENT,
+        feed,
+        pageTokens,
+        pageFiles,
       },
       callContext: {
         config,
@@ -230,7 +256,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         now,
         onFault: onInternalError,
       },
-      authenticate: createAuth(config.keys),
+      authenticate: createAuth(config.keys, pageTokens),
       guard: createHostGuard(bind.host, config.server.allowed_hosts, config.server.allowed_origins),
       idle: config.resilience.idle,
     }
@@ -262,6 +288,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
 
   async function stop(graceMs: number): Promise<void> {
     const closed = new Promise((done) => server.close(done))
+    endLive(feed)
     // A connection whose call ends only now stays open for the next one, unless somebody looks.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)

@@ -128,7 +128,7 @@ export const CALL_FIELDS = {
     open: () => 'routed',
     close: ({ outcome }) => outcome.state,
   },
-  endpoint: { kind: 'text', about: 'path called', open: ({ call }) => call.endpoint },
+  endpoint: { kind: 'text', about: 'path called', filter: 'endpoint', open: ({ call }) => call.endpoint },
   requested_model: {
     kind: 'text',
     about: 'byte for byte as sent',
@@ -223,6 +223,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about: 'name of the gateway key',
+    filter: 'key_name',
     open: ({ call }) => call.keyName,
   },
   stream: { kind: 'boolean', about: 'the client asked for a stream', open: ({ call }) => call.stream },
@@ -238,6 +239,7 @@ export const CALL_FIELDS = {
     nullable: true,
     about:
       "ours where the body is ours, else the provider's `error.code`, else its `error.type`; a stream that failed after the response start has one too",
+    filter: 'error_code',
     close: ({ outcome }) => outcome.errorCode,
   },
   attempts: {
@@ -246,7 +248,7 @@ export const CALL_FIELDS = {
     open: ({ call }) => (call.cache === 'HIT' ? 0 : 1),
     close: ({ requestsSent }) => requestsSent,
   },
-  fallbacks: { kind: 'count', about: 'changes of target', open: () => 0 },
+  fallbacks: { kind: 'count', about: 'changes of target', filter: 'fallbacks', open: () => 0 },
   latency_ms: {
     kind: 'ms',
     nullable: true,
@@ -277,6 +279,7 @@ export const CALL_FIELDS = {
     values: CACHE_USES,
     about:
       'on a `HIT` there is no attempt, `cost_usd` is 0, and `tokens` are those of the answer when it was made',
+    filter: 'cache',
     open: ({ call }) => call.cache,
   },
   saved_usd: {
@@ -349,9 +352,11 @@ type CallFields = typeof CALL_FIELDS
 type FilterOf<F> = F extends { readonly filter: infer Name extends string } ? Name : never
 type FilterValue<F> = F extends { readonly kind: 'status' }
   ? number | 'ok' | 'error'
-  : Exclude<JsonOf<F>, null>
+  : F extends { readonly kind: 'count' }
+    ? 'some'
+    : Exclude<JsonOf<F>, null>
 
-/** What a list of calls may be narrowed to. A status is an HTTP status, `ok` (completed) or `error` (all other ends). */
+/** What a list of calls may be narrowed to. A count is `some`, more than none. A status is an HTTP status, `ok` (completed) or `error` (all other ends). */
 export type FieldFilter = {
   readonly [Name in keyof CallFields as FilterOf<CallFields[Name]>]?:
     | FilterValue<CallFields[Name]>

@@ -23,7 +23,12 @@ export class GatewayTrouble extends Error {
 }
 
 /** Asks for a path with its query; an answer of another shape comes from a stranger. Rejects with GatewayTrouble, or when `signal` aborts. */
-export type Get = <Answer>(target: string, shape: ZodType<Answer>, signal: AbortSignal) => Promise<Answer>
+export type Get = <Answer>(
+  target: string,
+  shape: ZodType<Answer>,
+  signal: AbortSignal,
+  method?: 'GET' | 'POST',
+) => Promise<Answer>
 
 const errorBody = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.unknown() }) })
 
@@ -32,8 +37,8 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
   const { key, problem } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
   if (problem !== null) throw new Error(problem)
   const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
-  return async (target, shape, signal) => {
-    const response = await fetch(base.href.replace(/\/+$/, '') + target, { headers, signal }).catch(
+  return async (target, shape, signal, method = 'GET') => {
+    const response = await fetch(base.href.replace(/\/+$/, '') + target, { method, headers, signal }).catch(
       (error) => {
         if (signal.aborted && signal.reason?.name !== 'TimeoutError') throw error
         throw new GatewayTrouble(

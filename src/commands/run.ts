@@ -141,6 +141,16 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     )
 
   program
+    .command('ui')
+    .description('open the page of the running gateway in the browser, signed in where it has keys')
+    .option(...config)
+    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--print', 'print the address instead; it is good once and for a minute')
+    .addHelpText('after', example('waybill ui'))
+    .action(async (options) => (await import('./ui.ts')).ui({ ...options, env }))
+
+  program
     .command('config')
     .description('look at the configuration')
     .command('check')

@@ -1,7 +1,9 @@
 // What read endpoints work with: no way to reach a provider is in it. What a call works with: pipeline/context.ts.
 import type { Config } from '../config.ts'
 import type { OpenApi } from '../http/openapi.ts'
+import type { PageTokens } from '../http/page-tokens.ts'
 import type { Refusals } from '../http/refusals.ts'
+import type { Feed } from '../observe/feed.ts'
 import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
 
@@ -23,6 +25,12 @@ export interface BudgetUse {
   readonly resetsAt: number
 }
 
+export interface PageFile {
+  readonly bytes: Buffer
+  readonly type: string
+  readonly etag: string
+}
+
 export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
@@ -42,4 +50,9 @@ export interface ReadContext {
   readonly metrics: () => string
   /** The interface, see `http/openapi.ts`. */
   readonly openApi: OpenApi
+  /** What happens to calls, as it happens. */
+  readonly feed: Pick<Feed, 'listen'>
+  readonly pageTokens: PageTokens
+  /** The files of the page by their names; null where they were not built. */
+  readonly pageFiles: () => ReadonlyMap<string, PageFile> | null
 }

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { errorSchema } from '../errors.ts'
-import { CALLS, READS } from '../gateway.ts'
+import { CALLS, OTHERS, READS } from '../gateway.ts'
 import { ask, testGateway } from '../test-gateway.ts'
 
 test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
@@ -12,7 +12,7 @@ test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every paramet
   const { json } = await gateway.get('/openapi.json')
   const { valid, errors } = await new Validator().validate(structuredClone(json))
   assert.ok(valid, JSON.stringify(errors))
-  const paths = [...READS, ...CALLS].map(({ path }) => path.replace('*', '{id}'))
+  const paths = [...READS, ...OTHERS, ...CALLS].map(({ path }) => path.replace('*', '{id}'))
   assert.deepEqual(Object.keys(json.paths).sort(), paths.sort())
   for (const [path, { get }] of Object.entries<any>(json.paths))
     assert.equal(

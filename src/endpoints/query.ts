@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { Caller } from '../http/auth.ts'
-import { CALL_FIELDS, type Field, type FieldFilter } from '../record.ts'
+import { CALL_FIELDS, type Field, type FieldFilter, type Kind } from '../record.ts'
 import type { CallFilter, Page } from '../store/filters.ts'
 import type { Span } from '../store/reads.ts'
 
@@ -40,12 +40,13 @@ export const page = {
   cursor: z.uuid('not a cursor of this list').optional(),
 }
 
+/** Filters of a kind that are no plain text. */
+const OF_KIND: { readonly [Each in Kind]?: z.ZodType } = { status, count: z.enum(['some']).optional() }
+
 /** What each filter of `src/record.ts` may be asked for. */
 const filters = Object.fromEntries<z.ZodType>(
   Object.values<Field>(CALL_FIELDS).flatMap(({ kind, filter, values }) =>
-    filter
-      ? [[filter, kind === 'enum' ? z.enum(values!).optional() : kind === 'status' ? status : text]]
-      : [],
+    filter ? [[filter, kind === 'enum' ? z.enum(values!).optional() : (OF_KIND[kind] ?? text)]] : [],
   ),
 ) as { [Name in keyof FieldFilter]-?: z.ZodType<FieldFilter[Name]> }
 
@@ -57,8 +58,11 @@ export function listArguments(
   { limit, cursor, ...filter }: z.output<typeof callList>,
   caller: Caller,
 ): [CallFilter, Page] {
+  const own = ownKey(caller)
+  if (own !== undefined && filter.key_name !== undefined && filter.key_name !== own)
+    throw new GatewayError('forbidden', 'Only an admin key may ask for the calls of another key.')
   return [
-    { ...filter, key_name: ownKey(caller) },
+    { ...filter, key_name: own ?? filter.key_name },
     { limit, cursor },
   ]
 }

@@ -70,9 +70,11 @@ export const span = z.strictObject({ since: time, until: time })
 export const usage = z.strictObject({
   calls: count,
   failed: count,
+  fell_back: count,
   input_tokens: reported,
   output_tokens: reported,
   cost_usd: usd.nullable(),
+  saved_usd: usd,
 })
 
 export const session = z.strictObject({

@@ -3,6 +3,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { KeyConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
+import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
 /** Whose call it is. Without configured keys everybody is the operator: `{ name: null, role: 'admin' }`. */
 export interface Caller {
@@ -13,15 +14,18 @@ export interface Caller {
 /** OpenAI's words: some clients tell a wrong key from a bad request by them (LiteLLM). */
 const INCORRECT = 'Incorrect API key provided'
 
-/** Returns the check for the configured keys. It throws `invalid_api_key`. */
-export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessage) => Caller {
+/** `read`: a token of the page is let in too. It throws `invalid_api_key`, or `forbidden` for a token in a call. */
+export type Authenticate = (request: IncomingMessage, use?: 'call' | 'read') => Caller
+
+/** Returns the check for the configured keys, and for the tokens that were given for them. */
+export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens, 'find'>): Authenticate {
   const digests = keys.map(({ name, role, digest }) => ({
     name,
     role,
     digest: Buffer.from(digest.slice('sha256:'.length), 'hex'),
   }))
 
-  return (request) => {
+  return (request, use = 'call') => {
     if (digests.length === 0) return { name: null, role: 'admin' }
     const key = presented(request)
     if (!key) {
@@ -29,6 +33,15 @@ export function createAuth(keys: readonly KeyConfig[]): (request: IncomingMessag
         'invalid_api_key',
         `${INCORRECT}: none was sent. Send one as \`Authorization: Bearer KEY\`.`,
       )
+    }
+    if (key.startsWith(TOKEN_PREFIX)) {
+      if (use === 'call')
+        throw new GatewayError(
+          'forbidden',
+          'A token of the page reads the record and makes no call. Send a gateway key.',
+        )
+      const holder = tokens?.find(key)
+      if (holder) return holder
     }
     const digest = hash('sha256', key, 'buffer')
     let caller: Caller | null = null

@@ -53,6 +53,24 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
 /** Any of them. */
 export type AnyReadEndpoint<Context> = ReadEndpoint<Context, z.ZodType, z.ZodType>
 
+/** What is no JSON read and no call: the files of the page, its sign-in, what is told while it happens. */
+export interface OtherEndpoint<Context> {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly summary: string
+  /** Answers without a key; the Host guard stays. */
+  readonly keyless?: boolean
+  /** The media type of its answer, for the OpenAPI document. */
+  readonly mediaType: string
+  readonly query: z.ZodType
+  handle(admitted: AdmittedOther, response: ServerResponse, context: Context): void | Promise<void>
+}
+
+export interface AdmittedOther extends AdmittedRead {
+  /** Looks again who is calling, for an answer that lasts; throws where the key or token is no longer good. */
+  readonly authenticate: () => Caller
+}
+
 /** How the clients of an endpoint want an error of the gateway itself to be worded. */
 export interface ErrorWording {
   errorBody(error: GatewayError, requestId: string): string

@@ -2,12 +2,13 @@
 // Pure; knows the shape of an endpoint and none of them.
 import { z } from 'zod'
 import { errorSchema } from '../errors.ts'
-import type { AnyReadEndpoint, CallEndpoint } from './endpoint.ts'
+import type { AnyReadEndpoint, CallEndpoint, OtherEndpoint } from './endpoint.ts'
 
 export interface Described {
   readonly version: string
   readonly reads: readonly AnyReadEndpoint<never>[]
   readonly calls: readonly CallEndpoint<never>[]
+  readonly others?: readonly OtherEndpoint<never>[]
 }
 
 /** Headers of a live answer: name -> what it says. */
@@ -26,7 +27,7 @@ type Json = Record<string, unknown>
 /** A plain JSON object that may be served as it is. */
 export type OpenApi = Json & { readonly openapi: '3.1.0'; readonly info: Json & { readonly version: string } }
 
-export function openApi({ version, reads, calls }: Described): OpenApi {
+export function openApi({ version, reads, calls, others = [] }: Described): OpenApi {
   const registry = z.registry<{ id: string }>()
   const named = (name: string, schema: z.ZodType) => {
     if (!registry.has(schema)) registry.add(schema, { id: name })
@@ -49,6 +50,18 @@ export function openApi({ version, reads, calls }: Described): OpenApi {
       },
     }
   }
+  for (const { method, path, summary, mediaType, query } of others)
+    paths[template(path)] = {
+      [method.toLowerCase()]: {
+        operationId: operationId(path),
+        summary,
+        parameters: queryParameters(query),
+        responses: {
+          200: { description: 'OK', content: { [mediaType]: {} } },
+          default: { $ref: '#/components/responses/Error' },
+        },
+      },
+    }
   for (const { path, summary, request, errorSchema: error } of calls) {
     const name = operationId(path)
     paths[template(path)] = {

@@ -14,10 +14,10 @@ import type { z } from 'zod'
 import { idOf } from '../call.ts'
 import { asGatewayError, GatewayError } from '../errors.ts'
 import { JsonText } from '../json/json-text.ts'
-import type { Caller } from './auth.ts'
+import type { Authenticate, Caller } from './auth.ts'
 import type { CallSlots } from './call-slots.ts'
 import { serveInTurn } from './connection.ts'
-import type { AdmittedRead, AnyReadEndpoint, CallEndpoint, ErrorWording } from './endpoint.ts'
+import type { AdmittedOther, AnyReadEndpoint, CallEndpoint, ErrorWording, OtherEndpoint } from './endpoint.ts'
 import { dropBody } from './pieces.ts'
 import { replyError, replyJson } from './reply.ts'
 import { createUntaken } from './untaken.ts'
@@ -25,6 +25,7 @@ import { createUntaken } from './untaken.ts'
 export interface ServerOptions<Read, Live> {
   readonly reads: readonly AnyReadEndpoint<Read>[]
   readonly calls: readonly CallEndpoint<Live>[]
+  readonly others: readonly OtherEndpoint<Read>[]
   /** What follows from the configuration that is in force; asked once per request, which keeps it to its end. */
   readonly context: () => RequestContext<Read, Live>
   /** How the client of a request to a path of no dialect wants errors to be worded. */
@@ -58,7 +59,7 @@ export interface RequestContext<Read, Live> {
   /** What call endpoints may use. */
   readonly callContext: Live
   /** Says who is calling; throws for a key that is not known. */
-  readonly authenticate: (request: IncomingMessage) => Caller
+  readonly authenticate: Authenticate
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void
   /** A client that takes nothing of its answer for this long is given up, ms. */
@@ -66,7 +67,7 @@ export interface RequestContext<Read, Live> {
 }
 
 type Handler<Read, Live> = (
-  admitted: AdmittedRead,
+  admitted: AdmittedOther,
   response: ServerResponse,
   context: RequestContext<Read, Live>,
 ) => void | Promise<void>
@@ -74,6 +75,8 @@ type Handler<Read, Live> = (
 interface Admission {
   /** Answers without a key and under any Host. */
   readonly open?: boolean
+  /** Answers without a key. */
+  readonly keyless?: boolean
   /** A call: being refused here is all that is ever heard of it. */
   readonly call?: boolean
   /** Absent: as the client of the request has it. */
@@ -84,13 +87,16 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, context, wordingOf, now, slots, readSlots, onRefused, onCallOver, onInternalError } =
-    options
+  const { reads, calls, others, context, wordingOf, now, slots, readSlots } = options
+  const { onRefused, onCallOver, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
   const giveUpUntaken = createUntaken()
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = ({ open = false, call = false, wording }: Admission, handler: Handler<Read, Live>) => {
+  const admit = (
+    { open = false, keyless = open, call = false, wording }: Admission,
+    handler: Handler<Read, Live>,
+  ) => {
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
@@ -102,10 +108,13 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
           current.guard(request)
           refuseKeyInUrl(request.query)
         }
-        caller = open ? ANYBODY : current.authenticate(request)
+        // What is under /v1 belongs to the clients of models, so the page has no business there.
+        const use = call || request.path.startsWith('/v1/') ? 'call' : 'read'
+        caller = keyless ? ANYBODY : current.authenticate(request, use)
         const rest = request.params['*'] ?? ''
         const query = request.search?.slice(1) ?? ''
-        await handler({ request, caller, requestId, rest, query }, response, current)
+        const authenticate = () => context().authenticate(request, use)
+        await handler({ request, caller, requestId, rest, query, authenticate }, response, current)
       } catch (thrown) {
         const error = asGatewayError(thrown)
         if (error.cause !== undefined) onInternalError(error.cause, requestId)
@@ -177,6 +186,17 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       }),
     )
     app.all(path, notAllowed({ open }, 'GET, HEAD, OPTIONS'))
+  }
+  for (const { method, path, keyless = false, query: schema, handle } of others) {
+    app.add(
+      method,
+      path,
+      admit({ keyless }, (admitted, response, { readContext }) => {
+        parseQuery(schema, (admitted.request as Request).query)
+        return handle(admitted, response, readContext)
+      }),
+    )
+    app.all(path, notAllowed({ keyless }, method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`))
   }
 
   const server = createServer({

@@ -12,6 +12,11 @@ export interface WatchedCall {
   readonly route: Route
   /** Changes of target so far. */
   readonly fallbacks: number
+  /** Who is asked now, and how many requests have left by then. */
+  readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
+  readonly requestsSent: number
+  /** Milliseconds to the response start; null before it. */
+  readonly ttftMs: number | null
 }
 
 /** How it ended. */
@@ -24,6 +29,8 @@ export interface CallEnd {
   readonly costUsd: number | null
   /** What a cache hit would have cost; null where it is not known, or was none. */
   readonly savedUsd: number | null
+  /** What is written at the end of a call, see `src/record.ts`. */
+  readonly closing: Extract<Write, { kind: 'close' }>
 }
 
 /** Hears of every call. */
@@ -35,6 +42,8 @@ export interface Observer {
   attempted?(ended: EndedAttempt): void
   /** A call moved on to another target. */
   fellBack?(watched: WatchedCall): void
+  /** Another attempt of a call is about to leave, or its response started. */
+  changed?(watched: WatchedCall): void
   closed?(watched: WatchedCall, end: CallEnd): void
 }
 
@@ -61,7 +70,8 @@ export function watchWrites(
     const { id, outcome, requestsSent, target, ended } = write
     const watched = open.get(id)
     open.delete(id)
-    const end = { target, outcome, requestsSent, costUsd: costOfCall(write), savedUsd: savedOfCall(write) }
+    const [costUsd, savedUsd] = [costOfCall(write), savedOfCall(write)]
+    const end = { target, outcome, requestsSent, costUsd, savedUsd, closing: write }
     tell((observer) => {
       if (ended) observer.attempted?.(ended)
       if (watched) observer.closed?.(watched, end)
@@ -73,20 +83,24 @@ export function watchWrites(
     await write(what)
     const ms = performance.now() - began
     if (what.kind === 'open') {
-      const watched = { call: what.call, route: what.route, fallbacks: 0 }
-      open.set(what.call.id, watched)
+      const { call, route } = what
+      const requestsSent = call.cache === 'HIT' ? 0 : 1
+      const watched = { call, route, fallbacks: 0, target: route.candidates[0], requestsSent, ttftMs: null }
+      open.set(call.id, watched)
       tell((observer) => {
         observer.recorded?.(ms)
         observer.opened?.(watched)
       })
     } else {
       const before = open.get(what.id)
-      const watched = before && { ...before, fallbacks: what.fallbacks }
+      const { fallbacks, target } = what
+      const watched = before && { ...before, fallbacks, target, requestsSent: what.requestsSent + 1 }
       if (watched) open.set(what.id, watched)
       tell((observer) => {
         observer.recorded?.(ms)
         observer.attempted?.(what.ended)
         if (watched && watched.fallbacks > before.fallbacks) observer.fellBack?.(watched)
+        if (watched) observer.changed?.(watched)
       })
     }
   }
@@ -95,6 +109,14 @@ export function watchWrites(
     if (what.kind === 'open' || what.kind === 'next') return tellWhenWritten(what)
     const written = write(what)
     if (what.kind === 'close') tellEnd(what)
+    else if (what.kind === 'streaming') {
+      const before = open.get(what.id)
+      if (before) {
+        const watched = { ...before, ttftMs: what.ttftMs }
+        open.set(what.id, watched)
+        tell((observer) => observer.changed?.(watched))
+      }
+    }
     return written
   }
 }

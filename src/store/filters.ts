@@ -6,8 +6,6 @@ export interface CallFilter extends FieldFilter {
   /** Milliseconds since the epoch; since is inclusive, until is not. */
   readonly since?: number | undefined
   readonly until?: number | undefined
-  /** Only rows of this gateway key. */
-  readonly key_name?: string | undefined
 }
 
 export interface Page {

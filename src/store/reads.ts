@@ -39,9 +39,13 @@ export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
 export interface Usage {
   readonly calls: number
   readonly failed: number
+  /** Calls that went on to another target. */
+  readonly fell_back: number
   readonly input_tokens: number | null
   readonly output_tokens: number | null
   readonly cost_usd: number | null
+  /** What cache hits would have cost. */
+  readonly saved_usd: number
 }
 
 export interface Bucket extends Usage {

@@ -9,6 +9,7 @@ const SUMMED = [
   'tokens_cache_write',
   'tokens_reasoning',
   'cost_usd',
+  'saved_usd',
 ] as const
 
 /** The columns of a sum, in the order of its numbers. */
@@ -33,6 +34,7 @@ export interface Summand {
   readonly tokens_cache_write: number | null
   readonly tokens_reasoning: number | null
   readonly cost_usd: number | null
+  readonly saved_usd: number | null
 }
 
 /** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
@@ -74,10 +76,13 @@ function known(sum: Sum, name: (typeof SUMMED)[number]): number | null {
 }
 
 /** US dollars, without the dust that adding fractions leaves. */
-export function costOf(sum: Sum): number | null {
-  const cost = known(sum, 'cost_usd')
-  return cost === null ? null : Math.round(cost * 1e12) / 1e12
+const usd = (sum: Sum, name: 'cost_usd' | 'saved_usd'): number | null => {
+  const amount = known(sum, name)
+  return amount === null ? null : Math.round(amount * 1e12) / 1e12
 }
+export const costOf = (sum: Sum): number | null => usd(sum, 'cost_usd')
+/** What cache hits would have cost; 0 where there was none. */
+export const savedOf = (sum: Sum): number => usd(sum, 'saved_usd') ?? 0
 
 export const tokensOf = (sum: Sum) => ({
   input: known(sum, 'tokens_input'),

@@ -81,9 +81,9 @@ function conditions(filter: CallFilter): { where: string[]; values: unknown[] } 
     else if (value === 'ok' && field.kind === 'status') where.push(`state = 'completed'`)
     else if (value === 'error' && field.kind === 'status')
       where.push(`state IN ('failed', 'aborted', 'interrupted')`)
+    else if (field.kind === 'count') where.push(`${column} > 0`)
     else add(`${column} = ?`, value)
   }
   if (isAside(filter)) where.push(`purpose <> 'main'`) // as the index has it, which is found by these words
-  if (filter.key_name !== undefined) add('key_name = ?', filter.key_name)
   return { where, values }
 }

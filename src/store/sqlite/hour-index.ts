@@ -22,14 +22,11 @@ export const isAside = ({ purpose }: CallFilter): boolean => purpose !== undefin
 export const AFTER_ALL = 'g'
 
 /** What of a filter the roll-ups can tell apart: their labels, by the parameters of the filter. */
-const SERIES: Readonly<Record<string, string>> = {
-  key_name: 'key_name',
-  ...Object.fromEntries(
-    Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
-      filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
-    ),
+const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
+    filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
   ),
-}
+)
 
 /**
  * Returns the hours between two ids, newest first, each found when it is asked for; null where the roll-ups say
@@ -44,19 +41,20 @@ export function openHourIndex(db: Database) {
     .pluck()
 
   return function hoursOf(filter: CallFilter, from: string, to: string): Iterable<Hour> | null {
-    const { session_id, agent_id, state, status } = filter
-    if (isAside(filter)) return null
-    if (session_id !== undefined || (agent_id !== undefined && agent_id !== 'none')) return null
+    const { session_id, agent_id, error_code, state, status, fallbacks } = filter
+    if (isAside(filter) || session_id !== undefined || error_code !== undefined) return null
+    if (agent_id !== undefined && agent_id !== 'none') return null
     const openHours = open.all(from, to)
     if (state === 'routed' || state === 'streaming') return openHours.map(hourOf)
 
     const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
     const failed = status === 'error' || (state !== undefined && state !== 'completed')
-    if (labels.length === 0 && !failed) return null
+    if (labels.length === 0 && !failed && fallbacks === undefined) return null
     const like = labels.map(([, column]) => `AND ${column} = ?`).join(' ')
     const closed = db
       .prepare<unknown[], number>(
         `SELECT DISTINCT hour FROM usage_hours WHERE hour >= ? AND hour <= ? ${failed ? 'AND failed > 0' : ''}
+           ${fallbacks === undefined ? '' : 'AND fell_back > 0'}
            AND series_id IN (SELECT id FROM series WHERE true ${like}) ORDER BY hour DESC`,
       )
       .pluck()

@@ -177,6 +177,18 @@ export const STEPS: readonly string[] = [
   ALTER TABLE call_logs ADD COLUMN response_id TEXT;
   CREATE INDEX call_logs_response ON call_logs (response_id) WHERE response_id IS NOT NULL;
   `,
+
+  // 8: for the lists of the page: calls by their error; what the cache did and which path was called, as labels of a
+  // series; and what the cache saved, as a sum.
+  `
+  CREATE INDEX call_logs_error ON call_logs (error_code, id) WHERE error_code IS NOT NULL;
+  ALTER TABLE series ADD COLUMN cache TEXT;
+  ALTER TABLE series ADD COLUMN endpoint TEXT;
+  ALTER TABLE usage_hours ADD COLUMN saved_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN saved_usd_known REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN saved_usd REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN saved_usd_known REAL NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** The newest schema. */

@@ -18,6 +18,8 @@ export const LABELS = [
   'strategy',
   'tier',
   'price_id',
+  'cache',
+  'endpoint',
 ] as const
 
 /** A closed row of `call_logs`, as far as it is counted. */

@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3'
 import type { Usage, UsageKey, UsageReads } from '../reads.ts'
-import { calls, costOf, failed, type Sum, tokensOf, total } from '../usage-sum.ts'
+import { calls, costOf, failed, fellBack, type Sum, savedOf, tokensOf, total } from '../usage-sum.ts'
 import { openSpanSums } from './span-sums.ts'
 
 /** What usage can be told apart by -> its column. */
@@ -39,8 +39,10 @@ const usageOf = (sum: Sum): Usage => {
   return {
     calls: calls(sum),
     failed: failed(sum),
+    fell_back: fellBack(sum),
     input_tokens: input,
     output_tokens: output,
     cost_usd: costOf(sum),
+    saved_usd: savedOf(sum),
   }
 }

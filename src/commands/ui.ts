@@ -1,0 +1,59 @@
+// `waybill ui`: opens the page of the running gateway in a browser. Where the gateway has keys, the page is signed in by a
+// code that is good once and for a minute; it stands behind the `#`, which a browser sends to nobody.
+import { spawn } from 'node:child_process'
+import { z } from 'zod'
+import { loadConfig } from '../config.ts'
+import { addressOf, gatewayAt, readAddress } from './gateway-client.ts'
+import { complain, print } from './output.ts'
+
+export interface UiOptions {
+  readonly config: string
+  readonly url?: string
+  readonly keyFile?: string
+  /** Prints the address and opens nothing. */
+  readonly print?: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** How long the gateway may take to answer, ms. */
+const ANSWER_MS = 5_000
+
+/** Rejects where no gateway answers, or where it wants a key that is not there. */
+export async function ui({ config: file, url, keyFile, print: isPrinted, env }: UiOptions): Promise<void> {
+  const base =
+    url !== undefined
+      ? readAddress('--url', url)
+      : env.WAYBILL_URL
+        ? readAddress('WAYBILL_URL', env.WAYBILL_URL)
+        : addressOf(loadConfig(file, { env, replay: true }).config)
+  const ask = gatewayAt(base, env, keyFile)
+  const signal = AbortSignal.timeout(ANSWER_MS)
+  const { name } = await ask('/api/keys/me', z.looseObject({ name: z.string().nullable() }), signal)
+  const code =
+    name === null ? '' : (await ask('/page/code', z.looseObject({ token: z.string() }), signal, 'POST')).token
+  const address = `${base.href.replace(/\/+$/, '')}/${code && `#code=${code}`}`
+  if (isPrinted) {
+    print(address)
+    return
+  }
+  if (await opened(address)) print(`opened ${base.origin} in the browser`)
+  else {
+    complain('no browser could be started here; open this address, within a minute and once:')
+    print(address)
+  }
+}
+
+/** Whether the program that opens addresses on this kind of machine took it. */
+function opened(address: string): Promise<boolean> {
+  const [command, ...args] =
+    process.platform === 'darwin'
+      ? ['open']
+      : process.platform === 'win32'
+        ? ['rundll32', 'url.dll,FileProtocolHandler']
+        : ['xdg-open']
+  return new Promise((resolve) => {
+    const child = spawn(command!, [...args, address], { stdio: 'ignore' })
+    child.once('error', () => resolve(false))
+    child.once('exit', (status) => resolve(status === 0))
+  })
+}

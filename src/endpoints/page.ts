@@ -1,0 +1,100 @@
+// The page in the browser: the same document under the address of every view, and the two files that it loads. They hold
+// no data and need no key. Knows their names and headers; what is in them is made in `src/page`.
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
+import type { OtherEndpoint } from '../http/endpoint.ts'
+import type { PageFile, ReadContext } from './context.ts'
+
+const TYPES = {
+  'index.html': 'text/html; charset=utf-8',
+  'page.js': 'text/javascript; charset=utf-8',
+  'page.css': 'text/css; charset=utf-8',
+  'icon.svg': 'image/svg+xml',
+} as const
+
+/** Nothing but the files of the page itself, and no way from a text to markup or to code. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'cache-control': 'no-cache',
+}
+
+/** Reads the files when they are first asked for, and keeps them. */
+export function readPage(directory: URL): ReadContext['pageFiles'] {
+  let files: ReadonlyMap<string, PageFile> | null = null
+  return () => {
+    try {
+      files ??= new Map(
+        Object.entries(TYPES).map(([name, type]) => {
+          const bytes = readFileSync(new URL(name, directory))
+          const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+          return [name, { bytes, type, etag }]
+        }),
+      )
+    } catch {
+      return null
+    }
+    return files
+  }
+}
+
+const served = (path: string, summary: string): OtherEndpoint<ReadContext> => ({
+  method: 'GET',
+  path,
+  summary,
+  keyless: true,
+  mediaType: 'text/html',
+  query: z.looseObject({}), // it says what the view shows, and is read there
+  handle({ rest, request }, response, { pageFiles }) {
+    const name = path === '/page/*' ? rest : 'index.html'
+    const files = pageFiles()
+    if (files === null)
+      throw new GatewayError('not_found', 'The page was not built. Run `npm run build` and start again.')
+    const file = files.get(name)
+    if (!file) throw new GatewayError('not_found', 'The page has no file of this name.')
+    const { bytes, type, etag } = file
+    const headers = { ...HEADERS, etag }
+    if (request.headers['if-none-match'] === etag) {
+      response.writeHead(304, headers).end()
+      return
+    }
+    response.writeHead(200, { ...headers, 'content-type': type, 'content-length': bytes.length })
+    response.end(request.method === 'HEAD' ? undefined : bytes)
+  },
+})
+
+/** The address of each view. */
+const VIEWS = [
+  '/',
+  '/calls',
+  '/calls/*',
+  '/sessions',
+  '/sessions/*',
+  '/routes',
+  '/costs',
+  '/recordings',
+  '/health',
+]
+
+export const PAGE = [
+  ...VIEWS.map((path) => served(path, 'a view of the page')),
+  served('/page/*', 'a file of the page'),
+]

@@ -1,0 +1,81 @@
+// How a page is signed in: POST /page/sign-in takes a gateway key, or a code that `waybill ui` asked for with one at
+// /page/code, and gives a token that reads for some hours; /page/sign-out ends it. All of them stand in `Authorization`,
+// so nothing is kept in a cookie, and nothing in a URL that is sent.
+import type { ServerResponse } from 'node:http'
+import { GatewayError } from '../errors.ts'
+import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'
+import { CODE_PREFIX, type Granted, TOKEN_PREFIX } from '../http/page-tokens.ts'
+import { replyJson } from '../http/reply.ts'
+import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
+
+const bearer = ({ request }: AdmittedOther): string =>
+  /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
+
+/**
+ * A browser says which page asks, where the address is one that it trusts (https, or this machine). Elsewhere the Origin
+ * says it, which the guard has seen.
+ */
+function refuseOtherPages({ request }: AdmittedOther): void {
+  const site = request.headers['sec-fetch-site']
+  if (site !== undefined && site !== 'same-origin')
+    throw new GatewayError('host_not_allowed', 'Only the page of this gateway signs in here.')
+}
+
+/** A key is asked for as at every other endpoint; a token of the page does not make another one. */
+function holderOfKey(admitted: AdmittedOther) {
+  refuseOtherPages(admitted)
+  if (bearer(admitted).startsWith(TOKEN_PREFIX))
+    throw new GatewayError('forbidden', 'Sign in with a gateway key; a token of the page gives no other.')
+  return admitted.authenticate()
+}
+
+const reply = (response: ServerResponse, { text, expiresAt }: Granted, more: object = {}): void =>
+  replyJson(
+    response,
+    200,
+    JSON.stringify({ ...more, expires_at: new Date(expiresAt).toISOString(), token: text }),
+  )
+
+const post = { method: 'POST', mediaType: 'application/json', keyless: true, query: noQuery } as const
+
+export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
+  {
+    ...post,
+    path: '/page/sign-in',
+    summary: 'a token of the page for a key or a code in `Authorization`: it reads, for twelve hours',
+    handle(admitted, response, { pageTokens }) {
+      const shown = bearer(admitted)
+      let caller: ReturnType<typeof holderOfKey>
+      if (shown.startsWith(CODE_PREFIX)) {
+        refuseOtherPages(admitted)
+        const redeemed = pageTokens.redeem(shown)
+        if (!redeemed)
+          throw new GatewayError(
+            'invalid_api_key',
+            'This link was used already, or is older than a minute. Run `waybill ui` again.',
+          )
+        caller = redeemed
+      } else caller = holderOfKey(admitted)
+      reply(response, pageTokens.grant(caller), { name: caller.name, role: caller.role })
+    },
+  },
+  {
+    ...post,
+    path: '/page/code',
+    summary: 'a code for `waybill ui`, for a key in `Authorization`: it signs one page in, within a minute',
+    handle(admitted, response, { pageTokens }) {
+      reply(response, pageTokens.code(holderOfKey(admitted)))
+    },
+  },
+  {
+    ...post,
+    path: '/page/sign-out',
+    summary: 'the token of the page in `Authorization` is good no longer',
+    handle(admitted, response, { pageTokens }) {
+      refuseOtherPages(admitted)
+      pageTokens.forget(bearer(admitted))
+      replyJson(response, 200, '{}')
+    },
+  },
+]

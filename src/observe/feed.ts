@@ -1,0 +1,82 @@
+// What is told while it happens: each change of a call as the record will have it, to whoever listens. It costs nothing
+// while nobody does. Knows the definition of the record, no HTTP and no database.
+import { CALL_FIELDS, type CallRecord, type Field } from '../record.ts'
+import { storable } from '../store/storable.ts'
+import type { CallEnd, Observer, WatchedCall } from './watch.ts'
+
+/** A change of a call: its record as it is now. */
+export interface CallEvent {
+  readonly id: string
+  /** As JSON, made once for all who listen. */
+  readonly json: string
+}
+
+export interface Feed extends Observer {
+  /** Tells the changes to calls of this gateway key, or of all where none is named. Returns what ends it. */
+  listen(keyName: string | undefined, hear: (event: CallEvent) => void): () => void
+}
+
+export function createFeed(): Feed {
+  const listeners = new Map<object, { readonly keyName: string | undefined; hear(event: CallEvent): void }>()
+  const tell = (watched: WatchedCall, end?: CallEnd) => {
+    const { id, keyName } = watched.call
+    let event: CallEvent | null = null
+    for (const listener of listeners.values()) {
+      if (listener.keyName !== undefined && listener.keyName !== keyName) continue
+      event ??= { id, json: JSON.stringify(recordOf(watched, end)) }
+      listener.hear(event)
+    }
+  }
+  return {
+    opened: (watched) => tell(watched),
+    changed: (watched) => tell(watched),
+    closed: (watched, end) => tell(watched, end),
+    listen(keyName, hear) {
+      const handle = {}
+      listeners.set(handle, { keyName, hear })
+      return () => void listeners.delete(handle)
+    },
+  }
+}
+
+const FIELDS = Object.entries<Field<never, never>>(CALL_FIELDS)
+
+/** A call as its row says at this moment; the fields are those of `src/record.ts`, and no list of our own. */
+export function recordOf(watched: WatchedCall, end?: CallEnd): CallRecord {
+  const record: Record<string, unknown> = {}
+  const closing = end && storable(end.closing)
+  for (const [name, field] of FIELDS) {
+    const written = field as unknown as {
+      open?: (given: unknown) => unknown
+      close?: (given: unknown) => unknown
+    }
+    const value = closing && written.close ? written.close(closing) : written.open?.(watched)
+    record[name] = toJson(field, value ?? null)
+  }
+  // What a row is told apart from these functions, while the call moves on: see `store/sqlite/write-statements.ts`.
+  const { target, fallbacks } = end?.closing ?? watched
+  record.resolved_provider = target.provider
+  record.resolved_model = target.model
+  record.tier = target.tier
+  record.fallbacks = fallbacks
+  if (end) return record as CallRecord
+  record.attempts = watched.requestsSent
+  record.ttft_ms = watched.ttftMs
+  if (watched.ttftMs !== null) record.state = 'streaming'
+  return record as CallRecord
+}
+
+const NO_TOKENS = {
+  input: null,
+  output: null,
+  cached_input: null,
+  cache_write: null,
+  reasoning: null,
+  source: null,
+}
+
+function toJson({ kind }: Field, value: unknown): unknown {
+  if (kind === 'time') return value === null ? null : new Date(value as number).toISOString()
+  if (kind === 'tokens') return value ?? NO_TOKENS
+  return value
+}

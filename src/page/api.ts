@@ -1,0 +1,83 @@
+// Asks the gateway's read endpoints. What was shown stays while something newer is fetched, so that nothing jumps.
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
+import { authorization, signedOut } from './who.ts'
+
+export class ReadError extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+async function ask(path: string, signal?: AbortSignal): Promise<Response> {
+  const response = await fetch(path, { headers: authorization(), ...(signal && { signal }) }).catch(
+    (error) => {
+      if (signal?.aborted) throw error
+      throw new ReadError(0, 'The gateway does not answer. Is it running?')
+    },
+  )
+  if (response.ok) return response
+  const body = await response.json().catch(() => null)
+  if (response.status === 401) signedOut()
+  throw new ReadError(response.status, body?.error?.message ?? `The gateway answered ${response.status}.`)
+}
+
+/** Rejects with ReadError, or when `signal` aborts. */
+export const read = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
+  (await ask(path, signal)).json()
+
+/** The answer as it is, for a file. */
+export const readBlob = async (path: string): Promise<Blob> => (await ask(path)).blob()
+
+export interface Read<T> {
+  /** The newest answer, which may be that of the path before. */
+  readonly data: T | null
+  readonly error: ReadError | null
+  /** Whether `data` is what the path says now. */
+  readonly isFresh: boolean
+  reload(): void
+}
+
+/** Reads a path, and again when it changes or after `every` ms while somebody looks; null reads nothing. */
+export function useRead<T>(path: string | null, every?: number): Read<T> {
+  const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({
+    path: null,
+    data: null,
+    error: null,
+  })
+  const round = useSignal(0)
+  useEffect(() => {
+    if (path === null) return
+    const stop = new AbortController()
+    read<T>(path, stop.signal).then(
+      (data) => {
+        state.value = { path, data, error: null }
+      },
+      (error) => {
+        if (!stop.signal.aborted) state.value = { ...state.value, path, error }
+      },
+    )
+    const timer =
+      every === undefined
+        ? undefined
+        : setTimeout(() => {
+            if (!document.hidden) round.value++
+          }, every)
+    return () => {
+      stop.abort()
+      clearTimeout(timer)
+    }
+  }, [path, round.value])
+  useEffect(() => {
+    if (every === undefined) return
+    const look = () => {
+      if (!document.hidden) round.value++
+    }
+    document.addEventListener('visibilitychange', look)
+    return () => document.removeEventListener('visibilitychange', look)
+  }, [every])
+  const { data, error } = state.value
+  return { data, error, isFresh: state.value.path === path, reload: () => void round.value++ }
+}

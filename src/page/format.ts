@@ -1,0 +1,70 @@
+// Numbers, times and money as a person reads them. Pure; what is not known is a dash.
+const NONE = '–'
+const plain = new Intl.NumberFormat('en')
+const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
+
+export const count = (value: number | null | undefined): string =>
+  value == null ? NONE : plain.format(value)
+export const compact = (value: number | null | undefined): string =>
+  value == null ? NONE : value < 10_000 ? plain.format(value) : short.format(value)
+
+/** A thousandth of a cent is still something; a large amount has cents. */
+export function usd(value: number | null | undefined): string {
+  if (value == null) return NONE
+  if (value === 0) return '$0'
+  if (value >= 100) return `$${plain.format(Math.round(value))}`
+  if (value >= 1) return `$${value.toFixed(2)}`
+  const digits = Math.min(9, 1 - Math.floor(Math.log10(value)))
+  return `$${value.toFixed(Math.max(2, digits))}`
+}
+
+export function ms(value: number | null | undefined): string {
+  if (value == null) return NONE
+  if (value < 10) return `${value.toFixed(1)} ms`
+  if (value < 1_000) return `${Math.round(value)} ms`
+  if (value < 60_000) return `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`
+  const minutes = Math.floor(value / 60_000)
+  if (minutes < 60) return `${minutes} min ${Math.round((value % 60_000) / 1_000)} s`
+  const hours = Math.floor(minutes / 60)
+  if (hours < 48) return `${hours} h ${minutes % 60} min`
+  return `${Math.floor(hours / 24)} days`
+}
+
+export function bytes(value: number | null | undefined): string {
+  if (value == null) return NONE
+  if (value < 1_000) return `${value} B`
+  const power = Math.min(4, Math.floor(Math.log10(value) / 3))
+  return `${(value / 1_000 ** power).toPrecision(3)} ${' kMGT'[power]}B`
+}
+
+export const percent = (share: number | null | undefined): string =>
+  share == null ? NONE : `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`
+
+/** In the reader's zone. Of today the time; of another day the day too. */
+export function time(iso: string, now = Date.now(), withSeconds = true): string {
+  const at = new Date(iso)
+  const clock = at.toLocaleTimeString('en-GB', {
+    hour: '2-digit',
+    minute: '2-digit',
+    ...(withSeconds && { second: '2-digit' }),
+  })
+  if (at.toDateString() === new Date(now).toDateString()) return clock
+  return `${day(iso, now)} ${clock.slice(0, 5)}`
+}
+
+export function day(iso: string, now = Date.now()): string {
+  const at = new Date(iso)
+  const isThisYear = at.getFullYear() === new Date(now).getFullYear()
+  return at.toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    ...(!isThisYear && { year: 'numeric' }),
+  })
+}
+
+/** For a hover: the same moment in UTC. */
+export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
+
+/** The last part of an id, which tells neighbours apart. */
+export const tail = (id: string, length = 8): string =>
+  id.length > length + 2 ? `…${id.slice(-length)}` : id

@@ -1,0 +1,109 @@
+// A list of calls that stays true while calls happen: what was read, with what was heard since. New calls wait while the
+// reader's pointer or focus is in the list, so that nothing moves under a hand. Bounded; knows no markup.
+import { useSignal } from '@preact/signals'
+import { useEffect, useRef } from 'preact/hooks'
+import type { CallRecord } from '../record.ts'
+import { listen } from './live.ts'
+
+export interface LiveList {
+  readonly rows: readonly CallRecord[]
+  /** New calls that wait. */
+  readonly waiting: number
+  /** Puts them into the list. */
+  show(): void
+}
+
+/** How often what was heard is drawn, ms. */
+const DRAW_MS = 250
+
+export interface LiveOptions {
+  /** What was read, newest first; null until it is there. */
+  readonly read: readonly CallRecord[] | null
+  /** Whether it is of the filter that is asked for now: before, nothing heard belongs to it. */
+  readonly isFresh: boolean
+  readonly most: number
+  /** Whether calls that are new belong into it; what is in it already is kept true in any case. */
+  readonly takesNew: boolean
+  readonly matches: (record: CallRecord) => boolean
+  /** Whether the reader is at it just now. */
+  readonly isHeld: () => boolean
+  readonly missed: () => void
+}
+
+export function useLiveList(options: LiveOptions): LiveList {
+  const { read, isFresh, most } = options
+  const now = useRef(options)
+  now.current = options
+  const heard = useRef(new Map<string, CallRecord>())
+  const waiting = useRef(new Map<string, CallRecord>())
+  const rows = useSignal<readonly CallRecord[]>(read ?? [])
+  const count = useSignal(0)
+
+  // What was heard while the list was read may be newer than what was read.
+  useEffect(() => {
+    if (!read || !isFresh) return
+    waiting.current.clear()
+    count.value = 0
+    const newest = now.current.takesNew ? heard.current : new Map<string, CallRecord>()
+    rows.value = merged(read, newest, heard.current, now.current)
+    heard.current = new Map()
+  }, [read, isFresh])
+
+  const draw = (isShown: boolean) => {
+    const { takesNew, matches, isHeld } = now.current
+    const known = new Set(rows.value.map(({ id }) => id))
+    const news = takesNew ? [...heard.current.values()].filter(({ id }) => !known.has(id)) : []
+    for (const record of news) {
+      if (matches(record)) waiting.current.set(record.id, record)
+      else waiting.current.delete(record.id)
+      if (waiting.current.size > most) waiting.current.delete(waiting.current.keys().next().value!)
+    }
+    const taken = isShown || !isHeld() ? waiting.current : new Map<string, CallRecord>()
+    if (taken.size > 0 || news.length < heard.current.size)
+      rows.value = merged(rows.value, taken, heard.current, now.current)
+    if (taken.size > 0) waiting.current = new Map()
+    heard.current = new Map()
+    count.value = waiting.current.size
+  }
+
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const stop = listen({
+      call(record) {
+        heard.current.set(record.id, record)
+        if (heard.current.size > 4 * most) heard.current.delete(heard.current.keys().next().value!)
+        timer ??= setTimeout(() => {
+          timer = undefined
+          if (now.current.isFresh) draw(false)
+        }, DRAW_MS)
+      },
+      missed: () => now.current.missed(),
+    })
+    return () => {
+      stop()
+      clearTimeout(timer)
+    }
+  }, [])
+
+  return { rows: rows.value, waiting: count.value, show: () => draw(true) }
+}
+
+/** `old` with `added`, each as it was heard of last, newest first; without what no longer belongs to the filter. */
+function merged(
+  old: readonly CallRecord[],
+  added: ReadonlyMap<string, CallRecord>,
+  heard: ReadonlyMap<string, CallRecord>,
+  { matches, most }: LiveOptions,
+): readonly CallRecord[] {
+  const known = new Set(old.map(({ id }) => id))
+  const more = [...added.values()].filter(({ id }) => !known.has(id))
+  const newest = (record: CallRecord) => {
+    const other = heard.get(record.id)
+    return other && (record.completed_at === null || other.completed_at !== null) ? other : record
+  }
+  return [...more, ...old]
+    .map(newest)
+    .filter(matches)
+    .sort((a, b) => (a.id < b.id ? 1 : -1))
+    .slice(0, most)
+}

@@ -1,0 +1,74 @@
+// The calls as they happen: one connection for the page, open while a view listens and somebody looks. After a gap whoever
+// listens is told to read anew. A browser has six connections to a host, so a hidden page holds none.
+import { signal } from '@preact/signals'
+import { createParser } from 'eventsource-parser'
+import type { CallRecord } from '../record.ts'
+import { authorization, signedOut } from './who.ts'
+
+export interface Listener {
+  call(record: CallRecord): void
+  /** Something was missed: what is shown may be old. */
+  missed(): void
+}
+
+export const connection = signal<'off' | 'on' | 'lost'>('off')
+
+const listeners = new Set<Listener>()
+let open: AbortController | null = null
+let again: ReturnType<typeof setTimeout> | undefined
+let tries = 0
+let wasOpen = false
+
+/** Listens until the function that it returns is called. */
+export function listen(listener: Listener): () => void {
+  listeners.add(listener)
+  adjust()
+  return () => {
+    listeners.delete(listener)
+    // The next view may listen as well: its effect comes a moment after this one ends.
+    setTimeout(adjust, 50)
+  }
+}
+
+function adjust(): void {
+  const wanted = listeners.size > 0 && !document.hidden
+  if (wanted && !open) void connect()
+  else if (!wanted && open) {
+    open.abort()
+    open = null
+    connection.value = 'off'
+  }
+}
+document.addEventListener('visibilitychange', adjust)
+
+async function connect(): Promise<void> {
+  clearTimeout(again)
+  const stop = new AbortController()
+  open = stop
+  try {
+    const response = await fetch('/api/usage/live', { headers: authorization(), signal: stop.signal })
+    if (response.status === 401) signedOut()
+    if (!response.ok || !response.body) throw new Error(String(response.status))
+    connection.value = 'on'
+    tries = 0
+    if (wasOpen) for (const each of listeners) each.missed()
+    wasOpen = true
+    const parser = createParser({
+      onEvent({ event, data }) {
+        if (event === 'lost') for (const each of listeners) each.missed()
+        else if (event === 'call') {
+          const record = JSON.parse(data) as CallRecord
+          for (const each of listeners) each.call(record)
+        }
+      },
+    })
+    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (let part = await reader.read(); !part.done; part = await reader.read()) parser.feed(part.value)
+  } catch {
+    // It ended, or never began; below it is tried again.
+  }
+  if (open !== stop) return
+  open = null
+  connection.value = 'lost'
+  again = setTimeout(adjust, Math.min(15_000, 500 * 2 ** tries++))
+}

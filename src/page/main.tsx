@@ -1,0 +1,23 @@
+// The page begins here: signs in with the code of the address, if there is one, and draws.
+import './style.css'
+import 'uplot/dist/uPlot.min.css'
+import { render } from 'preact'
+import { read } from './api.ts'
+import { App } from './app.tsx'
+import { signInTrouble } from './sign-in.tsx'
+import { redeemCode, type Who, who } from './who.ts'
+
+async function begin(): Promise<void> {
+  await redeemCode().catch((error: Error) => {
+    signInTrouble.value = error.message
+  })
+  read<Who>('/api/keys/me').then(
+    ({ name, role }) => {
+      who.value = { name, role }
+    },
+    () => {}, // whoever must sign in is told so already
+  )
+  render(<App />, document.getElementById('page')!)
+}
+
+void begin()

@@ -1,0 +1,131 @@
+// The columns that a table of calls can have: one for each field of the record, by its definition, and how each kind of
+// value is shown. A field that is new in `src/record.ts` has a column here without a change.
+import type { ComponentChild } from 'preact'
+import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../record.ts'
+import * as format from '../format.ts'
+import { sessionHref } from '../place.ts'
+import { Time } from './time.tsx'
+
+export interface Column {
+  /** As in the URL: the field, or a part of it behind a dot. */
+  readonly name: string
+  readonly title: string
+  readonly about: string
+  readonly isNumber: boolean
+  /** The filter that a click on a value sets, and to what; null where there is none. */
+  filterOf(record: CallRecord): readonly [parameter: string, value: string] | null
+  show(record: CallRecord): ComponentChild
+}
+
+const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
+const NUMBERS: readonly Kind[] = ['count', 'ms', 'usd', 'tokens']
+
+/** Shorter than the name of the field, where a table has many. */
+const TITLES: Readonly<Record<string, string>> = {
+  created_at: 'time',
+  completed_at: 'ended',
+  requested_model: 'asked for',
+  resolved_provider: 'provider',
+  resolved_model: 'model',
+  cost_usd: 'cost',
+  saved_usd: 'saved',
+  latency_ms: 'took',
+  ttft_ms: 'first event',
+  session_id: 'session',
+  agent_id: 'agent',
+  key_name: 'key',
+  error_code: 'error',
+  'tokens.input': 'in',
+  'tokens.output': 'out',
+  'tokens.source': 'tokens by',
+}
+
+const titleOf = (name: string): string => TITLES[name] ?? name.replace(/^tokens\./, '').replaceAll('_', ' ')
+
+function columnsOf(field: string, definition: Field): Column[] {
+  const { kind, about, filter } = definition
+  if (kind === 'tokens')
+    return TOKENS.map((part) => ({
+      name: `${field}.${part}`,
+      title: titleOf(`${field}.${part}`),
+      about:
+        part === 'source'
+          ? 'whose counts these are: reported, or estimated'
+          : `${part.replace('_', ' ')} tokens`,
+      isNumber: part !== 'source',
+      filterOf: () => null,
+      show: ({ tokens }) => (part === 'source' ? (tokens[part] ?? '–') : format.count(tokens[part])),
+    }))
+  const own = (record: CallRecord): unknown => (record as Record<string, unknown>)[field]
+  return [
+    {
+      name: field,
+      title: titleOf(field),
+      about: about.replaceAll('`', '').replaceAll('*', ''),
+      isNumber: NUMBERS.includes(kind),
+      filterOf(record) {
+        const value = own(record)
+        if (!filter || value === null || value === undefined) return null
+        if (kind === 'count') return Number(value) > 0 ? [filter, 'some'] : null
+        return [filter, String(value)]
+      },
+      show: (record) => SPECIAL[field]?.(record) ?? show(kind, own(record)),
+    },
+  ]
+}
+
+function show(kind: Kind, value: unknown): ComponentChild {
+  if (value === null || value === undefined) return <span class="none">–</span>
+  if (kind === 'time') return <Time iso={value as string} />
+  if (kind === 'ms') return format.ms(value as number)
+  if (kind === 'usd') return format.usd(value as number)
+  if (kind === 'count') return format.count(value as number)
+  if (kind === 'boolean') return value ? 'yes' : 'no'
+  if (kind === 'decision') return (value as CallRecord['decision']).cause
+  if (kind === 'price') return (value as NonNullable<CallRecord['price']>).source
+  if (typeof value === 'object') return JSON.stringify(value)
+  return String(value)
+}
+
+const SPECIAL: Readonly<Record<string, (record: CallRecord) => ComponentChild>> = {
+  id: ({ id }) => <span title={id}>{format.tail(id, 12)}</span>,
+  created_at: ({ created_at }) => <Time iso={created_at} />,
+  state: ({ state }) => <State state={state} />,
+  session_id: ({ session_id }) =>
+    session_id === null ? null : <span title={session_id}>{format.tail(session_id)}</span>,
+}
+
+export function State({ state }: { state: string }) {
+  return <span class={`state ${state}`}>{state}</span>
+}
+
+export const COLUMNS: readonly Column[] = Object.entries<Field>(CALL_FIELDS).flatMap(([name, field]) =>
+  columnsOf(name, field),
+)
+
+/** What is shown where the URL does not say; a name that is no field is left out. */
+export const USUAL = [
+  'created_at',
+  'state',
+  'status',
+  'requested_model',
+  'resolved_provider',
+  'resolved_model',
+  'purpose',
+  'tokens.input',
+  'tokens.output',
+  'cost_usd',
+  'ttft_ms',
+  'latency_ms',
+  'session_id',
+]
+
+export function chosen(text: string | null): readonly Column[] {
+  const names = text === null ? USUAL : text.split(',')
+  const found = names.flatMap((name) => COLUMNS.find((column) => column.name === name) ?? [])
+  return found.length > 0 ? found : COLUMNS.filter(({ name }) => USUAL.includes(name))
+}
+
+/** Where a column leads beside its filter. */
+export const linkOf = (column: Column, record: CallRecord): string | null =>
+  column.name === 'session_id' && record.session_id !== null ? sessionHref(record.session_id) : null

@@ -1,0 +1,85 @@
+// What is said beside the data: that something failed, that there is nothing, where the JSON of a view is.
+import type { ComponentChildren } from 'preact'
+import { type ReadError, readBlob } from '../api.ts'
+import { canSignOut, who } from '../who.ts'
+
+export function Trouble({ error, retry }: { error: ReadError | null; retry?: () => void }) {
+  if (!error || error.status === 401) return null
+  return (
+    <div class="trouble" role="alert">
+      {error.message}
+      {retry && (
+        <button type="button" class="quiet" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}
+
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children}
+    </div>
+  )
+}
+
+/** How the first call is made, as a line that can be pasted. */
+export function FirstCall() {
+  const hasKeys = who.value !== null && who.value !== 'signed out' && who.value.name !== null
+  const key = hasKeys ? ' \\\n  -H "authorization: Bearer $WAYBILL_KEY"' : ''
+  const line = `curl -s ${location.origin}/v1/chat/completions -H 'content-type: application/json'${key} \\
+  -d '{"model":"auto","messages":[{"role":"user","content":"Where do you go?"}]}'`
+  return (
+    <>
+      <p>Make the first call, and it appears here while it runs:</p>
+      <Copyable text={line} label="the curl line" />
+    </>
+  )
+}
+
+export function Copyable({ text, label }: { text: string; label: string }) {
+  return (
+    <div class="copyable">
+      <pre>{text}</pre>
+      <button type="button" class="quiet" onClick={(event) => void copy(event.currentTarget, text)}>
+        Copy<span class="unseen"> {label}</span>
+      </button>
+    </div>
+  )
+}
+
+async function copy(button: HTMLButtonElement, text: string): Promise<void> {
+  await navigator.clipboard.writeText(text)
+  const before = button.childNodes[0]!
+  before.textContent = 'Copied'
+  setTimeout(() => {
+    before.textContent = 'Copy'
+  }, 1_500)
+}
+
+/** The read endpoint that a view shows. With a token a plain link would not be let in, so the answer is fetched. */
+export function JsonLink({ path, name }: { path: string; name: string }) {
+  const follow = (event: MouseEvent) => {
+    if (!canSignOut()) return
+    event.preventDefault()
+    void saveAs(path, `${name}.json`)
+  }
+  return (
+    <a class="json" href={path} target="_blank" rel="noreferrer" onClick={follow}>
+      .json
+    </a>
+  )
+}
+
+/** Puts an answer into a file of the reader's. */
+export async function saveAs(path: string, name: string): Promise<void> {
+  const link = document.createElement('a')
+  const url = URL.createObjectURL(await readBlob(path))
+  link.href = url
+  link.download = name
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 60_000)
+}

@@ -1,0 +1,86 @@
+// A real browser for the tests of the page, and what must never happen in it: an error on its console, a report against
+// the policy, a request to another host. A machine without Chromium skips these tests and says so; with
+// WAYBILL_BROWSER=required, as in CI, it fails.
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, type TestContext } from 'node:test'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { buildPage } from '../../scripts/page/build.ts'
+
+const EXECUTABLE = process.env.WAYBILL_CHROMIUM ?? '/usr/bin/chromium'
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
+/** Why there is no browser to test with; false where there is one. To be given to a test as `skip`. */
+export const withoutBrowser: string | false =
+  existsSync(EXECUTABLE) || process.env.WAYBILL_BROWSER === 'required'
+    ? false
+    : `there is no ${EXECUTABLE}; install Chromium, or name one with WAYBILL_CHROMIUM`
+
+let browser: Promise<Browser> | undefined
+let files: Promise<URL> | undefined
+let directory: string | undefined
+
+after(async () => {
+  await (await browser)?.close()
+  if (directory !== undefined) rmSync(directory, { recursive: true, force: true })
+})
+
+/** The page as the sources have it now, built once for a file of tests. */
+export function pageFiles(): Promise<URL> {
+  files ??= (async () => {
+    directory = mkdtempSync(join(tmpdir(), 'waybill-page-'))
+    return buildPage(directory)
+  })()
+  return files
+}
+
+export interface Tab {
+  readonly page: Page
+  /** What the browser complained of so far. */
+  readonly complaints: string[]
+}
+
+/** Opens an address in a fresh profile. When the test ends, nothing may have been complained of. */
+export async function openTab(
+  t: TestContext,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Tab> {
+  browser ??= chromium.launch({ executablePath: EXECUTABLE, args: FLAGS })
+  const context = await (await browser).newContext({ viewport: { width: 1400, height: 900 }, ...options })
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const { origin } = new URL(url)
+  page.on('console', (message) => {
+    // The browser itself prints a line for each answer that is an error; whether one is expected, the test knows.
+    const isStatus = /^Failed to load resource: the server responded with a status of/.test(message.text())
+    if (!isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  page.on('request', (request) => {
+    const { protocol, origin: asked } = new URL(request.url())
+    if (asked !== origin && protocol !== 'data:' && protocol !== 'blob:')
+      complaints.push(`asked ${request.url()}`)
+  })
+  await page.addInitScript(() => {
+    document.addEventListener('securitypolicyviolation', (event) =>
+      console.error(`policy: ${event.violatedDirective}`),
+    )
+  })
+  t.after(async () => {
+    await context.close()
+    assert.deepEqual(complaints, [])
+  })
+  await page.goto(url)
+  return { page, complaints }
+}

@@ -1,0 +1,2 @@
+// One call.
+export const Call = () => null

@@ -1,0 +1,243 @@
+// The request log: what it is narrowed to, its columns, its pages, and new calls as they come.
+import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
+import type { CallRecord } from '../../record.ts'
+import { type ReadError, useRead } from '../api.ts'
+import { FILTERS, type Filter, filterOf, matches, parseTerms } from '../filter.ts'
+import * as format from '../format.ts'
+import { useViewKeys } from '../keys.tsx'
+import { useLiveList } from '../live-list.ts'
+import { CallTable } from '../parts/call-table.tsx'
+import { COLUMNS, chosen, USUAL } from '../parts/columns.tsx'
+import { Empty, FirstCall, JsonLink, saveAs, Trouble } from '../parts/said.tsx'
+import { change, hrefWith, params } from '../place.ts'
+
+interface Listed {
+  readonly data: readonly CallRecord[]
+  readonly has_more: boolean
+}
+
+const ROWS = 100
+
+export function Calls() {
+  const filter = filterOf(params.value)
+  const cursor = params.value.get('cursor')
+  const columns = chosen(params.value.get('columns'))
+  const isLive = cursor === null && params.value.get('live') !== 'off'
+  const query = new URLSearchParams({ ...filter, limit: String(ROWS), ...(cursor && { cursor }) })
+  const path = `/api/usage/request-logs?${query}`
+  const { data, error, isFresh, reload } = useRead<Listed>(path)
+  const body = useRef<HTMLDivElement>(null)
+  const { rows, waiting, show } = useLiveList({
+    read: data?.data ?? null,
+    isFresh: isFresh && error === null,
+    most: ROWS,
+    takesNew: isLive,
+    matches: (record) => matches(filter, record),
+    isHeld: () =>
+      scrollY > 60 || body.current?.querySelector('tbody:is(:hover, :has(:focus-visible))') != null,
+    missed: reload,
+  })
+  const input = useRef<HTMLInputElement>(null)
+  useViewKeys(
+    {
+      '/': ['type a filter', () => input.current?.focus()],
+      j: ['go into the table, then down', () => body.current?.querySelector<HTMLElement>('tbody a')?.focus()],
+      x: ['take all filters out', () => change(cleared(filterOf(params.value)))],
+      l: ['show new calls as they come, or not', () => toggleLive()],
+      o: ['older calls', () => body.current?.querySelector<HTMLElement>('a[rel=next]')?.click()],
+    },
+    [],
+  )
+  const names = Object.keys(filter)
+  const isEmpty = isFresh && rows.length === 0 && error === null
+  const hasMore = (data?.has_more ?? false) || rows.length >= ROWS
+  return (
+    <div ref={body}>
+      <header class="view-head">
+        <h1>Calls</h1>
+        <JsonLink path={path} name="calls" />
+        <span class="spring" />
+        <Columns />
+        <Export filter={filter} columns={columns.map(({ name }) => name)} />
+        <button
+          type="button"
+          class="toggle"
+          aria-pressed={isLive}
+          onClick={toggleLive}
+          disabled={cursor !== null}
+        >
+          Live
+        </button>
+      </header>
+      <FilterBar filter={filter} input={input} />
+      <Trouble error={error} retry={reload} />
+      <p class="waiting" aria-live="polite">
+        {waiting > 0 && (
+          <button type="button" onClick={show}>
+            {waiting >= ROWS ? `${ROWS} or more` : waiting} new {waiting === 1 ? 'call' : 'calls'}
+          </button>
+        )}
+      </p>
+      {isEmpty && names.length > 0 && (
+        <Empty title="No call on record is like this">
+          <p>
+            <a href={hrefWith({ ...cleared(filter) })}>Take the filters out</a> to see all calls.
+          </p>
+        </Empty>
+      )}
+      {isEmpty && names.length === 0 && (
+        <Empty title={cursor === null ? 'No call is on record yet' : 'There are no older calls'}>
+          {cursor === null && <FirstCall />}
+        </Empty>
+      )}
+      {rows.length > 0 && (
+        <CallTable rows={rows} columns={columns} label="Calls, newest first" isBusy={!isFresh} />
+      )}
+      <nav class="pages" aria-label="Pages">
+        {cursor !== null && <a href={hrefWith({ cursor: null })}>Newest</a>}
+        {hasMore && rows.length > 0 && (
+          <a href={hrefWith({ cursor: rows.at(-1)!.id })} rel="next">
+            Older
+          </a>
+        )}
+      </nav>
+    </div>
+  )
+}
+
+const cleared = (filter: Filter): Record<string, null> => ({
+  ...Object.fromEntries(Object.keys(filter).map((name) => [name, null])),
+  cursor: null,
+})
+
+function toggleLive(): void {
+  change({ live: params.value.get('live') === 'off' ? null : 'off' }, true)
+}
+
+const HOUR = 3_600_000
+const SPANS = { 'last hour': HOUR, 'last 24 hours': 24 * HOUR, 'last 7 days': 7 * 24 * HOUR }
+
+function FilterBar({ filter, input }: { filter: Filter; input: { current: HTMLInputElement | null } }) {
+  const trouble = useSignal<string | null>(null)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    const text = input.current!.value.trim()
+    try {
+      if (text) change({ ...parseTerms(text), cursor: null })
+      input.current!.value = ''
+      trouble.value = null
+    } catch (error) {
+      trouble.value = (error as Error).message
+    }
+  }
+  const since = (event: Event) => {
+    const span = SPANS[(event.currentTarget as HTMLSelectElement).value as keyof typeof SPANS]
+    change({ since: span === undefined ? null : new Date(Date.now() - span).toISOString(), cursor: null })
+  }
+  return (
+    <search class="filters" aria-label="Filters">
+      {Object.entries(filter).map(([name, value]) => (
+        <button
+          type="button"
+          class="chip"
+          key={name}
+          aria-label={`Take out the filter ${name} ${value}`}
+          onClick={() => change({ [name]: null, cursor: null })}
+        >
+          <span>{name.replaceAll('_', ' ')}</span>{' '}
+          <b>{name === 'since' || name === 'until' ? format.time(value) : value}</b>
+        </button>
+      ))}
+      <form onSubmit={submit}>
+        <input
+          ref={input}
+          type="text"
+          aria-label="Add a filter"
+          placeholder="provider:groq status:error"
+          list="filter-names"
+          spellcheck={false}
+          autocomplete="off"
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') event.currentTarget.blur()
+          }}
+        />
+        <datalist id="filter-names">
+          {[...FILTERS.keys()].map((name) => (
+            <option key={name} value={`${name}:`} />
+          ))}
+        </datalist>
+      </form>
+      <button type="button" class="quiet" onClick={() => change({ status: 'error', cursor: null })}>
+        Errors
+      </button>
+      <select aria-label="Time" onChange={since} value={filter.since === undefined ? 'all' : 'own'}>
+        <option value="all">any time</option>
+        {Object.keys(SPANS).map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+        {filter.since !== undefined && <option value="own">since {format.time(filter.since)}</option>}
+      </select>
+      {trouble.value && (
+        <p class="trouble" role="alert">
+          {trouble.value}
+        </p>
+      )}
+    </search>
+  )
+}
+
+function Columns() {
+  const shown = chosen(params.value.get('columns')).map(({ name }) => name)
+  const toggle = (name: string) => {
+    const next = COLUMNS.map((each) => each.name).filter((each) => shown.includes(each) !== (each === name))
+    const usual = COLUMNS.map((each) => each.name).filter((each) => USUAL.includes(each))
+    change({ columns: next.length === 0 || next.join() === usual.join() ? null : next.join(',') }, true)
+  }
+  return (
+    <details class="menu">
+      <summary>Columns</summary>
+      <fieldset>
+        <legend class="unseen">Columns of the table</legend>
+        {COLUMNS.map(({ name, title, about }) => (
+          <label key={name} title={about}>
+            <input type="checkbox" checked={shown.includes(name)} onChange={() => toggle(name)} /> {title}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  )
+}
+
+/** All calls that the filters leave, not only those of this page. */
+function Export({ filter, columns }: { filter: Filter; columns: readonly string[] }) {
+  const trouble = useSignal<string | null>(null)
+  const save = async (form: 'csv' | 'json') => {
+    const query = new URLSearchParams({ ...filter, form, ...(form === 'csv' && { columns: columns.join() }) })
+    trouble.value = null
+    await saveAs(`/api/usage/export?${query}`, `calls.${form}`).catch((error: ReadError) => {
+      trouble.value = error.message
+    })
+  }
+  return (
+    <details class="menu">
+      <summary>Export</summary>
+      <div>
+        <p>All calls that the filters leave.</p>
+        <button type="button" onClick={() => void save('csv')}>
+          CSV, these columns
+        </button>
+        <button type="button" onClick={() => void save('json')}>
+          JSON, whole records
+        </button>
+        {trouble.value && (
+          <p class="trouble" role="alert">
+            {trouble.value}
+          </p>
+        )}
+      </div>
+    </details>
+  )
+}
