@@ -1,6 +1,7 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
+import { PREFERENCES } from '../config/presets.ts'
 import { name as nameSchema } from '../config/schema.ts'
 import { ConfigError } from '../config.ts'
 import { configOrExample } from './example-config.ts'
@@ -36,6 +37,18 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
       if (note) process.stderr.write(note)
       await (await import('./serve.ts')).serve({ ...options, ...found })
     })
+
+  program
+    .command('init [file]')
+    .description('write a configuration: asks which providers you have and what to prefer')
+    .option('--provider <names>', 'providers, divided by commas, the preferred one first')
+    .addOption(new Option('--prefer <what>', 'what counts for everyday calls').choices(PREFERENCES))
+    .option('--check', 'ask the providers for their lists of models, which costs nothing and tries the keys')
+    .option('--no-check', 'send nothing')
+    .addHelpText('after', example('waybill init --provider openai,groq --prefer price'))
+    .action(async (file = 'waybill.yaml', options) =>
+      (await import('./init.ts')).init({ file, ...options, env }),
+    )
 
   program
     .command('routes [model]')

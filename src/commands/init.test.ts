@@ -1,0 +1,106 @@
+// `waybill init` without a terminal, and what it sends to providers: nothing, or a request for their models.
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { calcPrice } from '@pydantic/genai-prices'
+import { HttpResponse, http } from 'msw'
+import { setupServer } from 'msw/node'
+import { providers } from '../../mocks/providers.ts'
+import { PREFERENCES, PRESETS } from '../config/presets.ts'
+import { loadConfig } from '../config.ts'
+import { runCli } from '../test-cli.ts'
+import { temporaryDirectory } from '../test-gateway.ts'
+import { init } from './init.ts'
+
+const KEYS = Object.fromEntries(PRESETS.map(({ keyVariable }) => [keyVariable, 'sk-of-the-operator']))
+const ALL = PRESETS.map(({ name }) => name).join(',')
+
+test('what it writes is a valid configuration, for every preset and preference, and holds no key', async (t) => {
+  for (const prefer of PREFERENCES) {
+    const file = join(temporaryDirectory(t), 'waybill.yaml')
+    const { code, stdout, stderr } = await runCli(['init', file, '--provider', ALL, '--prefer', prefer], {
+      env: KEYS,
+    })
+    assert.deepEqual([code, stderr], [0, ''])
+    const { config } = loadConfig(file, { env: KEYS })
+    assert.deepEqual(
+      Object.keys(config.providers),
+      PRESETS.map(({ name }) => name),
+    )
+    assert.equal(config.routes.auto!.targets.length, PRESETS.length)
+    assert.doesNotMatch(readFileSync(file, 'utf8') + stdout, /sk-of-the-operator/)
+    assert.match(stdout, /waybill serve --config /)
+  }
+})
+
+test('every preset has a price, and is where the witness has that provider', () => {
+  for (const { name, baseUrl, models } of PRESETS) {
+    for (const model of models) {
+      const price = calcPrice({ input_tokens: 1_000, output_tokens: 1_000 }, model, {
+        providerApiUrl: baseUrl,
+      })
+      assert.ok((price?.total_price ?? 0) > 0, `${name}/${model}`)
+    }
+    const known = providers.find((each) => each.name === name)!
+    assert.equal(known.origin, new URL(baseUrl).origin, name)
+  }
+})
+
+test('a file that is there, a provider that is not known, no terminal: one line, exit code 2, nothing written', async (t) => {
+  const directory = temporaryDirectory(t)
+  const there = join(directory, 'there.yaml')
+  writeFileSync(there, '')
+  const none = join(directory, 'none.yaml')
+  for (const [args, says] of [
+    [[there, '--provider', 'openai'], /there\.yaml is there already; name another file/],
+    [[none, '--provider', 'groqq'], /there is no preset for "groqq"; did you mean groq\?/],
+    [[none, '--provider', 'hal9000'], /there is no preset for "hal9000"; there are openai, /],
+    [[none, '--provider', ','], /name at least one provider/],
+    [[none], /there is no terminal to ask at; give --provider/],
+    [[none, '--provider', 'openai', '--prefer', 'luck'], /Allowed choices are order, price, speed/],
+  ] as const) {
+    const { code, stderr } = await runCli(['init', ...args])
+    assert.match(stderr, says)
+    assert.match(stderr, /^waybill: [^\n]+\n$/)
+    assert.equal(code, 2)
+  }
+  assert.equal(existsSync(none), false)
+})
+
+test('with --check it asks each provider for its models and nothing else, and says what came of it', async (t) => {
+  const asked: string[] = []
+  const server = setupServer(
+    http.all('*', ({ request }) => {
+      const { host, pathname } = new URL(request.url)
+      const key = request.headers.get('authorization') ?? request.headers.get('x-api-key')
+      asked.push(`${request.method} ${host}${pathname} ${key}`)
+      if (host === 'api.groq.com') return new HttpResponse(null, { status: 401 })
+      if (host === 'api.deepseek.com') return HttpResponse.error()
+      return HttpResponse.json({ data: [{ id: 'claude-sonnet-5' }, { id: 'claude-haiku-4-5' }] })
+    }),
+  )
+  server.listen()
+  t.after(() => server.close())
+  const said: string[] = []
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  const { XAI_API_KEY: _, ...env } = KEYS
+  await init({
+    file,
+    provider: 'anthropic,openai,groq,deepseek,xai',
+    check: true,
+    env,
+    say: (line) => said.push(line),
+  })
+  assert.deepEqual(asked, [
+    'GET api.anthropic.com/v1/models sk-of-the-operator',
+    'GET api.openai.com/v1/models Bearer sk-of-the-operator',
+    'GET api.groq.com/openai/v1/models Bearer sk-of-the-operator',
+    'GET api.deepseek.com/models Bearer sk-of-the-operator',
+  ])
+  assert.match(said[0]!, /✓ anthropic: the key works$/)
+  assert.match(said[1]!, /✓ openai: the key works, but its list does not name gpt-5\.4, gpt-5-mini; /)
+  assert.match(said[2]!, /✗ groq: 401; look at GROQ_API_KEY$/)
+  assert.match(said[3]!, /✗ deepseek: /)
+  assert.match(said[4]!, /- xai: XAI_API_KEY is not set/)
+})

@@ -1,0 +1,168 @@
+// `waybill init`: a few questions, or the same as options, become a waybill.yaml with comments. It sends nothing but, where
+// the user agrees, a request for each provider's list of models, which costs nothing and shows whether the key is taken.
+import { existsSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { nearest } from '../config/nearest.ts'
+import { PREFERENCES, PRESETS, type Preference, type Preset, STRATEGY_FOR } from '../config/presets.ts'
+import { clean } from '../terminal/clean.ts'
+import { AGENTS } from './agent-table.ts'
+import { print } from './output.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface InitOptions {
+  readonly file: string
+  /** Names of presets, divided by commas. */
+  readonly provider?: string
+  readonly prefer?: Preference
+  /** Ask each provider for its list of models. */
+  readonly check?: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Prints a line. */
+  readonly say?: (line: string) => void
+}
+
+const LIST_MS = 10_000
+
+/** Rejects with UsageError. */
+export async function init({ file, env, say = print, ...given }: InitOptions): Promise<void> {
+  if (existsSync(file)) throw new UsageError(`${file} is there already; name another file`)
+  const { chosen, prefer, check } = await ask(given, env)
+  if (check) for (const preset of chosen) say(`  ${await tried(preset, env[preset.keyVariable])}`)
+  writeFileSync(file, textOf(chosen, prefer), { flag: 'wx' })
+  say(`Written: ${file}. It holds the names of your key variables, and no key.`)
+  for (const line of next(file, chosen, env)) say(`  ${line}`)
+}
+
+async function ask(
+  given: Pick<InitOptions, 'provider' | 'prefer' | 'check'>,
+  env: InitOptions['env'],
+): Promise<{ chosen: readonly Preset[]; prefer: Preference; check: boolean }> {
+  const withKey = PRESETS.filter(({ keyVariable }) => env[keyVariable])
+  if (!process.stdin.isTTY) {
+    if (given.provider === undefined)
+      throw new UsageError('there is no terminal to ask at; give --provider, such as --provider openai,groq')
+    return { chosen: chosenOf(given.provider), prefer: given.prefer ?? 'order', check: given.check ?? false }
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    const answer = async <Value>(question: string, usual: string, read: (said: string) => Value) => {
+      for (;;) {
+        const said = (await terminal.question(`${question} (${usual})\n> `)).trim() || usual
+        try {
+          return read(said)
+        } catch (error) {
+          if (!(error instanceof UsageError)) throw error
+          print(error.message)
+        }
+      }
+    }
+    const usual = (withKey.length > 0 ? withKey : PRESETS.slice(0, 1)).map(({ name }) => name).join(',')
+    print(`Known providers: ${PRESETS.map(({ name }) => name).join(', ')}.`)
+    const chosen =
+      given.provider === undefined
+        ? await answer('Which ones do you want to use, the preferred one first?', usual, chosenOf)
+        : chosenOf(given.provider)
+    const prefer =
+      given.prefer ??
+      (await answer(`What counts for everyday calls: ${PREFERENCES.join(', ')}?`, 'order', preferenceOf))
+    const check =
+      given.check ??
+      (await answer(
+        'May I ask them for their lists of models? It costs nothing and shows whether your keys work.',
+        'yes',
+        (said) => /^y/i.test(said),
+      ))
+    return { chosen, prefer, check }
+  } finally {
+    terminal.close()
+  }
+}
+
+function chosenOf(text: string): readonly Preset[] {
+  const names = [...new Set(text.split(/[\s,]+/).filter(Boolean))]
+  if (names.length === 0) throw new UsageError('name at least one provider')
+  return names.map((name) => {
+    const preset = PRESETS.find((each) => each.name === name)
+    if (preset) return preset
+    const known = PRESETS.map((each) => each.name)
+    const meant = nearest(name, known)
+    throw new UsageError(
+      meant
+        ? `there is no preset for ${JSON.stringify(name)}; did you mean ${meant}?`
+        : `there is no preset for ${JSON.stringify(name)}; there are ${known.join(', ')}. Others can be written into the file by hand.`,
+    )
+  })
+}
+
+function preferenceOf(text: string): Preference {
+  const found = PREFERENCES.find((each) => each === text)
+  if (!found) throw new UsageError(`say one of ${PREFERENCES.join(', ')}`)
+  return found
+}
+
+/** Asks for the list of models, which no provider charges for; says in a line what came of it. */
+async function tried({ name, api, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
+  if (!key) return `- ${name}: ${keyVariable} is not set; set it before you start`
+  const isMessages = api[0] === 'messages'
+  const url = `${baseUrl}${isMessages ? '/v1' : ''}/models`
+  const headers: Record<string, string> = isMessages
+    ? { 'x-api-key': key, 'anthropic-version': '2023-06-01' }
+    : { authorization: `Bearer ${key}` }
+  try {
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_MS), redirect: 'error' })
+    if (!response.ok) return `✗ ${name}: ${response.status}; look at ${keyVariable}`
+    const text = await response.text()
+    const missing = models.filter((model) => !text.includes(JSON.stringify(model).slice(1, -1)))
+    return missing.length === 0
+      ? `✓ ${name}: the key works`
+      : `✓ ${name}: the key works, but its list does not name ${missing.join(', ')}; look at \`models\` in the file`
+  } catch (error) {
+    const { cause, message } = error as Error
+    return `✗ ${name}: ${clean(cause instanceof Error ? cause.message : message)}`
+  }
+}
+
+function textOf(chosen: readonly Preset[], prefer: Preference): string {
+  const target = (preset: Preset, model: string) => `      - { model: ${preset.name}/${model} }`
+  const main = chosen.map((preset) => target(preset, preset.models[0]))
+  const cheap = chosen.map((preset) => target(preset, preset.models.at(-1)!))
+  return `# Written by \`waybill init\`. Every setting is in docs/configuration.md; \`waybill config check\` checks this file.
+server: { host: 127.0.0.1, port: 4949 }
+
+# Where calls can go. \`key\` is the name of an environment variable, never the key itself.
+providers:
+${chosen
+  .map(
+    ({ name, api, baseUrl, keyVariable }) =>
+      `  ${name}: { api: ${api.length > 1 ? `[${api.join(', ')}]` : api[0]}, base_url: ${baseUrl}, key: $${keyVariable} }`,
+  )
+  .join('\n')}
+
+# What clients ask for as their model. An id such as ${chosen[0]!.name}/${chosen[0]!.models[0]} works too.
+routes:
+  auto:
+    strategy: ${STRATEGY_FOR[prefer]}   # priority: the first that answers; cheapest; fastest; and more
+    description: everyday work
+    targets:
+${main.join('\n')}
+  auto/cheap:
+    strategy: cheapest
+    description: what shall cost little
+    targets:
+${cheap.join('\n')}
+`
+}
+
+/** What to do now: keys that are missing, the start, and what is installed here and can be connected. */
+function* next(file: string, chosen: readonly Preset[], env: InitOptions['env']): Generator<string> {
+  const unset = chosen.map(({ keyVariable }) => keyVariable).filter((variable) => !env[variable])
+  if (unset.length > 0) yield `set ${unset.join(' and ')}`
+  yield `waybill serve --config ${file}`
+  const places = (env.PATH ?? '').split(delimiter).filter(Boolean)
+  const found = AGENTS.flatMap(({ programs }) => programs).filter((agent) =>
+    places.some((place) => existsSync(join(place, agent))),
+  )
+  for (const agent of found) yield `waybill run -- ${agent}   # ${agent}, connected to the gateway`
+  if (found.includes('claude')) yield 'waybill statusline install   # its status line says where calls went'
+}

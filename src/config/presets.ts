@@ -1,0 +1,82 @@
+// Providers that `waybill init` knows: where they are, what they speak, which variable usually holds the key, and a model
+// or two to begin with. Each of them is in the price table. Knows nothing of the user's machine.
+import type { DIALECT_NAMES, STRATEGIES } from './schema.ts'
+
+export interface Preset {
+  readonly name: string
+  readonly api: readonly (typeof DIALECT_NAMES)[number][]
+  readonly baseUrl: string
+  /** The environment variable that the provider's own tools read. */
+  readonly keyVariable: string
+  /** The first is for everyday work, the last for what shall cost little. */
+  readonly models: readonly [string, ...string[]]
+}
+
+export const PRESETS: readonly Preset[] = [
+  {
+    name: 'openai',
+    api: ['chat', 'responses'],
+    baseUrl: 'https://api.openai.com/v1',
+    keyVariable: 'OPENAI_API_KEY',
+    models: ['gpt-5.4', 'gpt-5-mini'],
+  },
+  {
+    name: 'anthropic',
+    api: ['messages'],
+    baseUrl: 'https://api.anthropic.com',
+    keyVariable: 'ANTHROPIC_API_KEY',
+    models: ['claude-sonnet-5', 'claude-haiku-4-5'],
+  },
+  {
+    name: 'gemini',
+    api: ['chat'],
+    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    keyVariable: 'GEMINI_API_KEY',
+    models: ['gemini-2.5-pro', 'gemini-2.5-flash'],
+  },
+  {
+    name: 'groq',
+    api: ['chat'],
+    baseUrl: 'https://api.groq.com/openai/v1',
+    keyVariable: 'GROQ_API_KEY',
+    models: ['openai/gpt-oss-120b', 'openai/gpt-oss-20b'],
+  },
+  {
+    name: 'deepseek',
+    api: ['chat'],
+    baseUrl: 'https://api.deepseek.com',
+    keyVariable: 'DEEPSEEK_API_KEY',
+    models: ['deepseek-chat'],
+  },
+  {
+    name: 'mistral',
+    api: ['chat'],
+    baseUrl: 'https://api.mistral.ai/v1',
+    keyVariable: 'MISTRAL_API_KEY',
+    models: ['mistral-large-latest', 'mistral-small-latest'],
+  },
+  {
+    name: 'xai',
+    api: ['chat', 'responses'],
+    baseUrl: 'https://api.x.ai/v1',
+    keyVariable: 'XAI_API_KEY',
+    models: ['grok-4', 'grok-4-fast'],
+  },
+  {
+    name: 'openrouter',
+    api: ['chat'],
+    baseUrl: 'https://openrouter.ai/api/v1',
+    keyVariable: 'OPENROUTER_API_KEY',
+    models: ['openai/gpt-oss-120b'],
+  },
+]
+
+/** What may count for everyday calls, and the strategy that follows it. */
+export const PREFERENCES = ['order', 'price', 'speed'] as const
+export type Preference = (typeof PREFERENCES)[number]
+
+export const STRATEGY_FOR = {
+  order: 'priority',
+  price: 'cheapest',
+  speed: 'fastest',
+} as const satisfies Record<Preference, (typeof STRATEGIES)[number]>
