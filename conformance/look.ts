@@ -136,9 +136,11 @@ export interface Applies {
 export const applying = (target: Target, profile: Profile): Applies[] =>
   asked(readRequirements(), profile).map((requirement) => ({
     requirement,
-    missing: (checks.get(requirement.check!)?.needs ?? [])
-      .filter((need) => !declares(target, need))
-      .map(fieldOf),
+    missing: [
+      ...new Set(
+        (checks.get(requirement.check!)?.needs ?? []).filter((need) => !declares(target, need)).map(fieldOf),
+      ),
+    ],
   }))
 
 /** Where a target file declares it. */

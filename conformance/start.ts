@@ -5,7 +5,7 @@ import { createHash, randomBytes, randomInt } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { isAbsolute, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { atExit } from './at-exit.ts'
@@ -270,7 +270,9 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
     await sleep(25)
   }
   if (!running.alive())
-    throw new StartError(`${target.name} ended before it was ready.${tail(running.output())}`)
+    throw new StartError(
+      `${target.name} ended before it was ready.${elsewhere(target)}${tail(running.output())}`,
+    )
   await running.stop('killed')
   throw new StartError(
     `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
@@ -283,6 +285,15 @@ function trouble({ ca }: Target, error: string | null): string {
   return ca === undefined
     ? `${error}; name the file of its authority in ca`
     : `${error}; ${ca} ${existsSync(ca) ? 'does not hold its authority' : 'is not there'}`
+}
+
+/** A file of the current directory is not found from the one that a command runs in. */
+function elsewhere({ start: how }: Target): string {
+  const words = 'command' in how ? (how.command ?? []) : []
+  const here = words.find((word) => !isAbsolute(word) && existsSync(word))
+  return here === undefined
+    ? ''
+    : ` It runs in a directory of its own: write ${resolve(here)} instead of ${here} in start.command.`
 }
 
 const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')

@@ -28,17 +28,32 @@ export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
       `${inWords(exchange)}: events still arrived when the suite ran out of patience`,
       refs(exchange, entry),
     )
-  const what = said ? different.map((part) => `another ${part}`).join(' and ') : 'nothing was sent'
+  const [first] = different
+  const apart = first && firstDifference(sent[first], got[first])
   return finding(
     'same-answer',
     ok,
     `the answer that the client read in "${inWords(exchange)}"`,
     {
-      expected: 'what the provider sent, to its end',
-      actual: `${what || 'the same'}, ended ${exchange.end}${exchange.utf8 ? '' : ', not UTF-8'}`,
+      expected: `what the provider sent${apart ? `, in its ${first} ${apart[0]}` : said ? '' : ', which was nothing'}, to its end`,
+      actual: `${apart ? apart[1] : 'the same'}, ended ${exchange.end}${exchange.utf8 ? '' : ', not UTF-8'}`,
     },
     refs(exchange, entry),
   )
+}
+
+/** Where two values begin to differ, a few characters of each. */
+function firstDifference(one: unknown, other: unknown): readonly [string, string] {
+  const texts = [one, other].map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) as [
+    string,
+    string,
+  ]
+  const [a, b] = texts
+  let at = 0
+  while (at < a.length && a[at] === b[at]) at++
+  const from = Math.max(0, at - 20)
+  const near = (text: string) => JSON.stringify(text.slice(from, at + 30))
+  return [near(a), near(b)]
 }
 
 /** Something had arrived shortly before the suite gave up: slow is not wrong. */

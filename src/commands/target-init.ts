@@ -1,7 +1,7 @@
 // `waybill target init`: six questions, or six options where there is no terminal; the answers are tried, and what
 // they showed becomes a target file with comments.
 import { existsSync, writeFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
+import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { type GuessedLog, guessLog } from '../../conformance/guess-log.ts'
 import type { Look } from '../../conformance/look.ts'
@@ -102,17 +102,14 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read }: Answers) {
   const env = words
     .slice(0, Math.max(0, split))
     .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)])
-  const command = split < 0 ? [] : words.slice(split)
+  // It will run in a directory of its own, so what lies here is named by its whole path.
+  const command = (split < 0 ? [] : words.slice(split)).map((word, index) =>
+    (index > 0 || word.includes('/')) && existsSync(word) ? resolve(word) : word,
+  )
   const isAddress = /^https?:\/\//.test(start)
   const paths = (read || '/v1/models').split(',').map((path) => path.trim())
   return {
-    name:
-      isAddress && URL.canParse(start)
-        ? new URL(start).host
-        : (command
-            .find((word) => !word.startsWith('{{'))
-            ?.split('/')
-            .at(-1) ?? ''),
+    name: isAddress && URL.canParse(start) ? new URL(start).host : nameOf(command),
     start: isAddress ? { url: start.replace(/\/+$/, '').replace(/\/v1$/, '') } : { command },
     ready: { path: paths[0]! },
     ...(keyEnv && { key_env: keyEnv }),
@@ -125,6 +122,13 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read }: Answers) {
       read_paths: paths,
     },
   }
+}
+
+/** After its script, such as `gateway` of `node gateway.mjs`; else after its program. */
+function nameOf(command: readonly string[]): string {
+  const script = command.find((word) => /\.([cm]?[jt]s|py|rb|php)$/.test(word))
+  const program = command.find((word) => !word.startsWith('{{')) ?? ''
+  return script ? basename(script, extname(script)) : basename(program)
 }
 
 function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>> {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { parse } from 'yaml'
 import { readTarget } from '../../conformance/read-target.ts'
@@ -42,7 +42,7 @@ createServer((q, r) => {
 }).listen(Number(process.argv[2]), '127.0.0.1')
 `,
 )
-const START = `UPSTREAM={{witness.openai.base_url}} KEY={{witness.openai.key}} {{node}} ${GATEWAY} {{port}}`
+const START = `UPSTREAM={{witness.openai.base_url}} KEY={{witness.openai.key}} {{node}} ${relative('.', GATEWAY)} {{port}}`
 
 test('init tries the answers, finds out where the log has what, and check agrees with the file', async () => {
   const file = join(root, 'mine.yaml')
@@ -59,7 +59,8 @@ test('init tries the answers, finds out where the log has what, and check agrees
   assert.match(first, /^# yaml-language-server: \$schema=.*docs\/target\.schema\.json$/)
   assert.ok(existsSync(join(root, first.split('$schema=')[1]!)))
   const { name, observability, models } = parse(text)
-  assert.equal(name, 'gateway.cjs')
+  assert.equal(name, 'gateway')
+  assert.equal(parse(text).start.command[1], GATEWAY, 'what lies here is named by its whole path')
   assert.deepEqual(observability.log, {
     path: '/log',
     list: '/result/rows',
