@@ -42,12 +42,12 @@ createServer((q, r) => {
 }).listen(Number(process.argv[2]), '127.0.0.1')
 `,
 )
-const START = `UPSTREAM={{witness.openai.base_url}} KEY={{witness.openai.key}} {{node}} ${relative('.', GATEWAY)} {{port}}`
+const START = `UPSTREAM={{witness.openai.base_url}} KEY={{witness.openai.key}} {{node}} ${GATEWAY} {{port}}`
 
 test('init tries the answers, finds out where the log has what, and check agrees with the file', async () => {
   const file = join(root, 'mine.yaml')
   const { code, out, err } = await waybill(
-    ...['init', file, '--start', START, '--call', 'gpt-5-mini'],
+    ...['init', file, '--start', START.replace(GATEWAY, relative('.', GATEWAY)), '--call', 'gpt-5-mini'],
     ...['--headers', 'model=x-model,request_id=x-call', '--log', '/log'],
   )
   assert.equal(err, '')
