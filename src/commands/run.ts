@@ -164,6 +164,17 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .action(async (options) => (await import('./ui.ts')).ui({ ...options, env }))
 
   program
+    .command('mcp')
+    .description(
+      'five read-only tools on stdin and stdout (Model Context Protocol): spend, calls, call, routes, resolve',
+    )
+    .option(...config)
+    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
+    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .addHelpText('after', example('claude mcp add waybill -- waybill mcp'))
+    .action(async (options) => (await import('./mcp.ts')).mcp({ ...options, env }))
+
+  program
     .command('config')
     .description('look at the configuration')
     .command('check')
