@@ -12,6 +12,7 @@ const TYPES: Readonly<Record<Kind, string>> = {
   ms: 'number',
   usd: 'number',
   tokens: 'object',
+  words: 'list of words',
   decision: 'object',
   price: 'object',
 }

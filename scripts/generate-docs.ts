@@ -13,6 +13,7 @@ import { CALLS, OTHERS, READS } from '../src/gateway.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../src/record.ts'
 import { configurationPage } from './configuration.ts'
 import { fieldsTable } from './fields-table.ts'
+import { lossesPage } from './losses-page.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
 import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
@@ -67,6 +68,7 @@ put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.joi
 put(contract, between(contract, 'record', callTable, between(contract, 'attempt', attemptTable)))
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
+put('docs/losses.md', lossesPage())
 put('docs/configuration.md', configurationPage(configJsonSchema()))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 put('docs/target-files.md', targetFilesPage(targetJsonSchema()))

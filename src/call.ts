@@ -114,6 +114,8 @@ export interface AttemptEnd {
   readonly status: number | null
   readonly errorCode: string | null
   readonly tokens: Tokens | null
+  /** What a translation could not carry; null or absent where provider and client speak the same dialect. */
+  readonly losses?: readonly string[] | null
 }
 
 /** How a call ended, as it is written to `call_logs`. */
@@ -156,6 +158,8 @@ export interface ParsedEvent {
   readonly complete?: boolean
   /** The id of an answer that the provider keeps, so that a later request may go on from it. */
   readonly responseId?: string
+  /** What the client gets in its place, where the provider speaks another dialect. */
+  readonly sent?: Buffer
 }
 
 /** An event that says nothing. */

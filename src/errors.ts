@@ -8,6 +8,7 @@ export const CODES = {
   invalid_request: [400, 'invalid_request_error'],
   dialect_not_spoken: [400, 'invalid_request_error'],
   previous_response_not_found: [400, 'invalid_request_error'],
+  translation_lossy: [400, 'invalid_request_error'],
   invalid_api_key: [401, 'invalid_request_error'],
   forbidden: [403, 'permission_error'],
   host_not_allowed: [403, 'permission_error'],

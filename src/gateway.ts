@@ -7,8 +7,9 @@ import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { timeOfId } from './call.ts'
 import { needRestart } from './config/restart.ts'
-import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.ts'
+import { type Config, ConfigError, type KeyConfig, type Loaded, type ProviderConfig } from './config.ts'
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
+import { canTranslate, plainLosses, upstreamsOf } from './dialects/translate.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
 import type { BudgetUse, ConfigurationState, ReadContext } from './endpoints/context.ts'
 import { exported } from './endpoints/export.ts'
@@ -212,7 +213,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   ): RequestContext<ReadContext, CallContext> {
     const same = (...settings: (keyof Config)[]) =>
       settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
-    const router = createRouter(config, { now, random, routingState })
+    const router = createRouter(config, { now, random, routingState, canTranslate: canTranslate(dialects) })
     const mask = createMask(secrets.values())
     const price = createPricer(pricingOf(config))
     meters.configure(config)
@@ -230,6 +231,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       readContext: {
         config,
         router,
+        plainLosses: plainLossesIn(config, dialects),
         calls: store.calls,
         storeFailure: () => store.failure,
         readFailure: () => store.readFailure,
@@ -347,19 +349,31 @@ function targetStates({ config, router }: ReadContext) {
   return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
 }
 
+/** How clients of each dialect reach a provider. */
+function spokenFor(dialects: Dialects, name: string, { api, base_url, family }: ProviderConfig) {
+  return upstreamsOf(dialects, api, { name, family, host: new URL(base_url).hostname })
+}
+
+/** Whether and with which losses targets of a configuration can be reached by clients of dialects that they do not speak. */
+export const plainLossesIn =
+  (config: Config, dialects: Dialects = DIALECTS): ReadContext['plainLosses'] =>
+  ({ provider, model }) =>
+    plainLosses(dialects, spokenFor(dialects, provider, config.providers[provider]!), model)
+export const translatable = canTranslate(DIALECTS)
+
 function connect(
   config: Config,
   secrets: Loaded['secrets'],
   dialects: Dialects,
   dispatcher: Dispatcher,
 ): Map<string, Provider> {
-  const entries = Object.entries(config.providers).map(([name, { api, base_url }]): [string, Provider] => {
-    const { origin, pathname } = new URL(base_url)
+  const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
+    const { origin, pathname } = new URL(provider.base_url)
     const key = secrets.get(name) ?? null
     return [
       name,
       {
-        dialects: new Map(api.map((each) => [each, dialects[each]!.upstream])),
+        dialects: spokenFor(dialects, name, provider),
         dispatcher,
         origin,
         basePath: pathname.replace(/\/+$/, ''),

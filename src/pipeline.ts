@@ -16,6 +16,7 @@ import { agentOf, sessionOf } from './http/session.ts'
 import { type Answering, type AnswerResult, answerClient } from './pipeline/answer.ts'
 import { answerCached } from './pipeline/answer-cached.ts'
 import type { CallContext } from './pipeline/context.ts'
+import { withoutLossy } from './pipeline/on-loss.ts'
 import { madeBy } from './pipeline/previous-response.ts'
 import { unknownModel } from './pipeline/unknown-model.ts'
 import type { Exchange } from './providers/exchange.ts'
@@ -92,8 +93,9 @@ async function route(
   dialect: ClientDialect,
   { text, json }: JsonBody,
   { request: { headers }, requestId: callId, caller, rest, query }: Admitted,
-  { router, limits, store }: CallContext,
+  context: CallContext,
 ): Promise<Found> {
+  const { router, limits, store } = context
   const read: ReadRequest = dialect.parse({ text, json, headers, rest, query })
   const { request, traits, sessionHints, continues = null } = read
   const purpose = read.purpose ?? purposeOf(headers, traits)
@@ -106,7 +108,8 @@ async function route(
   const routed = router.route(request.model, input)
   if (!routed) throw unknownModel(request.model)
   try {
-    const route = limits.reserve({ callId, keyName, route: routed.route, traits, body: json })
+    const allowed = withoutLossy(routed.route, request, dialect, context)
+    const route = limits.reserve({ callId, keyName, route: allowed, traits, body: json })
     return { request, routed: { ...routed, route }, sessionId, purpose }
   } catch (error) {
     routed.tracker.over()
@@ -254,6 +257,7 @@ class OpenCall implements Answering, SendListener {
     const { n = 1, target = this.route.candidates[0], requestsSent = 0, fallbacks = 0 } = this.#result ?? {}
     const at = now()
     const last = this.#result?.failed ?? attempt
+    const losses = this.#result?.translation?.losses ?? null
     const ended: CallOutcome = {
       ...masked(outcome, mask),
       responseModel: outcome.responseModel && mask(outcome.responseModel.slice(0, MOST_MODEL)),
@@ -268,7 +272,7 @@ class OpenCall implements Answering, SendListener {
       requestsSent,
       fallbacks,
       target,
-      ended: this.#hit ? null : masked({ ...last, n, target }, mask),
+      ended: this.#hit ? null : masked({ ...last, n, target, losses }, mask),
       cost: price(target, last.tokens, at),
       outcome: ended,
     })

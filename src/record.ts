@@ -32,6 +32,7 @@ interface Json {
   readonly ms: number
   readonly usd: number
   readonly tokens: RecordTokens
+  readonly words: readonly string[]
   readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
   readonly price: {
     readonly source: string
@@ -327,6 +328,13 @@ export const ATTEMPT_FIELDS = {
     close: ({ ended }) => ended.tokens,
   },
   cost_usd: { kind: 'usd', nullable: true, about: 'null where it is not known', close: ({ usd }) => usd },
+  losses: {
+    kind: 'words',
+    nullable: true,
+    about:
+      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); empty where it carried everything, null where nothing was translated',
+    close: ({ ended }) => ended.losses ?? null,
+  },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
 
 type JsonOf<F> =

@@ -2,6 +2,7 @@
 // who cools down and whose turn it is; without one it is told from the configuration, as for targets that are all ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config.ts'
+import { plainLossesIn, translatable } from '../gateway.ts'
 import { createQuote, pricingOf, type Quote } from '../pricing.ts'
 import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
@@ -55,7 +56,8 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
         : addressOf(config)
       : readAddress('--url', url)
 
-  const router = createRouter(config, { now: Date.now, random: Math.random })
+  const router = createRouter(config, { now: Date.now, random: Math.random, canTranslate: translatable })
+  const lossesAt = plainLossesIn(config)
   const running = await resolutionsOf(base, names, env, keyFile)
   if (running instanceof GatewayTrouble) {
     if (url !== undefined) throw running
@@ -70,7 +72,8 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
     if (!alone) throw new UsageError(`${file} has no route and no provider for ${JSON.stringify(name)}`)
     if (asked === null)
       complain(`the running gateway has no route ${JSON.stringify(name)} yet; it is shown from the file`)
-    return { ...alone, isRunning: false }
+    const candidates = alone.candidates.map((each) => ({ ...each, losses: lossesAt(each) }))
+    return { ...alone, candidates, isRunning: false }
   })
   const quote = createQuote(pricingOf(config), Date.now)
   const text = json

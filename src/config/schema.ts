@@ -3,6 +3,7 @@
 // description. Knows no file and no environment, and not whether the parts fit together (consistency.ts).
 // Over 250 lines, because it is a list of settings.
 import { z } from 'zod'
+import { LOSSES, type Loss } from '../losses.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 const UNITS: Record<string, number> = {
@@ -97,6 +98,11 @@ const provider = z.strictObject({
     })
     .optional()
     .describe('$NAME of the environment variable that holds the key; absent for a provider that needs none.'),
+  family: name
+    .optional()
+    .describe(
+      'Whose sealed reasoning (signatures, encrypted reasoning) it makes and can read, where calls are translated: providers with the same word can read each other’s. Where nothing is said, the dialect’s own (messages: anthropic), for chat the name of the provider.',
+    ),
 })
 
 const rate = z.number().nonnegative()
@@ -206,6 +212,21 @@ const route = z.strictObject({
       'same_model: calls for embeddings go only to targets with the model of the first that speaks embeddings, because vectors of two models do not mix.',
     ),
   cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
+  prefer: z
+    .literal('native')
+    .optional()
+    .describe(
+      'native: targets that speak the dialect of the client go before those for which it is translated.',
+    ),
+  on_loss: z
+    .union(
+      [z.enum(['allow', 'refuse']), z.array(z.enum(Object.keys(LOSSES) as [Loss, ...Loss[]])).min(1)],
+      'must be allow, refuse, or a list of losses such as [thinking.signature]; docs/losses.md has all of them',
+    )
+    .default('allow')
+    .describe(
+      'What happens where a translation to the dialect of a target would lose something. refuse: such a target is passed over, and where that leaves none the call is refused; a list: the same for these losses only.',
+    ),
   targets: z.array(target).min(1, 'names no target').describe('Where its calls may go.'),
 })
 

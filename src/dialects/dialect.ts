@@ -4,11 +4,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
 import type { ParsedEvent, ProviderError, Purpose } from '../call.ts'
 import type { GatewayError } from '../errors.ts'
+import type { Loss } from '../losses.ts'
 import type { RequestTraits } from '../request-traits.ts'
+import type { DialectBlocks } from './blocks.ts'
 
 export interface Dialect {
   readonly client: ClientDialect
   readonly upstream: UpstreamDialect
+  /** How it is translated; absent for a dialect whose clients reach providers of their own dialect only. */
+  readonly blocks?: DialectBlocks
 }
 
 /** A request as it arrived: its JSON has been parsed, and nothing else. */
@@ -75,6 +79,8 @@ export interface ClientDialect {
   errorBody(error: GatewayError, requestId: string): string
   /** The same as an event, for a stream that has begun, behind `events` others; with the blank line that ends it. */
   errorEvent(error: GatewayError, requestId: string, events: number): string
+  /** An event that says nothing, for a stream that is silent; a comment where there is none. */
+  readonly ping?: string
   /**
    * Writes `model` where a whole answer, or the data of an event, names the model that answered; everything else keeps
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
@@ -116,6 +122,15 @@ export interface StreamEvent {
 export interface StreamReader {
   /** `tokens` of what it returns is the usage so far, merged with that of earlier events. Throws when the event is not of this dialect. */
   read(event: StreamEvent): ParsedEvent
+  /** What there is to say when the stream is over; null for nothing. */
+  end?(): ParsedEvent | null
+}
+
+/** What a request needs to know of the provider. */
+export interface ProviderAccess {
+  /** Path of the base URL, without a slash at the end. */
+  readonly basePath: string
+  readonly key: string | null
 }
 
 /** How providers speak. */
@@ -124,11 +139,7 @@ export interface UpstreamDialect {
   readonly relayedHeaders: RegExp
   /** JSON values that a whole answer may hold, where that is more than a text has. */
   readonly mostValues?: number
-  request(
-    request: ClientRequest,
-    model: string,
-    provider: { readonly basePath: string; readonly key: string | null },
-  ): ProviderRequest
+  request(request: ClientRequest, model: string, provider: ProviderAccess): ProviderRequest
   /** Reads a complete answer that is not streamed. Throws when it is not of this dialect. */
   readAnswer(text: string): ParsedEvent
   openStream(): StreamReader
@@ -145,4 +156,12 @@ export interface UpstreamDialect {
     /** Whether a text is an answer to it. */
     isCount(text: string): boolean
   }
+  /** There where this is another dialect's provider: what translates one attempt, from its request to the end of its answer. */
+  readonly translation?: () => Translation
+}
+
+/** One attempt across dialects. What it reads has `sent`: the bytes for the client. */
+export interface Translation extends UpstreamDialect {
+  /** What could not be carried, so far. */
+  readonly losses: readonly Loss[]
 }

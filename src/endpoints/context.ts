@@ -1,4 +1,5 @@
 // What read endpoints work with: no way to reach a provider is in it. What a call works with: pipeline/context.ts.
+import type { Target } from '../call.ts'
 import type { Config } from '../config.ts'
 import type { OpenApi } from '../http/openapi.ts'
 import type { PageTokens } from '../http/page-tokens.ts'
@@ -34,6 +35,10 @@ export interface PageFile {
 export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
+  /** What the translation of a plain call would lose at a target, by the dialect of the client. */
+  readonly plainLosses: (
+    target: Pick<Target, 'provider' | 'model'>,
+  ) => Readonly<Record<string, readonly string[]>>
   readonly calls: Reads
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null

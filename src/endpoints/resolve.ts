@@ -23,6 +23,11 @@ const response = z.strictObject({
       probability: z.number().min(0).max(1),
       state: z.enum(['ready', 'cooling']),
       reason: z.string().nullable(),
+      losses: z
+        .record(z.string(), z.array(z.string()))
+        .describe(
+          'Dialects of clients that are translated for this target, and what a few words of plain text would lose.',
+        ),
     }),
   ),
 })
@@ -32,7 +37,7 @@ export const resolve = {
   summary: 'where a call would go now, without going there; `?model=`',
   query,
   response,
-  answer({ model }, _admitted, { router }) {
+  answer({ model }, _admitted, { router, plainLosses }) {
     const resolution = router.resolve(model)
     if (!resolution)
       throw new GatewayError(
@@ -40,6 +45,10 @@ export const resolve = {
         `No route and no provider/model is called ${JSON.stringify(model)}.`,
         { param: 'model' },
       )
-    return resolution
+    const candidates = resolution.candidates.map((each) => ({
+      ...each,
+      losses: plainLosses({ provider: each.provider, model: each.model }),
+    }))
+    return { ...resolution, candidates }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

@@ -32,6 +32,7 @@ const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
   ms: () => ms,
   usd: () => usd,
   tokens: () => tokenSums.extend({ source: z.enum(['reported', 'estimated']).nullable() }),
+  words: () => z.array(z.string()),
   decision: () =>
     z.strictObject({
       cause: z.string(),

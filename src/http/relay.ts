@@ -12,6 +12,8 @@ export interface RelayOptions {
   readonly show: (part: StreamPart) => Buffer
   /** Makes the event that says what went wrong, behind so many others. */
   readonly errorEvent: (error: GatewayError, events: number) => string
+  /** What is written where nothing else was for a while, so that the client does not give up; null for nothing. */
+  readonly ping: string | null
   /** A client that takes nothing for this long is given up, ms. */
   readonly idle: number
   /** Hears of every event of the stream as it is sent, also of one that is withheld. */
@@ -42,10 +44,16 @@ export async function relayStream(
   stream: EventStream,
   options: RelayOptions,
 ): Promise<RelayResult> {
-  const result = await new Pump(response, stream, options).result
+  const pump = new Pump(response, stream, options)
+  const timer = options.ping === null ? null : setInterval(() => pump.ping(), PING_EVERY)
+  const result = await pump.result
+  if (timer) clearInterval(timer)
   if (result.state !== 'completed' || (await delivered(response, options.idle))) return result
   return { ...result, state: 'aborted', errorCode: 'client_closed' }
 }
+
+/** Half of how long a translated stream may be silent (MSG-10), ms. */
+const PING_EVERY = 15_000
 
 class Pump {
   readonly result: Promise<RelayResult>
@@ -61,6 +69,7 @@ class Pump {
   #finished = false
   #complete = false
   #over = false
+  #isQuiet = false
 
   constructor(response: ServerResponse, stream: EventStream, options: RelayOptions) {
     const { promise, resolve } = Promise.withResolvers<RelayResult>()
@@ -82,7 +91,7 @@ class Pump {
       if (parsed) this.#note(parsed)
       const bytes = show(part)
       onPart(bytes, parsed)
-      if (!parsed?.usageOnly || !withholdUsage) append(shown, bytes)
+      if (bytes.length > 0 && (!parsed?.usageOnly || !withholdUsage)) append(shown, bytes)
       if (parsed?.done) {
         this.#response.end(join(shown))
         this.#settle()
@@ -90,11 +99,21 @@ class Pump {
         return true
       }
     }
-    if (shown.length === 0 || this.#response.write(join(shown))) return true
+    if (shown.length === 0) return true
+    this.#isQuiet = false
+    if (this.#response.write(join(shown))) return true
     this.#response.once('drain', this.#goOn)
     this.#response.once('timeout', this.#giveUp)
     this.#response.setTimeout(this.#options.idle)
     return false
+  }
+
+  /** Says something where nothing was said since the last time. */
+  ping(): void {
+    const { ping } = this.#options
+    if (this.#isQuiet && ping !== null && !this.#over && !this.#response.writableNeedDrain)
+      this.#response.write(ping)
+    this.#isQuiet = true
   }
 
   end(how: StreamEnd): void {
@@ -125,8 +144,9 @@ class Pump {
 
   #giveUp = () => void this.#response.destroy()
 
-  #note({ model, tokens, error, finished, complete = false, responseId }: ParsedEvent): void {
-    this.#events++
+  #note(parsed: ParsedEvent): void {
+    const { model, tokens, error, finished, complete = false, responseId } = parsed
+    this.#events += eventsOf(parsed)
     this.#model ??= model
     this.#responseId ??= responseId ?? null
     this.#tokens = tokens ?? this.#tokens
@@ -149,6 +169,14 @@ class Pump {
       tokens: this.#tokens,
     })
   }
+}
+
+/** How many events the client gets for one of the provider's. */
+export function eventsOf({ sent }: ParsedEvent): number {
+  if (sent === undefined) return 1
+  let events = 0
+  for (let at = sent.indexOf('\n\n'); at >= 0; at = sent.indexOf('\n\n', at + 2)) events++
+  return events
 }
 
 /** Adds bytes, to the last piece where they lie behind it in memory: those of one chunk do. */

@@ -53,6 +53,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   const tokens = counter('tokens', 'Tokens on record.')
   const cost = counter('cost_usd', 'US dollars on record.')
   const unpriced = counter('calls_without_cost', 'Calls whose cost is not known.')
+  const losses = counter('losses', 'Attempts whose translation could not carry this, see docs/losses.md.')
   const cache = counter('cache', 'Calls that ended, by what the response cache did.')
   const saved = counter('saved_usd', 'US dollars that cache hits did not cost.')
   const latency = new Histogram('waybill_latency_seconds', 'From arrival to the last byte.', SECONDS)
@@ -91,6 +92,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     unpriced,
     cache,
     saved,
+    losses,
     latency,
     firstToken,
     recordWrite,
@@ -128,12 +130,15 @@ export function createMetrics(gauges: Gauges): Metrics {
   }
 
   const [withOutcome, withRoute, withStrategy] = [joined('outcome'), joined('route'), joined('strategy')]
-  const [withState, withKind] = [joined('state'), joined('kind')]
+  const [withState, withKind, withLoss] = [joined('state'), joined('kind'), joined('loss')]
 
   return {
     opened: () => void open++,
     recorded: (ms) => recordWrite.observe('', ms / 1000),
-    attempted: ({ target, outcome }) => attempts.add(withOutcome(labelsOf(target), outcome)),
+    attempted({ target, outcome, losses: lost }) {
+      attempts.add(withOutcome(labelsOf(target), outcome))
+      for (const loss of lost ?? []) losses.add(withLoss(labelsOf(target), loss))
+    },
     fellBack: ({ route }) => fallbacks.add(labels('route', route.name ?? '')),
     closed({ call, route }: WatchedCall, { target, outcome, costUsd, savedUsd }: CallEnd) {
       const { state, latencyMs, ttftMs } = outcome

@@ -7,7 +7,7 @@ import type { AttemptEnd, Call, CallOutcome, ParsedEvent, ProviderError, Route, 
 import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
-import { relayStream } from '../http/relay.ts'
+import { eventsOf, relayStream } from '../http/relay.ts'
 import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
 import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
@@ -58,8 +58,9 @@ async function answerStream(
   context.store.write({ kind: 'streaming', id: call.id, ttftMs })
   const relayed = await relayStream(response, exchange, {
     withholdUsage: !request.wantsUsage,
-    show: partAsSent(answering, providerOf(result, answering)),
+    show: partAsSent(answering, providerOf(result, answering), result.translation !== null),
     errorEvent: (error, events) => dialect.errorEvent(error, call.id, events),
+    ping: result.translation && (dialect.ping ?? COMMENT),
     idle: context.config.resilience.idle,
     onPart(bytes, parsed) {
       if (parsed) transcript.add(parsed.text)
@@ -91,21 +92,28 @@ async function answerStream(
   }
 }
 
+/** Keeps a connection alive and says nothing, in every dialect that has no word of its own for it. */
+const COMMENT = ': ping\n\n'
+
 /** How a part of a stream goes to the client: as it came, but for a model to be renamed and a key to be hidden. */
 function partAsSent(
   { dialect, answerModel, call, context: { mask } }: Answering,
   { keyBytes }: Provider,
+  isTranslated: boolean,
 ): (part: StreamPart) => Buffer {
   const rename = answerModel === 'requested' ? renameEvent(dialect, call.requestedModel) : null
   let events = 0
-  const shortErrorEvent = ({ code, message }: ProviderError) => {
+  const shortErrorEvent = ({ code, message, status }: ProviderError) => {
     const ours = code === 'upstream_invalid' ? code : 'upstream_error'
-    return dialect.errorEvent(new GatewayError(ours, mask(message.slice(0, 2_000))), call.id, events - 1)
+    const options = isTranslated && status !== null ? { status } : {}
+    const error = new GatewayError(ours, mask(message.slice(0, 2_000)), options)
+    return dialect.errorEvent(error, call.id, events - 1)
   }
   return ({ bytes, parsed }) => {
-    if (parsed) events++
+    if (parsed) events += eventsOf(parsed)
     // An error that long is told in our words: everybody would wait while it is looked through for secrets.
-    if (parsed?.error && bytes.length > MOST_ERROR) return Buffer.from(shortErrorEvent(parsed.error))
+    if (parsed?.error && (isTranslated || bytes.length > MOST_ERROR))
+      return Buffer.from(shortErrorEvent(parsed.error))
     if (parsed?.error || holdsKey(bytes, keyBytes)) return maskBytes(bytes, mask)
     return rename && parsed ? rename(bytes, parsed) : bytes
   }
@@ -207,6 +215,11 @@ function relayError(
     ? maskJson(body.toString('utf8'), context.mask)
     : context.mask(body.toString('utf8', 0, MOST_QUOTED))
   const error = isShort ? upstreamOf(result, answering).readError(text) : null
+  if (error && upstreamOf(result, answering).translation) {
+    const told = new GatewayError('upstream_error', error.message, { status })
+    replyError(response, told, call.id, dialect, headers)
+    return error.code ?? told.code
+  }
   if (error) {
     replyRelayed(response, status, Buffer.from(text), headers)
     return error.code ?? 'upstream_error'
@@ -231,5 +244,10 @@ const upstreamOf = (result: SendResult, answering: Answering) =>
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
   const { call, route, context } = answering
   const { relayedHeaders } = upstreamOf(result, answering)
-  return routeHeaders(call, route, result.target, result.requestsSent, provider, relayedHeaders, context.mask)
+  const { target, requestsSent, translation } = result
+  const headers = routeHeaders(call, route, target, requestsSent, provider, relayedHeaders, context.mask)
+  if (!translation) return headers
+  headers[answering.dialect.requestIdHeader] = call.id
+  if (translation.losses.length > 0) headers['x-gateway-lossy'] = translation.losses.join(', ')
+  return headers
 }

@@ -87,7 +87,7 @@ export function judgeWhole(
   }
   return parsed.error
     ? reported(parsed.error, body, response)
-    : { kind: 'whole', status, headers, body, parsed }
+    : { kind: 'whole', status, headers, body: parsed.sent ?? body, parsed }
 }
 
 /** An error longer than this is not one to be taken apart, bytes. */

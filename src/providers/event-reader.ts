@@ -33,11 +33,13 @@ export class EventReader {
     return this.#framer.unfinished
   }
 
-  /** An event that the end of the stream left without its blank line: null unless it is whole. */
-  rest(): StreamPart | null {
+  /** What the end of the stream completes: an event without its blank line, where it is whole, and what a translation still has to say. */
+  rest(): StreamPart[] {
     const bytes = this.#framer.rest()
     const part = bytes && this.#read(bytes)
-    return part?.parsed && part.parsed !== UNREADABLE ? part : null
+    const parts = part?.parsed && part.parsed !== UNREADABLE ? [part] : []
+    const last = this.#stream.end?.()
+    return last?.sent ? [...parts, { bytes: last.sent, parsed: last }] : parts
   }
 
   #read(bytes: Buffer): StreamPart {
@@ -46,7 +48,8 @@ export class EventReader {
     if (this.#isFirst && text.startsWith('\ufeff')) text = text.slice(1)
     this.#isFirst = false
     const event = parseEvent(text)
-    return { bytes, parsed: event && this.#parse(event, bytes) }
+    const parsed = event && this.#parse(event, bytes)
+    return { bytes: parsed?.sent ?? bytes, parsed }
   }
 
   #parse(event: StreamEvent, bytes: Buffer): ParsedEvent {

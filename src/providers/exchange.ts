@@ -178,8 +178,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   complete(): void {
     this.#trace.end('complete')
     this.#count(0)
-    const rest = this.#reader?.rest()
-    if (rest) this.#deliver([rest])
+    if (this.#reader) this.#deliver(this.#reader.rest())
     if (this.#started) this.#finish('ended')
     else if (this.#reader)
       this.#decide(

@@ -3,7 +3,7 @@
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
-import type { ClientRequest, UpstreamDialect } from '../dialects/dialect.ts'
+import type { ClientRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -17,7 +17,7 @@ import { isUnknownModel } from './unknown-model.ts'
 
 /** A provider, ready to be asked. */
 export interface Provider {
-  /** By their names, the preferred one first. */
+  /** By their names: those that it speaks, and those that are translated for it. */
   readonly dialects: ReadonlyMap<string, UpstreamDialect>
   readonly dispatcher: Dispatcher
   readonly origin: string
@@ -81,6 +81,8 @@ export interface SendResult {
   readonly from: Target
   /** How the last attempt failed; null when it did not. */
   readonly failed: AttemptEnd | null
+  /** What translated the last attempt; null where client and provider speak the same dialect. */
+  readonly translation: Translation | null
 }
 
 /** Tries the candidates in order. Rejects only when a request cannot be made at all, before it is sent. */
@@ -97,12 +99,13 @@ export async function send(
   let last: Failure | null = null
   let best: { answer: Failure; from: Target } | null = null
   let request = clientRequest
+  let translation: Translation | null = null
 
   walk: for (const target of route.candidates) {
     for (let tries = 1 + options.retries; tries > 0; tries--) {
       if (last) {
         const changes = target === tried ? fallbacks : fallbacks + 1
-        const before = { target: tried, end: endOf(last) }
+        const before = { target: tried, end: endOf(last, translation) }
         if (!(await options.listener.next({ n: n + 1, target, fallbacks: changes, requestsSent, before })))
           break walk
         fallbacks = changes
@@ -110,16 +113,27 @@ export async function send(
       }
       n++
       tried = target
-      const exchange = dispatch(request, target, options)
+      const made = dispatch(request, target, options)
+      const { exchange } = made
+      translation = made.translation
       let answer = judge(await exchange.result, target, options)
       if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') requestsSent++
-      const reduced = withoutRefused(request, answer, target, options)
+      const reduced = withoutRefused(request, answer, target, made.dialect)
       if (reduced) {
         request = reduced.request
         answer = reduced.failure
         tries++
       }
-      const done = { n, target, from: target, requestsSent, fallbacks, unknownSpend, failed: null }
+      const done = {
+        n,
+        target,
+        from: target,
+        requestsSent,
+        fallbacks,
+        unknownSpend,
+        failed: null,
+        translation,
+      }
       if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
       if (answer.kind === 'whole') return { ...done, answer }
 
@@ -133,18 +147,29 @@ export async function send(
     }
   }
   const told = last!.code === 'client_closed' ? { answer: last!, from: tried } : best!
-  return { n, target: tried, requestsSent, fallbacks, unknownSpend, ...told, failed: endOf(last!) }
+  return {
+    n,
+    target: tried,
+    requestsSent,
+    fallbacks,
+    unknownSpend,
+    ...told,
+    failed: endOf(last!, translation),
+    translation,
+  }
 }
+
+/** How providers say that something stands in a request that they do not take. */
+const REFUSALS = [400, 422]
 
 /** What is asked next where the provider refused a part of the request that can be left out, and how this try is recorded. */
 function withoutRefused(
   clientRequest: ClientRequest,
   answer: AttemptResult,
   target: Target,
-  { providers, dialect }: SendOptions,
+  upstream: UpstreamDialect,
 ): { request: ClientRequest; failure: Failure } | null {
-  const upstream = providers.get(target.provider)!.dialects.get(dialect)!
-  if (answer.kind !== 'whole' || answer.status !== 400 || !upstream.withoutRefused) return null
+  if (answer.kind !== 'whole' || !REFUSALS.includes(answer.status) || !upstream.withoutRefused) return null
   const error = readError(answer.body, upstream)
   const request = error && upstream.withoutRefused(clientRequest, error)
   if (!request) return null
@@ -156,10 +181,20 @@ function withoutRefused(
 }
 
 /** Not awaited in here: while the provider thinks, the body is held by its connection alone. */
-function dispatch(clientRequest: ClientRequest, target: Target, options: SendOptions): Exchange {
+function dispatch(
+  clientRequest: ClientRequest,
+  target: Target,
+  options: SendOptions,
+): {
+  readonly exchange: Exchange
+  readonly dialect: UpstreamDialect
+  readonly translation: Translation | null
+} {
   const provider = options.providers.get(target.provider)!
   const { dispatcher, origin } = provider
-  const dialect = provider.dialects.get(options.dialect)!
+  const spoken = provider.dialects.get(options.dialect)!
+  const translation = spoken.translation?.() ?? null
+  const dialect: UpstreamDialect = translation ?? spoken
   const { path, headers, body } = dialect.request(clientRequest, target.model, provider)
   const trace = options.listener.trace(target, path, headers, body)
   const exchange = new Exchange(dialect, options.limits, clientRequest.stream, trace)
@@ -169,7 +204,7 @@ function dispatch(clientRequest: ClientRequest, target: Target, options: SendOpt
       { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
       exchange,
     )
-  return exchange
+  return { exchange, dialect, translation }
 }
 
 /** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
@@ -196,11 +231,12 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
 }
 
 /** How a failed attempt is written down. */
-const endOf = ({ outcome, status, code, error }: Failure): AttemptEnd => ({
+const endOf = ({ outcome, status, code, error }: Failure, translation: Translation | null): AttemptEnd => ({
   outcome,
   status,
   errorCode: error?.code ?? code,
   tokens: null,
+  losses: translation?.losses ?? null,
 })
 
 /** An attempt that was refused by an error status, or never left, used nothing; of any other nobody knows. */

@@ -30,7 +30,8 @@ export function choose(
   const isSpoken = dialect === null || entry.spokenByAll.has(dialect)
   const stays = staysWithModel !== undefined && !entry.mixesModels && targets.length > 1
   if (isSpoken && !entry.readsTraits && !stays) return { targets, rule: null, skipped: [] }
-  const speaks = (index: number) => isSpoken || dialects[index]!.includes(dialect!)
+  const speaks = (index: number) =>
+    isSpoken || dialects[index]!.includes(dialect!) || entry.translates(dialect!, index)
   const first = stays ? targets.find((_, index) => speaks(index)) : undefined
   const lacks = targets.map((target, index) => {
     if (!speaks(index)) return `does not speak ${dialect}`
@@ -40,7 +41,8 @@ export function choose(
   })
   const able = targets.filter((_, index) => lacks[index] === null)
   if (able.length === 0)
-    throw isSpoken || dialects.some((each) => each.includes(dialect))
+    throw isSpoken ||
+      dialects.some((each, index) => each.includes(dialect) || entry.translates(dialect, index))
       ? noTarget(entry, lacks)
       : notSpoken(entry, dialect)
   const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(traits))

@@ -10,7 +10,7 @@ import { choose, groupOf, onlyOf } from './choice.ts'
 import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
-import { createTable } from './table.ts'
+import { type CanTranslate, createTable, type Entry, familyOf } from './table.ts'
 
 /** Where a call would go now, contract "Resolve". */
 export interface Resolution {
@@ -79,21 +79,21 @@ export interface RouterDeps {
   readonly random: () => number
   /** Of a router before this one, with another configuration; empty by default. */
   readonly routingState?: RoutingState
+  /** No dialect is translated by default. */
+  readonly canTranslate?: CanTranslate
 }
 
 export function createRouter(
   config: Config,
-  { now, random, routingState = new RoutingState(now) }: RouterDeps,
+  { now, random, routingState = new RoutingState(now), canTranslate = () => false }: RouterDeps,
 ): Router {
-  const find = createTable(config)
+  const find = createTable(config, canTranslate)
   const defaults: Readonly<Record<string, string>> = config.defaults
   /** Where calls of a dialect go whose model nothing here is called. */
   const defaultOf = (dialect: string) => {
     const route = Object.hasOwn(defaults, dialect) ? defaults[dialect] : undefined
     return route === undefined ? null : find(route)
   }
-  /** Providers at the same address take each other's signed and encrypted reasoning. */
-  const familyOf = ({ provider }: Target): string => config.providers[provider]!.base_url
   const open: Pick['open'] = (target) => routingState.open(target)
   const latency: Pick['latency'] = (target) => routingState.latency(target)
   const price: Pick['price'] = createQuote(pricingOf(config), now)
@@ -132,10 +132,15 @@ export function createRouter(
       const { targets, rule, skipped } = provider === null ? chosen : onlyOf(provider, chosen)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
-      const picked = ready.length > 0 ? strategy.order(ready, pickOf(group)) : []
+      const picked = ready.length > 0 ? nativeFirst(entry, dialect, strategy.order(ready, pickOf(group))) : []
       const family =
         entry.isMixed && sessionId !== null && purpose !== 'background'
-          ? new Family(routingState, familyOf, { keyName, sessionId, agentId, route: name ?? '' }, traits)
+          ? new Family(
+              routingState,
+              ({ provider }) => familyOf(config, provider),
+              { keyName, sessionId, agentId, route: name ?? '' },
+              traits,
+            )
           : null
       const ordered = family?.first(picked) ?? picked
 
@@ -172,7 +177,7 @@ export function createRouter(
     resolve(model) {
       const entry = find(model)
       if (!entry) return null
-      const { name, strategyName, strategy, sticky, readsTraits, dialects, spokenByAll } = entry
+      const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
       const { targets, skipped } = choose(entry, PLAIN, null)
       const { ready, cold } = split(targets)
       const alive = ready.length > 0 ? ready : cold.slice(0, 1)
@@ -183,7 +188,7 @@ export function createRouter(
       const depends_on: Resolution['depends_on'] = [
         ...(sticky && isOpen ? (['session'] as const) : []),
         ...(readsTraits ? (['shape'] as const) : []),
-        ...(dialects.some(({ length }) => length > spokenByAll.size) ? (['dialect'] as const) : []),
+        ...(dependsOnDialect ? (['dialect'] as const) : []),
         ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
       ]
       return {
@@ -221,6 +226,17 @@ export function createRouter(
 
     cool: (target, ms) => routingState.cool(target, ms),
   }
+}
+
+/** `prefer: native`: those that speak the dialect before those for which it is translated. */
+function nativeFirst(
+  { prefersNative, spokenByAll, targets, dialects }: Entry,
+  dialect: string,
+  ordered: readonly Target[],
+): readonly Target[] {
+  if (!prefersNative || spokenByAll.has(dialect)) return ordered
+  const speaks = (target: Target) => dialects[targets.indexOf(target)]!.includes(dialect)
+  return [...ordered.filter(speaks), ...ordered.filter((target) => !speaks(target))]
 }
 
 const certain = (targets: readonly Target[], first: Target): number[] =>

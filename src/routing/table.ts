@@ -38,6 +38,12 @@ export interface Entry {
   readonly spokenByAll: ReadonlySet<string>
   /** Not every target takes the signed and encrypted reasoning of every other. */
   readonly isMixed: boolean
+  /** Whether a call in this dialect can be translated for a target that speaks others, by its place among the targets. */
+  readonly translates: (dialect: string, target: number) => boolean
+  /** Targets that speak the dialect of a call go before the others. */
+  readonly prefersNative: boolean
+  /** Where a call may go, or goes first, is not the same for clients of all dialects that its targets speak. */
+  readonly dependsOnDialect: boolean
   readonly rules: readonly Rule[]
   /** There are rules or limited models, so where a call may go depends on what it is like. */
   readonly readsTraits: boolean
@@ -49,9 +55,14 @@ export interface Entry {
 /** The entry of a model id; null for an unknown one. */
 export type Table = (model: string) => Entry | null
 
-export function createTable(config: Config): Table {
+/** Whether a call in a dialect can be translated for a provider that speaks these. */
+export type CanTranslate = (dialect: string, spoken: readonly string[]) => boolean
+
+export function createTable(config: Config, canTranslate: CanTranslate): Table {
   const entries = new Map<string, Entry>()
-  for (const [name, { strategy, targets, rules, sticky, embeddings }] of Object.entries(config.routes)) {
+  for (const [name, { strategy, targets, rules, sticky, prefer, embeddings }] of Object.entries(
+    config.routes,
+  )) {
     const models = targets.map(({ model }) => config.models[model])
     const parsed = targets.map(({ model, tier, weight }) => parseTarget(config, model, tier, weight)!)
     entries.set(name, {
@@ -60,7 +71,7 @@ export function createTable(config: Config): Table {
       strategy: strategies[strategy],
       targets: parsed,
       models,
-      ...dialectsOf(config, parsed),
+      ...dialectsOf(config, parsed, canTranslate, prefer === 'native'),
       rules: compileRules(rules),
       readsTraits: rules.length > 0 || models.some(isLimited),
       sticky: sticky === 'session',
@@ -71,12 +82,12 @@ export function createTable(config: Config): Table {
     const entry = entries.get(model)
     if (entry) return entry
     const target = parseTarget(config, model)
-    return target && { ...DIRECT, targets: [target], ...dialectsOf(config, [target]) }
+    return target && { ...DIRECT, targets: [target], ...dialectsOf(config, [target], canTranslate, false) }
   }
 }
 
 /** A direct id goes where it says, whatever the call needs (ROUTE-02), or nowhere. */
-const DIRECT: Omit<Entry, 'targets' | 'dialects' | 'spokenByAll' | 'isMixed'> = {
+const DIRECT: Omit<Entry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
   name: null,
   strategyName: 'direct',
   strategy: priority,
@@ -97,14 +108,25 @@ function parseTarget(config: Config, id: string, tier?: string, weight = 1): Tar
     : null
 }
 
+/** Providers at the same address take each other's signed and encrypted reasoning, and those of which the operator says so. */
+export const familyOf = ({ providers }: Config, provider: string): string =>
+  providers[provider]!.family ?? providers[provider]!.base_url
+
 function dialectsOf(
   config: Config,
   targets: readonly Target[],
-): Pick<Entry, 'dialects' | 'spokenByAll' | 'isMixed'> {
+  canTranslate: CanTranslate,
+  prefersNative: boolean,
+): Pick<Entry, 'dialects' | 'spokenByAll' | 'isMixed' | 'translates' | 'prefersNative' | 'dependsOnDialect'> {
   const dialects = targets.map(({ provider }) => config.providers[provider]!.api)
+  const reaches = (name: string) => (spoken: readonly string[]) =>
+    spoken.includes(name) || (!prefersNative && canTranslate(name, spoken))
   return {
     dialects,
-    isMixed: new Set(targets.map(({ provider }) => config.providers[provider]!.base_url)).size > 1,
+    isMixed: new Set(targets.map(({ provider }) => familyOf(config, provider))).size > 1,
     spokenByAll: new Set(dialects[0]!.filter((name) => dialects.every((each) => each.includes(name)))),
+    translates: (dialect, target) => canTranslate(dialect, dialects[target]!),
+    prefersNative,
+    dependsOnDialect: [...new Set(dialects.flat())].some((name) => !dialects.every(reaches(name))),
   }
 }

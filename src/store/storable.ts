@@ -80,13 +80,14 @@ export function reduced(write: Write): Write {
 
 const UNKNOWN: Cost = { usd: null, price: null }
 
-const endOf = ({ n, target, outcome, status, errorCode, tokens }: EndedAttempt): EndedAttempt => ({
+const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedAttempt): EndedAttempt => ({
   n,
   target,
   outcome,
   status: count(status),
   errorCode: text(errorCode),
   tokens: tokensOf(tokens),
+  losses: losses ? losses.map(String) : null,
 })
 
 const costOf = ({ usd, price }: Cost): Cost => ({

@@ -3,6 +3,7 @@
 import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { count, isObject, type Json, member } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import { mergeTokens } from '../usage.ts'
@@ -19,7 +20,8 @@ export const upstream = {
     const headers = ['content-type', 'application/json', 'accept', accept]
     headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
     if (key !== null) headers.push('authorization', `Bearer ${key}`)
-    return { path: `${basePath}/chat/completions`, headers, body: spliceMembers(text, values) }
+    const own = withoutForeignReasoning(text, null)
+    return { path: `${basePath}/chat/completions`, headers, body: spliceMembers(own, values) }
   },
 
   readAnswer(text) {

@@ -216,23 +216,6 @@ test('an id that nobody knows goes to the default of its dialect, or is 404 (MSG
   )
 })
 
-test('a route without a target that speaks the dialect is a 400 that names what would help, and no inference', async (t) => {
-  const gateway = await start(t, {
-    providers: { alpha: answer(), beta: answer() },
-    apis: {},
-    config: 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/n } ] } }',
-  })
-  const { status, json } = await post(gateway, '/v1/messages', asked())
-  assert.deepEqual([status, json.error.type], [400, 'invalid_request_error'])
-  assert.equal(
-    json.error.message,
-    'No target of "auto" speaks messages (alpha/m speaks chat, embeddings, images; beta/n speaks chat, embeddings, images). Ask for a model that does; the operator can add a target whose provider has messages in its `api`.',
-  )
-  assert.equal(gateway.received(), 0)
-  const { json: refused } = await gateway.get('/api/usage/refused-calls')
-  assert.deepEqual([refused.data[0].code, refused.data[0].endpoint], ['dialect_not_spoken', '/v1/messages'])
-})
-
 test('every 429 says when to come back: the provider’s word first (MSG-13)', async (t) => {
   const body = { type: 'error', error: { type: 'rate_limit_error', message: 'slow down' } }
   const gateway = await start(t, { config: `${AUTO}\nresilience: { cooldown: 1500ms }` })

@@ -63,6 +63,8 @@ export const client = {
   errorBody,
   errorEvent: (error, requestId) => `event: error\ndata: ${errorBody(error, requestId)}\n\n`,
 
+  ping: 'event: ping\ndata: {"type":"ping"}\n\n',
+
   // A stream names the model once, inside the message that its first event begins.
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)

@@ -1,6 +1,7 @@
 // Anthropic's messages, which Claude Code speaks.
 import type { Dialect } from '../dialect.ts'
+import { blocks } from './blocks.ts'
 import { client } from './client.ts'
 import { upstream } from './upstream.ts'
 
-export const messages = { client, upstream } satisfies Dialect
+export const messages = { client, upstream, blocks } satisfies Dialect

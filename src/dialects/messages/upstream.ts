@@ -3,7 +3,9 @@
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../call.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { count, isObject, type Json, member } from '../json.ts'
+import { FAMILY } from './blocks-request.ts'
 import { errorIn } from './errors.ts'
 import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
 
@@ -21,7 +23,7 @@ const requestTo =
     return {
       path: `${versioned(basePath)}${path}${query && `?${query}`}`,
       headers,
-      body: spliceMembers(text, { model: JSON.stringify(model) }),
+      body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
     }
   }
 

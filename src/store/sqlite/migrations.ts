@@ -189,6 +189,11 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN saved_usd REAL NOT NULL DEFAULT 0;
   ALTER TABLE sessions ADD COLUMN saved_usd_known REAL NOT NULL DEFAULT 0;
   `,
+
+  // 9: what the translation of an attempt could not carry, as a list of words in JSON; null where nothing was translated.
+  `
+  ALTER TABLE call_attempts ADD COLUMN losses TEXT;
+  `,
 ]
 
 /** The newest schema. */

@@ -1,0 +1,26 @@
+// docs/losses.md: what each word for a loss means, and between which dialects the tests show it.
+import { LOSS_CASES } from '../src/dialects/loss-cases.ts'
+import { LOSSES, type Loss } from '../src/losses.ts'
+
+export function lossesPage(): string {
+  const rows = (Object.keys(LOSSES) as Loss[]).map((word) => {
+    const pairs = LOSS_CASES.filter(({ loses }) => loses.includes(word)).map(({ from, to, answer }) =>
+      answer ? `${to} → ${from} (answer)` : `${from} → ${to}`,
+    )
+    return `| \`${word}\` | ${LOSSES[word]} | ${[...new Set(pairs)].join('<br>')} |`
+  })
+  return `# What a translation loses
+
+<!-- Made by \`npm run docs\` from src/losses.ts and src/dialects/loss-cases.ts; the tests hold each case against the translation. -->
+
+Where a provider speaks the dialect of the client, the bytes are relayed and nothing is lost. Where it does not, the call is
+translated, and what the other dialect cannot say is named by these words: in the header \`X-Gateway-Lossy\` of the answer (of a
+stream what was known when it began), as \`losses\` of the attempt in the record, and as a label of \`waybill_losses_total\` in
+\`/metrics\`. A route with \`on_loss: refuse\`, or with a list of these words, refuses such a call before anything is sent. The last
+column names what the tests show: from the dialect of the client to that of the provider, or back in the answer.
+
+| word | what is lost | where |
+|---|---|---|
+${rows.join('\n')}
+`
+}

@@ -1,0 +1,59 @@
+// A request that goes to a provider of the client's own dialect, but whose history holds reasoning that another family made
+// and that was marked on its way to the client (carrier.ts): what is not the provider's own is taken out, for it would be
+// refused as a forged signature. A request without such marks is not even parsed.
+import { mayHoldCarriers, unpackOpaque } from './carrier.ts'
+import { isObject } from './json.ts'
+import { parseExact } from './json-exact.ts'
+
+type Open = Record<string, unknown>
+
+/** Members that hold what a provider sealed, in any dialect. */
+const SEALED = ['signature', 'data', 'encrypted_content', 'thoughtSignature', 'thought_signature']
+
+/** The body without the reasoning of others; the same text where there is none. */
+export function withoutForeignReasoning(text: string, family: string | null): string {
+  if (!mayHoldCarriers(text)) return text
+  const json = parseExact(text)
+  const waiting: unknown[] = [json]
+  while (waiting.length > 0) {
+    const value = waiting.pop()
+    if (!isObject(value)) {
+      if (Array.isArray(value)) waiting.push(...value)
+      continue
+    }
+    const object = value as Open
+    for (const [name, each] of Object.entries(object)) {
+      if (Array.isArray(each)) {
+        const kept = each.filter((part) => !isForeign(part, family))
+        if (kept.length < each.length) object[name] = kept
+        if (kept.length === 0 && each.length > 0 && name === 'reasoning_details') delete object[name]
+        waiting.push(...kept)
+      } else waiting.push(each)
+    }
+  }
+  return JSON.stringify(withoutEmptied(json as Open))
+}
+
+/** Unseals what is the provider's own on the way. A call that carries a seal stays, without it. */
+function isForeign(part: unknown, family: string | null): boolean {
+  if (!isObject(part)) return false
+  const object = part as Open
+  for (const name of SEALED) {
+    const value = object[name]
+    const opaque = typeof value === 'string' ? unpackOpaque(value) : null
+    if (!opaque) continue
+    if (opaque.family === family && opaque.bytes !== '') object[name] = opaque.bytes
+    else if (/thinking|reasoning/.test(String(object.type))) return true
+    else delete object[name]
+  }
+  return false
+}
+
+/** A message that held nothing else is left out: an empty one is refused. */
+function withoutEmptied(json: Open): Open {
+  const isEmpty = (message: unknown) =>
+    isObject(message) && Array.isArray(message.content) && message.content.length === 0
+  return Array.isArray(json.messages)
+    ? { ...json, messages: json.messages.filter((each) => !isEmpty(each)) }
+    : json
+}

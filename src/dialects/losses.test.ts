@@ -1,0 +1,40 @@
+// Every case of `loss-cases.ts` against the translation; and each word has a case, each pair a plain call.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { LOSSES } from '../losses.ts'
+import { LOSS_CASES, type LossCase, PLAIN_REQUESTS } from './loss-cases.ts'
+import { DIALECTS } from './registry.ts'
+import { isTranslatable, translating } from './translate.ts'
+
+const dialects: Record<string, unknown> = DIALECTS
+const dialectOf = (name: string) => {
+  const dialect = dialects[name] as (typeof DIALECTS)['chat']
+  assert.ok(isTranslatable(dialect), `${name} has no blocks`)
+  return dialect
+}
+
+function lossesOf({ from, to, request = {}, answer, forwarded = [] }: LossCase): readonly string[] {
+  const translation = translating(dialectOf(from), dialectOf(to), { family: 'own', host: 'localhost' })
+    .translation!()
+  const text = JSON.stringify({ ...PLAIN_REQUESTS[from], ...request })
+  translation.request({ model: 'm', stream: false, text, wantsUsage: true, forwarded, query: '' }, 'm', {
+    basePath: '',
+    key: null,
+  })
+  if (answer) translation.readAnswer(JSON.stringify(answer))
+  return translation.losses
+}
+
+for (const pair of new Set(LOSS_CASES.map(({ from, to }) => `${from} at ${to}`)))
+  test(`${pair}: what is lost is named, and nothing else (DIAL-04)`, () => {
+    for (const each of LOSS_CASES.filter(({ from, to }) => pair === `${from} at ${to}`))
+      assert.deepEqual(lossesOf(each), each.loses, JSON.stringify(each.request ?? each.answer))
+  })
+
+test('every word for a loss has a case', () => {
+  const shown = new Set(LOSS_CASES.flatMap(({ loses }) => loses))
+  assert.deepEqual(
+    Object.keys(LOSSES).filter((word) => !(shown as Set<string>).has(word)),
+    [],
+  )
+})

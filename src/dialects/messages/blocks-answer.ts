@@ -1,0 +1,96 @@
+// Answers in messages <-> blocks, whole. Shapes: Anthropic API reference, "Messages", "Handling stop reasons".
+import { randomUUID } from 'node:crypto'
+import type { Tokens } from '../../call.ts'
+import type { Losses } from '../../losses.ts'
+import type { Answer, AnswerBlocks, Block, Peer, Stop } from '../blocks.ts'
+import { packOpaque } from '../carrier.ts'
+import type { Json } from '../json.ts'
+import { argumentsOf } from '../json-exact.ts'
+import { isReplaced, safeId } from '../tool-ids.ts'
+import { blocksOf } from './blocks-request.ts'
+
+const STOPS: Readonly<Record<string, Stop>> = {
+  end_turn: 'end',
+  max_tokens: 'length',
+  tool_use: 'calls',
+  stop_sequence: 'sequence',
+  refusal: 'refusal',
+  pause_turn: 'pause',
+  model_context_window_exceeded: 'context',
+}
+const WORDS = Object.fromEntries(Object.entries(STOPS).map(([word, stop]) => [stop, word])) as Record<
+  Stop,
+  string
+>
+
+export function stopOf(reason: unknown, losses: Losses): Stop | null {
+  if (typeof reason !== 'string') return null
+  const stop = STOPS[reason]
+  if (!stop) losses.add('stop_reason')
+  return stop ?? 'end'
+}
+
+export const wordOf = (stop: Stop): string => WORDS[stop]
+
+export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
+  return {
+    blocks: blocksOf(json.content, losses, family),
+    stop: stopOf(json.stop_reason, losses),
+    sequence: typeof json.stop_sequence === 'string' ? json.stop_sequence : null,
+  }
+}
+
+export const newId = (): string => `msg_${randomUUID().replaceAll('-', '')}`
+
+export function writeAnswer({ model, blocks, stop, sequence, tokens }: Answer, losses: Losses): Json {
+  return {
+    id: newId(),
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: blocks.flatMap((block) => blockFor(block, losses)),
+    stop_reason: stop && wordOf(stop),
+    stop_sequence: sequence,
+    usage: usageFor(tokens),
+  }
+}
+
+/** A block of an answer; none where a client of this dialect could not read it. */
+export function blockFor(block: Block, losses: Losses): object[] {
+  switch (block.type) {
+    case 'text':
+      return [{ type: 'text', text: block.text }]
+    case 'reasoning': {
+      // Reasoning that nobody sealed is marked too: it must not reach another family as its own.
+      const carrier = packOpaque(block.opaque ?? { family: '', bytes: '' })
+      return [{ type: 'thinking', thinking: block.text, signature: carrier }]
+    }
+    case 'call': {
+      const input = argumentsOf(block.args)
+      if (input === null) losses.add('tool.arguments')
+      if (isReplaced(block.id)) losses.add('tool.id')
+      return [
+        { type: 'tool_use', id: safeId(block.id), name: block.name, input: input ?? { input: block.args } },
+      ]
+    }
+    case 'unknown':
+      losses.add(block.loss)
+      return []
+    default:
+      losses.add(block.type === 'result' ? 'unknown.block' : block.type)
+      return []
+  }
+}
+
+/** Anthropic leaves what was read from a cache or written to one out of `input_tokens`. What is not known stays away. */
+export function usageFor(tokens: Tokens | null): Json {
+  if (!tokens) return {}
+  const { input, output, cached_input: read, cache_write: written, reasoning } = tokens
+  return {
+    ...(input === null ? {} : { input_tokens: Math.max(0, input - (read ?? 0) - (written ?? 0)) }),
+    ...(written === null ? {} : { cache_creation_input_tokens: written }),
+    ...(read === null ? {} : { cache_read_input_tokens: read }),
+    ...(output === null ? {} : { output_tokens: output }),
+    ...(reasoning === null ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+  }
+}

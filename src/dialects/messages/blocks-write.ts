@@ -1,0 +1,313 @@
+// Blocks -> a messages request. Shapes: Anthropic API reference, "Messages", "Extended thinking". Keeps what Anthropic asks of a
+// conversation: roles in turn, results first in the turn behind their calls, thinking only where it can go on.
+
+import type { Losses } from '../../losses.ts'
+import {
+  type Block,
+  budgetOfEffort,
+  type Conversation,
+  type Peer,
+  type ResultBlock,
+  type Source,
+  type Tool,
+  type Turn,
+  writeExtras,
+} from '../blocks.ts'
+import { argumentsOf } from '../json-exact.ts'
+import { safeId } from '../tool-ids.ts'
+import { FAMILY, REDACTED } from './blocks-request.ts'
+
+/** `max_tokens` where the client names none: it must be there, and every model since Claude 4 takes it. */
+const DEFAULT_MAX = 32_000
+
+const EXTRAS = new Set([
+  'metadata',
+  'service_tier',
+  'container',
+  'mcp_servers',
+  'context_management',
+  'safeguards',
+])
+
+export function writeRequest(
+  {
+    turns,
+    tools,
+    choice,
+    parallel,
+    maxTokens,
+    stop,
+    sampling,
+    reasoning,
+    format,
+    user,
+    extras,
+  }: Conversation,
+  peer: Peer,
+  losses: Losses,
+): Record<string, unknown> {
+  const begin = turns.findIndex(({ role }) => role === 'user' || role === 'assistant')
+  const [before, after] = begin < 0 ? [turns, []] : [turns.slice(0, begin), turns.slice(begin)]
+  if (turns.some(({ role }) => role === 'developer')) losses.add('role.developer')
+  const messages = merged(
+    after.map((turn) => foldedTurn(turn, losses)),
+    losses,
+  ).map(({ role, blocks }) => ({
+    role,
+    content: blocks.flatMap((block) => blockFor(block, peer, losses)),
+  }))
+  const body: Record<string, unknown> = {
+    max_tokens: maxTokens ?? DEFAULT_MAX,
+    messages: messages.filter(({ content }) => content.length > 0),
+  }
+  const system = before.flatMap(({ blocks }) => blocks).flatMap((block) => textFor(block, losses))
+  if (system.length > 0) body.system = system
+  if (tools.length > 0) body.tools = tools.map((tool) => toolFor(tool, losses))
+  const toolChoice = choiceFor(choice, parallel, tools.length > 0)
+  if (toolChoice) body.tool_choice = toolChoice
+  if (stop.length > 0) body.stop_sequences = stop
+  writeReasoning(body, { reasoning, turns: after, choice, peer }, losses)
+  writeSampling(body, sampling, losses)
+  if (format?.type === 'schema') losses.of(format.name ?? format.strict, 'format.name')
+  if (format?.type === 'schema')
+    body.output_config = {
+      ...(body.output_config as object),
+      format: { type: 'json_schema', schema: format.schema },
+    }
+  else losses.of(format, 'format')
+  if (user !== null) body.metadata = { user_id: user }
+  writeExtras(extras, FAMILY, EXTRAS, body, losses)
+  return body
+}
+
+/** An instruction in mid-conversation becomes part of the user's turn. */
+function foldedTurn(turn: Turn, losses: Losses): Turn {
+  if (turn.role === 'user' || turn.role === 'assistant') return turn
+  losses.add('system.place')
+  return { role: 'user', blocks: turn.blocks }
+}
+
+/** Turns of one role become one, with the results of tools at its beginning. */
+function merged(turns: readonly Turn[], losses: Losses): Turn[] {
+  const out: { role: Turn['role']; blocks: Block[] }[] = []
+  for (const { role, blocks } of turns) {
+    const last = out.at(-1)
+    if (last?.role === role) last.blocks.push(...blocks)
+    else out.push({ role, blocks: [...blocks] })
+  }
+  return out.map(({ role, blocks }) => {
+    const isResult = ({ type }: Block) => type === 'result'
+    const firstOther = blocks.findIndex((block) => !isResult(block))
+    if (firstOther < 0 || !blocks.slice(firstOther).some(isResult)) return { role, blocks }
+    losses.add('order')
+    return { role, blocks: [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))] }
+  })
+}
+
+const hint = ({ cache }: { readonly cache?: unknown }) =>
+  cache === undefined ? {} : { cache_control: cache }
+
+function textFor(block: Block, losses: Losses): object[] {
+  if (block.type === 'text')
+    return block.text === '' ? [] : [{ type: 'text', text: block.text, ...hint(block) }]
+  losses.add(block.type === 'unknown' ? block.loss : block.type === 'image' ? 'image' : 'unknown.block')
+  return []
+}
+
+/** A block of a request; none where it cannot be written. */
+function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
+  switch (block.type) {
+    case 'text':
+      return textFor(block, losses)
+    case 'image': {
+      losses.of(block.detail, 'image.detail')
+      const source = sourceFor(block.source)
+      if (source && block.source.kind !== 'text') return [{ type: 'image', source, ...hint(block) }]
+      losses.add(block.source.kind === 'file' ? 'file' : 'image')
+      return []
+    }
+    case 'document': {
+      const source = documentSource(block.source)
+      if (source)
+        return [{ type: 'document', source, ...(block.name ? { title: block.name } : {}), ...hint(block) }]
+      const { source: from } = block
+      losses.add(
+        from.kind === 'file'
+          ? 'file'
+          : from.kind === 'base64' && from.mediaType.startsWith('audio/')
+            ? 'audio'
+            : 'document',
+      )
+      return []
+    }
+    case 'reasoning':
+      return reasoningFor(block, peer, losses)
+    case 'call': {
+      const input = argumentsOf(block.args)
+      if (input === null) losses.add('tool.arguments')
+      return [
+        {
+          type: 'tool_use',
+          id: safeId(block.id),
+          name: block.name,
+          input: input ?? { input: block.args },
+          ...hint(block),
+        },
+      ]
+    }
+    case 'result':
+      return [resultFor(block, peer, losses)]
+    case 'unknown':
+      if (block.dialect === 'messages') return [block.raw as object]
+      losses.add(block.loss)
+      return []
+  }
+}
+
+/** Without its seal, earlier reasoning is nothing that Anthropic takes. */
+function reasoningFor(
+  { text, opaque }: Extract<Block, { type: 'reasoning' }>,
+  { family, takesReasoning }: Peer,
+  losses: Losses,
+): object[] {
+  if (!takesReasoning || opaque?.family !== family || opaque.bytes === '') {
+    if (opaque && opaque.bytes !== '') losses.add('thinking.signature')
+    if (text !== '') losses.add('thinking.text')
+    return []
+  }
+  return opaque.bytes.startsWith(REDACTED)
+    ? [{ type: 'redacted_thinking', data: opaque.bytes.slice(REDACTED.length) }]
+    : [{ type: 'thinking', thinking: text, signature: opaque.bytes }]
+}
+
+function resultFor(block: ResultBlock, peer: Peer, losses: Losses): object {
+  const { id, blocks, error } = block
+  const [only] = blocks
+  const content =
+    blocks.length === 1 && only!.type === 'text' && only!.cache === undefined
+      ? only!.text
+      : blocks.flatMap((each) => blockFor(each, peer, losses))
+  return {
+    type: 'tool_result',
+    tool_use_id: safeId(id),
+    content,
+    ...(error ? { is_error: true } : {}),
+    ...hint(block),
+  }
+}
+
+const sourceFor = (source: Source): object | null =>
+  source.kind === 'base64'
+    ? { type: 'base64', media_type: source.mediaType, data: source.data }
+    : source.kind === 'url'
+      ? { type: 'url', url: source.url }
+      : null
+
+const documentSource = (source: Source): object | null =>
+  source.kind === 'text'
+    ? { type: 'text', media_type: 'text/plain', data: source.text }
+    : source.kind === 'base64' && source.mediaType !== 'application/pdf'
+      ? source.mediaType.startsWith('text/')
+        ? {
+            type: 'text',
+            media_type: 'text/plain',
+            data: Buffer.from(source.data, 'base64').toString('utf8'),
+          }
+        : null
+      : sourceFor(source)
+
+function toolFor(tool: Tool, losses: Losses): object {
+  const { name, description, schema, strict } = tool
+  losses.of(tool.grammar, 'tool.custom.grammar')
+  return {
+    name,
+    ...(description === null ? {} : { description }),
+    // A schema without a type is refused.
+    input_schema: { type: 'object', ...schema },
+    ...(strict === null ? {} : { strict }),
+    ...hint(tool),
+  }
+}
+
+function choiceFor(
+  choice: Conversation['choice'],
+  parallel: boolean | null,
+  hasTools: boolean,
+): object | null {
+  if (!hasTools) return null
+  const single = parallel === false ? { disable_parallel_tool_use: true } : {}
+  if (choice === null) return parallel === false ? { type: 'auto', ...single } : null
+  if (choice.type === 'none') return { type: 'none' }
+  if (choice.type === 'tool') return { type: 'tool', name: choice.name, ...single }
+  return { type: choice.type === 'required' ? 'any' : 'auto', ...single }
+}
+
+/** The least that thinking may take. */
+const LEAST_BUDGET = 1_024
+
+/** Thinking is asked for where it may be: not beside a forced tool, and not where a turn with calls goes on that has lost its own. */
+function writeReasoning(
+  body: Record<string, unknown>,
+  {
+    reasoning: { effort, budget, on },
+    turns,
+    choice,
+    peer,
+  }: Pick<Conversation, 'reasoning' | 'turns' | 'choice'> & { peer: Peer },
+  losses: Losses,
+): void {
+  if (effort === 'none' || on === false) {
+    body.thinking = { type: 'disabled' }
+    return
+  }
+  if (effort === null && budget === null && on === null) return
+  if (effort !== null && budget === null && budgetOfEffort(effort) === null) {
+    losses.add('effort')
+    return
+  }
+  const forced = choice?.type === 'required' || choice?.type === 'tool'
+  if (!peer.takesReasoning || forced || !canGoOn(turns, peer)) {
+    losses.add(effort === null ? 'thinking.budget' : 'effort')
+    return
+  }
+  if (budget === null) losses.add('effort') // a level becomes a number of tokens
+  const wanted = budget ?? budgetOfEffort(effort ?? 'medium')!
+  const most = body.max_tokens as number
+  const tokens = Math.max(LEAST_BUDGET, Math.min(wanted, most - LEAST_BUDGET))
+  if (most <= tokens) body.max_tokens = tokens + most
+  if (budget !== null && tokens !== budget) losses.add('thinking.budget')
+  body.thinking = { type: 'enabled', budget_tokens: tokens }
+}
+
+/** A turn that waits for results must begin with thinking, else Anthropic refuses to think on. */
+function canGoOn(turns: readonly Turn[], { family }: Peer): boolean {
+  const last = turns.findLast(({ role }) => role === 'assistant')
+  if (!last?.blocks.some(({ type }) => type === 'call')) return true
+  const behind = turns.slice(turns.lastIndexOf(last) + 1)
+  if (!behind.some(({ blocks }) => blocks.some(({ type }) => type === 'result'))) return true
+  return last.blocks.some(
+    (block) => block.type === 'reasoning' && block.opaque?.family === family && block.opaque.bytes !== '',
+  )
+}
+
+function writeSampling(
+  body: Record<string, unknown>,
+  sampling: Conversation['sampling'],
+  losses: Losses,
+): void {
+  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = sampling
+  const thinks = body.thinking !== undefined && (body.thinking as { type: string }).type !== 'disabled'
+  if (temperature !== null && thinks && temperature !== 1) losses.add('sampling.temperature')
+  else if (temperature !== null) {
+    body.temperature = Math.min(temperature, 1)
+    if (temperature > 1) losses.add('sampling.temperature')
+  }
+  // Newer models take one of the two.
+  if (topP !== null && (thinks || temperature !== null)) losses.add('sampling.temperature')
+  else if (topP !== null) body.top_p = topP
+  if (topK !== null && thinks) losses.add('sampling.top_k')
+  else if (topK !== null) body.top_k = topK
+  losses.of(seed, 'sampling.seed')
+  losses.of(presencePenalty || null, 'sampling.penalties')
+  losses.of(frequencyPenalty || null, 'sampling.penalties')
+}

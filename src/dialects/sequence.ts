@@ -1,0 +1,78 @@
+// Interleaved blocks -> one block open at a time, with indexes 0, 1, 2 …: the first that opens is passed on at once, what
+// belongs to others waits until it closes. Knows no dialect.
+import type { BlockEvent, Opened, SerialEvent } from './blocks.ts'
+
+type Key = string | number
+type Waiting = Exclude<BlockEvent, { readonly type: 'stop' }>
+
+/** Characters that may wait; an answer that has more open at once is not one. */
+const MOST_WAITING = 16 * 2 ** 20
+
+export class Sequence {
+  #index = 0
+  #open: { readonly key: Key; readonly block: Opened } | null = null
+  /** Of blocks that are not passed on yet, in the order in which they opened; each with its events so far. */
+  readonly #waiting = new Map<Key, Waiting[]>()
+  #waitingSize = 0
+  #wholes = 0
+
+  /** What is passed on now. Throws when too much waits, or when an event belongs to no open block. */
+  push(event: BlockEvent): SerialEvent[] {
+    if (event.type === 'stop') return []
+    const out: SerialEvent[] = []
+    if (event.type === 'whole') this.#wait(`whole ${this.#wholes++}`, event)
+    else if (this.#open?.key === event.key) this.#pass(event, out)
+    else this.#wait(event.key, event)
+    this.#next(out)
+    return out
+  }
+
+  /** Closes what is open and passes on all that waits. */
+  end(): SerialEvent[] {
+    const out: SerialEvent[] = []
+    for (;;) {
+      if (this.#open) this.#pass({ type: 'close', key: this.#open.key }, out)
+      if (this.#waiting.size === 0) return out
+      this.#next(out)
+    }
+  }
+
+  #wait(key: Key, event: Waiting): void {
+    const events = this.#waiting.get(key)
+    if (events) events.push(event)
+    else if (event.type === 'open' || event.type === 'whole') this.#waiting.set(key, [event])
+    else throw new Error('a part of a block that is not open')
+    if (event.type === 'delta') this.#waitingSize += event.text.length
+    if (this.#waitingSize > MOST_WAITING) throw new Error('too many blocks at once')
+  }
+
+  /** Lets those in that wait, as long as none is open. */
+  #next(out: SerialEvent[]): void {
+    for (const [key, events] of this.#waiting) {
+      if (this.#open) return
+      this.#waiting.delete(key)
+      for (const event of events) {
+        if (event.type === 'delta') this.#waitingSize -= event.text.length
+        this.#pass(event, out)
+      }
+    }
+  }
+
+  #pass(event: Waiting, out: SerialEvent[]): void {
+    const index = this.#index
+    if (event.type === 'whole') {
+      out.push({ type: 'whole', index, block: event.block })
+      this.#index++
+    } else if (event.type === 'open') {
+      this.#open = event
+      out.push({ type: 'open', index, block: event.block })
+    } else if (event.type === 'delta') {
+      if (event.text !== '') out.push({ type: 'delta', index, block: this.#open!.block, text: event.text })
+    } else if (event.type === 'seal') out.push({ type: 'seal', index, opaque: event.opaque })
+    else {
+      out.push({ type: 'close', index, block: this.#open!.block })
+      this.#open = null
+      this.#index++
+    }
+  }
+}

@@ -1,0 +1,342 @@
+// One dialect's client at another's provider: the client's request becomes a request of the provider's dialect, and what it
+// answers becomes an answer of the client's, whole or event by event. What is lost on the way is collected. Knows no dialect;
+// what the answer means for the record is read by the provider's own dialect.
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../call.ts'
+import { type Loss, Losses } from '../losses.ts'
+import {
+  type AnswerBlocks,
+  type Block,
+  type BlockEvent,
+  type BlockReader,
+  type BlockWriter,
+  type Conversation,
+  type DialectBlocks,
+  NO_SAMPLING,
+  type Peer,
+  type Stop,
+} from './blocks.ts'
+import type {
+  ClientRequest,
+  Dialect,
+  StreamEvent,
+  StreamReader,
+  Translation,
+  UpstreamDialect,
+} from './dialect.ts'
+import type { Json } from './json.ts'
+import { parseExact } from './json-exact.ts'
+import { Sequence } from './sequence.ts'
+import { inputOf, ToolNames } from './tool-names.ts'
+
+/** A dialect that can be translated. */
+export type Translatable = Dialect & { readonly blocks: DialectBlocks }
+
+export const isTranslatable = (dialect: Dialect | undefined): dialect is Translatable =>
+  dialect?.blocks !== undefined
+
+/** Whether a call in a dialect can be translated for a provider that speaks these. */
+export const canTranslate =
+  (dialects: Readonly<Record<string, Dialect>>) =>
+  (from: string, spoken: readonly string[]): boolean =>
+    isTranslatable(dialects[from]) && spoken.some((to) => isTranslatable(dialects[to]))
+
+/** How a provider is asked by clients of each dialect: of those that it speaks in these, of others in the first that can be translated. */
+export function upstreamsOf(
+  dialects: Readonly<Record<string, Dialect>>,
+  spoken: readonly string[],
+  {
+    name,
+    family,
+    host,
+  }: { readonly name: string; readonly family: string | undefined; readonly host: string },
+): Map<string, UpstreamDialect> {
+  const upstreams = new Map(spoken.map((each) => [each, dialects[each]!.upstream]))
+  const to = spoken.map((each) => dialects[each]).find(isTranslatable)
+  if (!to) return upstreams
+  const peer = { family: family ?? to.blocks.family ?? name, host }
+  for (const [each, from] of Object.entries(dialects))
+    if (!upstreams.has(each) && isTranslatable(from)) upstreams.set(each, translating(from, to, peer))
+  return upstreams
+}
+
+/** What a few words of plain text would lose, by the dialect of the client; of dialects that are translated for the provider. */
+export function plainLosses(
+  dialects: Readonly<Record<string, Dialect>>,
+  upstreams: ReadonlyMap<string, UpstreamDialect>,
+  model: string,
+): Record<string, readonly Loss[]> {
+  const losses: Record<string, readonly Loss[]> = {}
+  for (const [name, upstream] of upstreams) {
+    const translation = upstream.translation?.()
+    const blocks = dialects[name]?.blocks
+    if (!translation || !blocks) continue
+    const peer = { family: '', host: '', model, takesReasoning: true }
+    const text = JSON.stringify(blocks.writeRequest(PLAIN, peer, new Losses()))
+    const request = { model, stream: false, text, wantsUsage: true, forwarded: [], query: '' }
+    translation.request(request, model, { basePath: '', key: null })
+    losses[name] = translation.losses
+  }
+  return losses
+}
+
+const PLAIN: Conversation = {
+  turns: [{ role: 'user', blocks: [{ type: 'text', text: 'Where to?' }] }],
+  tools: [],
+  choice: null,
+  parallel: null,
+  maxTokens: null,
+  stop: [],
+  sampling: NO_SAMPLING,
+  reasoning: { effort: null, budget: null, on: null },
+  format: null,
+  user: null,
+  extras: [],
+}
+
+/** How a provider that speaks `to` is asked by clients that speak `from`. */
+export function translating(
+  from: Translatable,
+  to: Translatable,
+  provider: Pick<Peer, 'family' | 'host'>,
+): UpstreamDialect {
+  /** Models that have refused reasoning of ours; until the configuration is loaded anew. */
+  const refusers = new Set<string>()
+  const make = () => new OneTranslation(from, to, provider, refusers)
+  return {
+    relayedHeaders: NONE,
+    request: (request, model, at) => make().request(request, model, at),
+    readAnswer: to.upstream.readAnswer,
+    openStream: to.upstream.openStream,
+    readError: to.upstream.readError,
+    translation: make,
+  }
+}
+
+/** What a provider says of itself in headers means nothing to a client of another dialect. */
+const NONE = /^$/
+
+/** What a refusal that means our reasoning says, whoever says it. */
+const ABOUT_REASONING = /reasoning|thinking|thought|signature|effort|encrypted|budget_tokens/i
+
+class OneTranslation implements Translation {
+  readonly relayedHeaders = NONE
+  readonly #from: Translatable
+  readonly #to: Translatable
+  readonly #provider: Pick<Peer, 'family' | 'host'>
+  readonly #refusers: Set<string>
+  readonly #losses = new Losses()
+  #peer!: Peer
+  #wantsUsage = false
+  #names!: ToolNames
+  #askedToReason = false
+
+  constructor(
+    from: Translatable,
+    to: Translatable,
+    provider: Pick<Peer, 'family' | 'host'>,
+    refusers: Set<string>,
+  ) {
+    this.#from = from
+    this.#to = to
+    this.#provider = provider
+    this.#refusers = refusers
+  }
+
+  get losses(): readonly Loss[] {
+    return this.#losses.list()
+  }
+
+  request(request: ClientRequest, model: string, at: Parameters<UpstreamDialect['request']>[2]) {
+    const { stream, text } = request
+    const [from, to] = [this.#from.blocks, this.#to.blocks]
+    this.#wantsUsage = request.wantsUsage
+    this.#peer = { ...this.#provider, model, takesReasoning: !this.#refusers.has(model) }
+    const asked = from.parseRequest(parseExact(text) as Json, request, this.#losses)
+    this.#askedToReason = mentionsReasoning(asked)
+    this.#names = new ToolNames(asked.tools, to.tools)
+    const body = to.writeRequest(this.#names.down(asked, this.#losses), this.#peer, this.#losses)
+    if (stream) body.stream = true
+    return this.#to.upstream.request(
+      { model, stream, text: JSON.stringify(body), wantsUsage: false, forwarded: [], query: '' },
+      model,
+      at,
+    )
+  }
+
+  readAnswer(text: string): ParsedEvent {
+    const parsed = this.#to.upstream.readAnswer(text)
+    if (parsed.error) return parsed
+    const { responseId: _, ...rest } = parsed // that answer is not to be gone on from in another dialect
+    const { blocks, stop, sequence } = this.#to.blocks.parseAnswer(
+      parseExact(text) as Json,
+      this.#peer,
+      this.#losses,
+    )
+    const answer = {
+      blocks: blocks.map((block) => this.#blockUp(block)),
+      stop: stop ?? endOf(blocks.some(({ type }) => type === 'call')),
+      sequence,
+      model: parsed.model ?? this.#peer.model,
+      tokens: parsed.tokens,
+    }
+    const written = this.#from.blocks.writeAnswer(answer, { wantsUsage: true }, this.#losses)
+    return { ...rest, sent: Buffer.from(JSON.stringify(written)) }
+  }
+
+  openStream(): StreamReader {
+    const asker = { wantsUsage: this.#wantsUsage }
+    return new TranslatedStream(
+      this.#to.upstream.openStream(),
+      this.#to.blocks.openReader(this.#peer, this.#losses),
+      this.#from.blocks.openWriter(asker, this.#losses),
+      this.#names,
+      this.#peer.model,
+    )
+  }
+
+  readError(text: string) {
+    return this.#to.upstream.readError(text)
+  }
+
+  /** The same request: what is said of reasoning is left out of the next translation for the same model. */
+  withoutRefused(request: ClientRequest, { message }: ProviderError): ClientRequest | null {
+    const { model, takesReasoning } = this.#peer
+    if (!takesReasoning || !this.#askedToReason || !ABOUT_REASONING.test(message)) return null
+    this.#refusers.add(model)
+    return request
+  }
+
+  #blockUp(block: Block): Block {
+    if (block.type !== 'call') return block
+    const args = this.#names.isWrapped(block.name) ? inputOf(block.args) : block.args
+    return { ...block, ...this.#names.up(block), args }
+  }
+}
+
+const mentionsReasoning = ({ reasoning, turns }: ReturnType<DialectBlocks['parseRequest']>): boolean =>
+  reasoning.effort !== null ||
+  reasoning.budget !== null ||
+  reasoning.on !== null ||
+  turns.some(({ blocks }) => blocks.some(({ type }) => type === 'reasoning'))
+
+/** Where a provider does not say why it ended. */
+const endOf = (hasCalls: boolean): Stop => (hasCalls ? 'calls' : 'end')
+
+class TranslatedStream implements StreamReader {
+  readonly #native: StreamReader
+  readonly #reader: BlockReader
+  readonly #writer: BlockWriter
+  readonly #names: ToolNames
+  readonly #sequence = new Sequence()
+  #model: string
+  #tokens: Tokens | null = null
+  #stop: AnswerBlocks['stop'] = null
+  #stopSequence: string | null = null
+  #hasCalls = false
+  #isStarted = false
+  #isEnded = false
+  /** Arguments of calls whose input is to be unwrapped, by key; they are passed on when they are complete. */
+  readonly #wrapped = new Map<unknown, string>()
+
+  constructor(
+    native: StreamReader,
+    reader: BlockReader,
+    writer: BlockWriter,
+    names: ToolNames,
+    model: string,
+  ) {
+    this.#native = native
+    this.#reader = reader
+    this.#writer = writer
+    this.#names = names
+    this.#model = model
+  }
+
+  read(event: StreamEvent): ParsedEvent {
+    const parsed = this.#native.read(event)
+    if (parsed.error) return parsed // told in the client's words by whoever relays the stream
+    if (parsed.tokens) this.#tokens = parsed.tokens
+    if (parsed.model !== null) this.#model = parsed.model
+    let text = parsed.opens ? this.#start() : ''
+    if (!this.#isEnded) for (const said of this.#reader.read(event)) text += this.#pass(said)
+    if (parsed.done || parsed.complete) text += this.#end()
+    return this.#sent(parsed, text)
+  }
+
+  /** The stream is over, with its end mark or without. */
+  end(): ParsedEvent | null {
+    return this.#isStarted && !this.#isEnded && this.#stop !== null
+      ? this.#sent({ ...EMPTY_EVENT, done: true }, this.#end())
+      : null
+  }
+
+  #sent({ responseId: _, ...parsed }: ParsedEvent, text: string): ParsedEvent {
+    return {
+      ...parsed,
+      usageOnly: false,
+      model: text === '' ? null : this.#model,
+      sent: Buffer.from(text),
+    }
+  }
+
+  #start(): string {
+    if (this.#isStarted) return ''
+    this.#isStarted = true
+    return this.#writer.write({ type: 'start', model: this.#model })
+  }
+
+  #pass(said: BlockEvent): string {
+    if (said.type === 'stop') {
+      this.#stop = said.stop
+      this.#stopSequence = said.sequence
+      return ''
+    }
+    return (
+      this.#start() +
+      this.#mapped(said)
+        .flatMap((each) => this.#sequence.push(each))
+        .map((each) => this.#writer.write(each))
+        .join('')
+    )
+  }
+
+  /** With tools named as the client named them. */
+  #mapped(said: BlockEvent): BlockEvent[] {
+    switch (said.type) {
+      case 'open':
+        if (said.block.type !== 'call') return [said]
+        this.#hasCalls = true
+        if (this.#names.isWrapped(said.block.name)) this.#wrapped.set(said.key, '')
+        return [{ ...said, block: this.#names.up(said.block) }]
+      case 'delta': {
+        const before = this.#wrapped.get(said.key)
+        if (before === undefined) return [said]
+        this.#wrapped.set(said.key, before + said.text)
+        return []
+      }
+      case 'close':
+        return [...this.#unwrapped(said.key), said]
+      default:
+        return [said]
+    }
+  }
+
+  #unwrapped(key: string | number): BlockEvent[] {
+    const args = this.#wrapped.get(key)
+    this.#wrapped.delete(key)
+    return args === undefined ? [] : [{ type: 'delta', key, text: inputOf(args) }]
+  }
+
+  #end(): string {
+    if (this.#isEnded) return ''
+    this.#isEnded = true
+    const stop = this.#stop ?? endOf(this.#hasCalls)
+    const late = [...this.#wrapped.keys()].flatMap((key) => this.#unwrapped(key as string))
+    const rest = [...late.flatMap((each) => this.#sequence.push(each)), ...this.#sequence.end()]
+    return (
+      this.#start() +
+      rest.map((each) => this.#writer.write(each)).join('') +
+      this.#writer.write({ type: 'end', stop, sequence: this.#stopSequence, tokens: this.#tokens })
+    )
+  }
+}

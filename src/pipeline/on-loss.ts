@@ -1,0 +1,45 @@
+// `on_loss` of a route: targets for which the translation of this request would lose what the route does not allow are passed
+// over, before anything leaves. Knows no dialect by name.
+import { type Route, type Target, targetId } from '../call.ts'
+import type { RouteConfig } from '../config.ts'
+import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
+import { GatewayError } from '../errors.ts'
+import type { CallContext } from './context.ts'
+
+/** The route without the targets that would lose too much. Throws `translation_lossy` where that leaves none. */
+export function withoutLossy(
+  route: Route,
+  request: ClientRequest,
+  { name }: ClientDialect,
+  { config, providers }: Pick<CallContext, 'config' | 'providers'>,
+): Route {
+  const policy = route.name === null ? 'allow' : (config.routes[route.name]?.on_loss ?? 'allow')
+  if (policy === 'allow') return route
+  const lost = (target: Target): string[] => {
+    const provider = providers.get(target.provider)!
+    const translation = provider.dialects.get(name)!.translation?.()
+    if (!translation) return []
+    translation.request(request, target.model, provider)
+    return translation.losses.filter((loss) => isRefused(policy, loss))
+  }
+  const judged = route.candidates.map((target) => ({ target, losses: lost(target) }))
+  const [first, ...rest] = judged.filter(({ losses }) => losses.length === 0).map(({ target }) => target)
+  const refused = judged.filter(({ losses }) => losses.length > 0)
+  if (refused.length === 0) return route
+  const reasons = refused.map(({ target, losses }) => ({
+    target: targetId(target),
+    reason: `would lose ${losses.join(', ')}`,
+  }))
+  if (!first) {
+    const why = reasons.map(({ target, reason }) => `${target} ${reason}`).join('; ')
+    throw new GatewayError(
+      'translation_lossy',
+      `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Leave these out, or ask for a model that speaks ${name}.`,
+    )
+  }
+  const { cause, skipped } = route.decision
+  return { ...route, candidates: [first, ...rest], decision: { cause, skipped: [...skipped, ...reasons] } }
+}
+
+const isRefused = (policy: RouteConfig['on_loss'], loss: string): boolean =>
+  policy === 'refuse' || (Array.isArray(policy) && (policy as string[]).includes(loss))
