@@ -106,6 +106,7 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   targets: ['conformance', 'terminal', 'gateway', 'commands', 'base', 'mocks'],
   scripts: [
     'gateway',
+    'dialects',
     'endpoints',
     'sqlite',
     'statusline',

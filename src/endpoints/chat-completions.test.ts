@@ -61,12 +61,14 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     picked_provider: 'alpha',
     picked_model: 'model-a',
     response_model: 'model-a-2026-01-01',
+    response_id: null,
     route: 'auto',
     strategy: 'priority',
     tier: 'balanced',
     decision: { cause: 'priority', skipped: [] },
     session_id: 's-1',
     agent_id: null,
+    purpose: 'main',
     key_name: null,
     stream: false,
     status: 200,
@@ -91,6 +93,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     error_code: null,
     tokens: TOKENS,
     cost_usd: null,
+    losses: null,
   })
   assert.equal(attempt_log.length, 1)
 })
