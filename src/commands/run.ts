@@ -1,9 +1,10 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
-import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
+import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { PREFERENCES } from '../config/presets.ts'
 import { name as nameSchema } from '../config/schema.ts'
 import { ConfigError } from '../config.ts'
+import { completion, SHELLS } from './completion.ts'
 import { configOrExample } from './example-config.ts'
 import { complain, forgiveLeavingReaders, reasonOf } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -173,6 +174,13 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
     .addHelpText('after', example('claude mcp add waybill -- waybill mcp'))
     .action(async (options) => (await import('./mcp.ts')).mcp({ ...options, env }))
+
+  program
+    .command('completion')
+    .description('print a script with which a shell completes commands and options')
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .addHelpText('after', example('waybill completion bash >> ~/.bashrc'))
+    .action((shell) => void process.stdout.write(completion(program, shell)))
 
   program
     .command('config')

@@ -1,0 +1,59 @@
+// What `waybill completion` prints, run in the shells themselves.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { test } from 'node:test'
+import { completion, type Shell } from './completion.ts'
+import { commandLine } from './run.ts'
+
+const script = (shell: Shell): string => completion(commandLine({}), shell)
+const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0
+
+const LINES: readonly [string, readonly string[]][] = [
+  ['waybill rec', ['record', 'recordings']],
+  ['waybill recordings ', ['list', 'verify', 'import', '--help']],
+  ['waybill recordings import --pro', ['--provider']],
+  ['waybill recordings import some.yaml --ou', ['--out']],
+  ['waybill serve --rep', ['--replay']],
+  ['waybill key new ann --ro', ['--role']],
+]
+
+test('bash completes commands, commands of commands, and options', {
+  skip: !isThere('bash') && 'there is no bash',
+}, () => {
+  for (const [line, expected] of LINES) {
+    const asked = line.split(' ')
+    const { stdout, stderr } = spawnSync(
+      'bash',
+      [
+        '--norc',
+        '-c',
+        `${script('bash')}\nCOMP_WORDS=(${asked.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${asked.length - 1}; _waybill; echo "\${COMPREPLY[@]}"`,
+      ],
+      { encoding: 'utf8' },
+    )
+    assert.deepEqual([stdout.trim().split(' '), stderr], [expected, ''], line)
+  }
+})
+
+test('fish completes the same', { skip: !isThere('fish') && 'there is no fish' }, () => {
+  for (const [line, expected] of LINES) {
+    const { stdout, stderr } = spawnSync(
+      'fish',
+      ['--no-config', '-c', `${script('fish')}\ncomplete -C '${line}'`],
+      {
+        encoding: 'utf8',
+      },
+    )
+    const found = stdout.split('\n').flatMap((row) => row.split('\t')[0] || [])
+    // It offers options once a dash stands there.
+    assert.deepEqual([found.sort(), stderr], [expected.filter((word) => word !== '--help').sort(), ''], line)
+  }
+})
+
+test('zsh reads its script and knows whom to ask', { skip: !isThere('zsh') && 'there is no zsh' }, () => {
+  const { stdout, stderr } = spawnSync('zsh', ['-f', '-c', `${script('zsh')}\necho $_comps[waybill]`], {
+    encoding: 'utf8',
+  })
+  assert.match(stdout, /_waybill/)
+  assert.equal(stderr, '')
+})

@@ -1,0 +1,79 @@
+// `waybill completion bash|zsh|fish`: a script for the shell that completes commands and options. It is made from the
+// command line itself, so it knows what there is; where it knows nothing, the shell completes files.
+import type { Command } from 'commander'
+
+export const SHELLS = ['bash', 'zsh', 'fish'] as const
+export type Shell = (typeof SHELLS)[number]
+
+interface Place {
+  /** The words after `waybill`, `recordings import` for example; empty at the beginning. */
+  readonly path: string
+  readonly commands: readonly { readonly name: string; readonly about: string }[]
+  readonly options: readonly { readonly name: string; readonly about: string }[]
+}
+
+export const completion = (program: Command, shell: Shell): string => WRITERS[shell](placesOf(program, ''))
+
+function placesOf(command: Command, path: string): Place[] {
+  const inside = command.commands.flatMap((each) => placesOf(each, `${path} ${each.name()}`.trim()))
+  const commands = command.commands.map((each) => ({ name: each.name(), about: each.description() }))
+  const options = command.options.flatMap(({ long, description }) =>
+    long ? [{ name: long, about: description }] : [],
+  )
+  return [{ path, commands, options: [...options, { name: '--help', about: 'show help' }] }, ...inside]
+}
+
+const words = ({ commands, options }: Place): string =>
+  [...commands, ...options].map(({ name }) => name).join(' ')
+
+/** Finds the place among the words before the cursor: what is no command of it, such as a file, changes nothing. */
+const bash = (places: readonly Place[]): string => `# waybill completion bash >> ~/.bashrc
+_waybill() {
+  local word path="" known
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$path $word" in
+${places
+  .filter(({ path }) => path !== '')
+  .map(({ path }) => {
+    const [name, ...before] = path.split(' ').reverse()
+    return `      "${before.reverse().join(' ')} ${name}") path="${path}" ;;`
+  })
+  .join('\n')}
+    esac
+  done
+  case "$path" in
+${places.map((place) => `    "${place.path}") known="${words(place)}" ;;`).join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$known" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _waybill waybill
+`
+
+const zsh = (places: readonly Place[]): string =>
+  `# waybill completion zsh >> ~/.zshrc\nautoload -U +X compinit && compinit -u\nautoload -U +X bashcompinit && bashcompinit\n${bash(places).replace(/^.*\n/, '')}`
+
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+
+const fish = (places: readonly Place[]): string =>
+  [
+    '# waybill completion fish > ~/.config/fish/completions/waybill.fish',
+    ...places.flatMap(({ path, commands, options }) => {
+      const inside = path === '' ? [] : path.split(' ').map((word) => `__fish_seen_subcommand_from ${word}`)
+      const outside = commands.map(({ name }) => name).join(' ')
+      const here = [...inside, ...(outside ? [`not __fish_seen_subcommand_from ${outside}`] : [])].join(
+        '; and ',
+      )
+      return [
+        ...commands.map(
+          ({ name, about }) => `complete -c waybill -f -n ${quoted(here)} -a ${name} -d ${quoted(about)}`,
+        ),
+        ...options.map(
+          ({ name, about }) =>
+            `complete -c waybill -n ${quoted(here)} -l ${name.replace(/^--/, '')} -d ${quoted(about)}`,
+        ),
+      ]
+    }),
+    '',
+  ].join('\n')
+
+const WRITERS = { bash, zsh, fish } as const satisfies Record<Shell, (places: readonly Place[]) => string>
