@@ -1,5 +1,6 @@
-// Joins the writes of many calls into transactions: one batch in flight, everything that arrives meanwhile makes up the
-// next. While nothing can be written, calls are refused at once. Knows nothing of SQL; `commit` is given.
+// Joins the writes of many calls into transactions: one batch in flight at a time. Openings go at once, because calls wait
+// for them; closings wait for company. While nothing can be written, calls are refused at once. Knows nothing of SQL;
+// `commit` is given.
 import type { Write } from './writes.ts'
 
 /**
@@ -14,8 +15,15 @@ interface Waiting {
   readonly reject: (error: Error) => void
 }
 
-/** How long a closing write waits for company, ms: no call waits for it, and the next call or read takes it along. */
+/**
+ * How long closing writes wait for company, ms, and how many may: no call waits for them, a read takes them along. Those of
+ * many calls change the same sums and the same pages, so together they take a third of the time.
+ */
 const LINGER_MS = 10
+const MOST_LINGERING = 128
+
+/** How long openings wait for company while many calls are open, ms: waking the thread that writes costs as much as a write. */
+const COMPANY_MS = 1
 
 /** How long a closing write that failed waits before it is tried again, and writing before it is tried at all, ms. */
 const RETRY_MS = 250
@@ -30,7 +38,11 @@ const STUCK_MS = 1_000
 export class WriteQueue {
   readonly #commit: Commit
   readonly #onFailure: (message: string) => void
-  #waiting: Waiting[] = []
+  readonly #isBusy: () => boolean
+  #openings: Waiting[] = []
+  #closings: Waiting[] = []
+  /** The closings go with the next batch. */
+  #isDue = false
   /** Closing writes that failed, until they are tried again. */
   #unwritten: Waiting[] = []
   /** Reads that wait for what was added so far. */
@@ -44,10 +56,15 @@ export class WriteQueue {
   #closing = false
   #closed = false
 
-  /** `onFailure` hears of it when writing begins to fail. */
-  constructor(commit: Commit, onFailure: (message: string) => void = () => {}) {
+  /** `onFailure` hears of it when writing begins to fail; `isBusy`: many calls are open. */
+  constructor(
+    commit: Commit,
+    onFailure: (message: string) => void = () => {},
+    isBusy: () => boolean = () => false,
+  ) {
     this.#commit = commit
     this.#onFailure = onFailure
+    this.#isBusy = isBusy
   }
 
   /** Why writes fail just now; null when they do not. */
@@ -59,7 +76,7 @@ export class WriteQueue {
     return new Promise((resolve, reject) => {
       const added = { write, resolve, reject }
       if (this.#refusal === null) {
-        this.#waiting.push(added)
+        ;(isOpening(write) ? this.#openings : this.#closings).push(added)
         this.#schedule()
       } else if (isOpening(write)) reject(new Error(this.#refusal))
       else {
@@ -71,7 +88,7 @@ export class WriteQueue {
 
   /** Resolves when what was added so far is committed; where writing fails or takes too long, without that. */
   async flush(): Promise<void> {
-    if (this.#failure !== null || (this.#running === null && this.#waiting.length === 0)) return
+    if (this.#failure !== null || (this.#running === null && this.#isEmpty)) return
     await new Promise<void>((resolve) => {
       this.#flushes.push(resolve)
       this.#start()
@@ -98,28 +115,49 @@ export class WriteQueue {
   }
 
   get #pending(): boolean {
-    return this.#running !== null || this.#waiting.length > 0 || this.#unwritten.length > 0
+    return this.#running !== null || !this.#isEmpty || this.#unwritten.length > 0
+  }
+
+  get #isEmpty(): boolean {
+    return this.#openings.length === 0 && this.#closings.length === 0
   }
 
   #schedule(): void {
-    if (this.#running || this.#closed) return
-    if (this.#flushes.length > 0 || this.#waiting.some(({ write }) => isOpening(write))) this.#start()
-    else if (this.#waiting.length === 0) return
-    else if (this.#closing) this.#start()
-    else this.#linger ??= setTimeout(() => this.#start(), LINGER_MS)
+    if (this.#closed) return
+    const closings = this.#closings.length
+    if (closings >= MOST_LINGERING || (this.#closing && closings > 0)) this.#isDue = true
+    else if (closings > 0) this.#linger ??= setTimeout(() => this.#startAll(), LINGER_MS)
+    if (this.#openings.length > 0 || this.#isDue || this.#flushes.length > 0) this.#start()
+  }
+
+  #startAll(): void {
+    this.#isDue = true
+    this.#start()
   }
 
   #start(): void {
+    // Not at once: the other calls of this turn of the event loop belong to the same batch.
+    this.#running ??= new Promise<void>((next) =>
+      this.#isBusy() ? setTimeout(next, COMPANY_MS) : setImmediate(next),
+    ).then(() => this.#run())
+  }
+
+  /** What goes now. A call's end stands behind its opening, which was committed before. */
+  #take(): Waiting[] {
+    const batch = this.#openings
+    this.#openings = []
+    if (!this.#isDue && this.#flushes.length === 0) return batch
+    batch.push(...this.#closings)
+    this.#closings = []
+    this.#isDue = false
     clearTimeout(this.#linger)
     this.#linger = undefined
-    // Not at once: the other calls of this turn of the event loop belong to the same batch.
-    this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
+    return batch
   }
 
   async #run(): Promise<void> {
-    const batch = this.#waiting
+    const batch = this.#take()
     const flushes = this.#flushes
-    this.#waiting = []
     this.#flushes = []
     let isDone = false
     // Asked in a later turn than the timer's: where this thread was held up, the answer may have been waiting.
@@ -168,8 +206,8 @@ export class WriteQueue {
   }
 
   #refuseOpenings(error: Error): void {
-    for (const each of this.#waiting) if (isOpening(each.write)) each.reject(error)
-    this.#waiting = this.#waiting.filter(({ write }) => !isOpening(write))
+    for (const each of this.#openings) each.reject(error)
+    this.#openings = []
   }
 
   /** The batch that is in flight does not end. */
@@ -196,9 +234,9 @@ export class WriteQueue {
     if (this.#closed) return
     this.#retry ??= setTimeout(() => {
       this.#retry = undefined
-      this.#waiting.push(...this.#unwritten)
+      this.#closings.push(...this.#unwritten)
       this.#unwritten = []
-      this.#start()
+      this.#startAll()
     }, RETRY_MS)
   }
 }

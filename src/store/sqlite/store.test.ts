@@ -115,7 +115,7 @@ test('what a killed process left open is interrupted and unknown at the next sta
   )
 })
 
-test('the writes of one turn are committed together, in order, one batch at a time; no call waits for closing writes (LOG-04)', async () => {
+test('openings go in the batch of their turn, closings together and in order behind them, one batch at a time (LOG-04)', async () => {
   const batches: string[][] = []
   let inFlight = 0
   const queue = new WriteQueue(async (batch) => {
@@ -130,14 +130,14 @@ test('the writes of one turn are committed together, in order, one batch at a ti
   await sleep(2)
   const second = [write('next', 'd'), write('close', 'e')]
   await Promise.all([...first, ...second])
-  assert.deepEqual(batches, [
-    ['a', 'b', 'c'],
-    ['d', 'e'],
-  ])
+  assert.deepEqual(batches, [['b', 'c'], ['d'], ['a', 'e']])
+  const flushed = [write('close', 'x'), write('next', 'y'), queue.flush()]
+  await Promise.all(flushed)
+  assert.deepEqual(batches[3], ['y', 'x'], 'a read takes the closings along')
   const before = performance.now()
   await write('close', 'f')
   assert.ok(performance.now() - before < 500)
-  assert.deepEqual(batches[2], ['f'])
+  assert.deepEqual(batches[4], ['f'])
 })
 
 test('a closing write that can never succeed holds up no other', async () => {
