@@ -48,7 +48,7 @@ import type { CallContext } from './pipeline/context.ts'
 import { countEndpoint } from './pipeline/count-tokens.ts'
 import { callEndpoint } from './pipeline.ts'
 import { createPricer, pricingOf } from './pricing.ts'
-import { createConnections } from './providers/connections.ts'
+import { type Connections, createConnections } from './providers/connections.ts'
 import type { Provider } from './providers/send.ts'
 import { createMask } from './redact.ts'
 import { createRouter } from './routing/router.ts'
@@ -253,7 +253,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         price,
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
-        providers: connect(config, secrets, dialects, connections.within(config.resilience.connect)),
+        providers: connect(config, secrets, dialects, connections),
         mask,
         now,
         onFault: onInternalError,
@@ -365,7 +365,7 @@ function connect(
   config: Config,
   secrets: Loaded['secrets'],
   dialects: Dialects,
-  dispatcher: Dispatcher,
+  connections: Connections,
 ): Map<string, Provider> {
   const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
     const { origin, pathname } = new URL(provider.base_url)
@@ -374,7 +374,7 @@ function connect(
       name,
       {
         dialects: spokenFor(dialects, name, provider),
-        dispatcher,
+        dispatcher: connections.to(origin, config.resilience.connect),
         origin,
         basePath: pathname.replace(/\/+$/, ''),
         key,

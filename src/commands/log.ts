@@ -12,7 +12,7 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 const MOST_WAITING = 16 * 2 ** 20
 
 /** Lines are written together, when there are so many bytes of them or after so many ms. */
-const BATCH = 8_192
+const BATCH = 65_536
 const BATCH_MS = 50
 
 const ORDINARY = /^[\x20-\x7e]*\n?$/

@@ -1,20 +1,22 @@
 // Connections to providers, kept alive and shared. A call may outlive the configuration that it began with, so none is
 // closed before the end; idle ones end by themselves.
-import { Agent, type Dispatcher } from 'undici'
+import type { Socket } from 'node:net'
+import { buildConnector, type Dispatcher, Pool } from 'undici'
 
 export interface Connections {
-  /** For a time-out of connecting, ms. */
-  within(connectMs: number): Dispatcher
+  /** To an origin; `connectMs` is the time-out of connecting. */
+  to(origin: string, connectMs: number): Dispatcher
   destroy(): Promise<void>
 }
 
 /** `wire` sees each exchange as its bytes go over the wire. */
 export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor): Connections {
-  const dispatchers = new Map<number, Dispatcher>()
+  const dispatchers = new Map<string, Dispatcher>()
   return {
-    within(connectMs) {
-      const dispatcher = dispatchers.get(connectMs) ?? createDispatcher(connectMs, wire)
-      dispatchers.set(connectMs, dispatcher)
+    to(origin, connectMs) {
+      const name = `${connectMs} ${origin}`
+      const dispatcher = dispatchers.get(name) ?? createDispatcher(origin, connectMs, wire)
+      dispatchers.set(name, dispatcher)
       return dispatcher
     },
     async destroy() {
@@ -23,7 +25,64 @@ export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor
   }
 }
 
-function createDispatcher(connectMs: number, wire?: Dispatcher.DispatcherComposeInterceptor): Dispatcher {
-  const agent = new Agent({ connect: { timeout: connectMs }, keepAliveTimeout: 30_000 })
-  return wire ? agent.compose(wire) : agent
+function createDispatcher(
+  origin: string,
+  connectMs: number,
+  wire?: Dispatcher.DispatcherComposeInterceptor,
+): Dispatcher {
+  const connect = buildConnector({ timeout: connectMs })
+  const pool = new Pool(origin, {
+    keepAliveTimeout: 30_000,
+    connect: (options, callback) =>
+      connect(options, (...[error, socket]) => {
+        if (error) callback(error, null)
+        else callback(null, joinWrites(socket))
+      }),
+  })
+  return wire ? pool.compose(wire) : pool
+}
+
+/** A body up to this is written in one piece with its headers, bytes; a larger one is not copied. */
+const ONE_WRITE = 2 ** 16
+
+/**
+ * Undici writes a request as headers and body, held back in between. As one text, with a character for each byte, they go
+ * out in one call of the system, which saves a tenth of what sending a request takes.
+ */
+function joinWrites<S extends Socket>(socket: S): S {
+  const write = socket.write.bind(socket) as (
+    chunk: string | Uint8Array,
+    encoding?: BufferEncoding,
+  ) => boolean
+  const [cork, uncork] = [socket.cork.bind(socket), socket.uncork.bind(socket)]
+  /** The headers, while the body is awaited. */
+  let headers: string | null = null
+  let corked = false
+  return Object.assign(socket, {
+    cork() {
+      corked = true
+    },
+    write(chunk: string | Buffer, encoding?: BufferEncoding): boolean {
+      if (!corked) return write(chunk, encoding)
+      if (typeof chunk === 'string' && encoding === 'latin1' && headers === null) {
+        headers = chunk
+        return true
+      }
+      if (headers !== null && typeof chunk !== 'string' && chunk.length <= ONE_WRITE) {
+        const text = headers + chunk.toString('latin1')
+        headers = null
+        return write(text, 'latin1')
+      }
+      cork()
+      if (headers !== null) write(headers, 'latin1')
+      headers = null
+      return write(chunk, encoding)
+    },
+    uncork() {
+      corked = false
+      if (headers !== null) write(headers, 'latin1')
+      headers = null
+      uncork()
+    },
+  })
 }
