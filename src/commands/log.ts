@@ -57,6 +57,7 @@ export async function openLog(level: LogLevel, { pretty, colour, stream }: LogLo
     sync: false,
     maxLength: MOST_WAITING,
     minLength: BATCH,
+    maxWrite: 2 * BATCH,
     periodicFlush: BATCH_MS,
   })
   return { log: withPlainInfo(pino(options, lines), lines), flush: () => lines.flushSync() }
