@@ -8,7 +8,7 @@ import { type Call, type CallOutcome, type Purpose, type Route, type Target, tim
 import type { RouteConfig } from './config.ts'
 import type { ClientDialect, ClientRequest, ReadRequest } from './dialects/dialect.ts'
 import { asGatewayError, GatewayError } from './errors.ts'
-import { type JsonBody, readJson } from './http/body.ts'
+import { type BodyTaker, type JsonBody, readJson } from './http/body.ts'
 import type { Admitted, CallEndpoint } from './http/endpoint.ts'
 import { purposeOf } from './http/purpose.ts'
 import { replyError } from './http/reply.ts'
@@ -32,33 +32,11 @@ export const callEndpoint = (dialect: ClientDialect): CallEndpoint<CallContext> 
   errorBody: dialect.errorBody,
   errorSchema: dialect.errorSchema,
   requestIdHeader: dialect.requestIdHeader,
-  async handle(admitted, response, context) {
-    const call = await routeCall(dialect, new Arrival(admitted, response), context)
-    try {
-      await call.record()
-      await call.run()
-    } finally {
-      call.over()
-    }
-  },
+  handle: (admitted, response, context) => new Arrival(dialect, admitted, response, context).begin(),
 })
 
-/** Reads the request and picks its way. A function of its own: when it returns, what was parsed is let go of. */
-async function routeCall(dialect: ClientDialect, arrival: Arrival, context: CallContext): Promise<OpenCall> {
-  const { request, caller, slot } = arrival.admitted
-  await context.limits.admit(caller.name)
-  const body = await readJson(request, context.config.server.body_limit, slot)
-  const found = await route(dialect, body, arrival.admitted, context)
-  try {
-    return new OpenCall(dialect, found, body, arrival, context)
-  } catch (error) {
-    found.routed.tracker.over()
-    throw error
-  }
-}
-
 /** What is known of a request when it arrives, and that its client may leave at any moment. */
-class Arrival {
+class Arrival implements BodyTaker {
   readonly admitted: Admitted
   readonly response: ServerResponse
   /** By the clock of `performance`. */
@@ -66,13 +44,61 @@ class Arrival {
   gone = false
   /** What is under way at a provider, to be given up when the client leaves. */
   exchange: Exchange | null = null
+  readonly #dialect: ClientDialect
+  readonly #context: CallContext
 
-  constructor(admitted: Admitted, response: ServerResponse) {
+  constructor(dialect: ClientDialect, admitted: Admitted, response: ServerResponse, context: CallContext) {
+    this.#dialect = dialect
+    this.#context = context
     this.admitted = admitted
     this.response = response
     response.on('close', () => {
       if (!response.writableFinished) this.giveUp()
     })
+  }
+
+  begin(): void {
+    const wait = this.#context.limits.admit(this.admitted.caller.name)
+    if (wait) wait.then(() => this.#read()).catch((error) => this.refuse(error))
+    else this.#read()
+  }
+
+  #read(): void {
+    const { request, slot } = this.admitted
+    readJson(request, this.#context.config.server.body_limit, slot, this)
+  }
+
+  /** When it returns, what was parsed is let go of, unless the record has to be asked first. */
+  body(body: JsonBody): void {
+    try {
+      const { request, rest, query, caller } = this.admitted
+      const read = this.#dialect.parse({ ...body, headers: request.headers, rest, query })
+      if (!read.continues) this.#open(body, read, null)
+      else
+        madeBy(this.#context.store, read.continues, caller.name)
+          .then((provider) => this.#open(body, read, provider))
+          .catch((error) => this.refuse(error))
+    } catch (error) {
+      this.refuse(error)
+    }
+  }
+
+  #open(body: JsonBody, read: ReadRequest, provider: string | null): void {
+    let found: Found | undefined
+    let call: OpenCall
+    try {
+      found = route(this.#dialect, body, read, provider, this.admitted, this.#context)
+      call = new OpenCall(this.#dialect, found, body, this, this.#context)
+    } catch (error) {
+      found?.routed.tracker.over()
+      this.refuse(error)
+      return
+    }
+    call.begin()
+  }
+
+  refuse(error: unknown): void {
+    this.admitted.refuse(error)
   }
 
   giveUp(): void {
@@ -88,20 +114,19 @@ interface Found {
   readonly purpose: Purpose
 }
 
-/** The way of a request, within what its key may spend. */
-async function route(
+/** The way of a request, within what its key may spend. `provider`: the only one that can answer it. */
+function route(
   dialect: ClientDialect,
-  { text, json }: JsonBody,
-  { request: { headers }, requestId: callId, caller, rest, query }: Admitted,
+  { json }: JsonBody,
+  { request, traits, sessionHints, ...read }: ReadRequest,
+  provider: string | null,
+  { request: { headers }, requestId: callId, caller }: Admitted,
   context: CallContext,
-): Promise<Found> {
-  const { router, limits, store } = context
-  const read: ReadRequest = dialect.parse({ text, json, headers, rest, query })
-  const { request, traits, sessionHints, continues = null } = read
+): Found {
+  const { router, limits } = context
   const purpose = read.purpose ?? purposeOf(headers, traits)
   const sessionId = sessionOf(headers, sessionHints)
   const keyName = caller.name
-  const provider = continues === null ? null : await madeBy(store, continues, keyName)
   const agentId = agentOf(headers)
   const { name, staysWithModel } = dialect
   const input = { dialect: name, staysWithModel, sessionId, agentId, purpose, keyName, traits, provider }
@@ -131,6 +156,7 @@ class OpenCall implements Answering, SendListener {
   readonly #tracker: Routed['tracker']
   readonly #trace: CallTrace
   #result: SendResult | null = null
+  #closed = false
 
   constructor(
     dialect: ClientDialect,
@@ -169,41 +195,59 @@ class OpenCall implements Answering, SendListener {
     this.#trace = new CallTrace(this.call, incoming.headers, body, config.artifacts.bodies, arrival.start)
   }
 
-  /** Nothing of it is open any more; routing has to know in any case. */
-  over(): void {
-    this.#tracker.over()
-  }
-
   /** Milliseconds since the call arrived. */
   elapsed(): number {
     return Math.round((performance.now() - this.#arrival.start) * 100) / 100
   }
 
-  /** Puts the call on record, before a byte of it leaves. Rejects when that cannot be done. */
-  async record(): Promise<void> {
+  /** Puts the call on record, before a byte of it leaves. Where that cannot be done it is refused. */
+  begin(): void {
+    this.context.store.write({ kind: 'open', call: this.call, route: this.route }).then(
+      this.guard(() => this.#run()),
+      (cause) => {
+        this.#tracker.over()
+        const message = 'The call was refused: it could not be recorded.'
+        this.#arrival.refuse(new GatewayError('log_unavailable', message, { cause }))
+      },
+    )
+  }
+
+  #run(): void {
+    if (this.#hit) answerCached(this.#hit, this)
+    else send(this.request, this.route, this.#sendOptions())
+  }
+
+  sent(result: SendResult): void {
+    this.#result = result
+    if (isAnswer(result)) this.#tracker.answered(this.elapsed())
+    answerClient(result, this)
+  }
+
+  answered(result: AnswerResult): void {
     try {
-      await this.context.store.write({ kind: 'open', call: this.call, route: this.route })
-    } catch (cause) {
-      throw new GatewayError('log_unavailable', 'The call was refused: it could not be recorded.', {
-        cause,
-      })
+      this.#close(result)
+    } catch (thrown) {
+      this.fault(thrown)
     }
   }
 
-  /** Answers the call and closes its record. Never rejects. */
-  async run(): Promise<void> {
-    try {
-      if (this.#hit) return this.#close(await answerCached(this.#hit, this))
-      this.#result = await send(this.request, this.route, this.#sendOptions())
-      if (isAnswer(this.#result)) this.#tracker.answered(this.elapsed())
-      this.#close(await answerClient(this.#result, this))
-    } catch (thrown) {
-      // A fault of our own. What may have been spent is on record all the same, and nothing is left running.
-      this.#arrival.giveUp()
-      this.#close(this.#result ? FAULT_AFTER : FAULT_BEFORE)
-      this.context.onFault(thrown, this.call.id)
-      replyError(this.response, asGatewayError(thrown), this.call.id, this.dialect)
+  guard<Given>(step: (given: Given) => void): (given: Given) => void {
+    return (given) => {
+      try {
+        step(given)
+      } catch (thrown) {
+        this.fault(thrown)
+      }
     }
+  }
+
+  /** A fault of our own. What may have been spent is on record all the same, and nothing is left running. */
+  fault(thrown: unknown): void {
+    this.context.onFault(thrown, this.call.id)
+    if (this.#closed) return
+    this.#arrival.giveUp()
+    replyError(this.response, asGatewayError(thrown), this.call.id, this.dialect)
+    this.#close(this.#result ? FAULT_AFTER : FAULT_BEFORE)
   }
 
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
@@ -251,7 +295,9 @@ class OpenCall implements Answering, SendListener {
     })
   }
 
+  /** Closes the record, once. */
   #close({ attempt, outcome }: AnswerResult): void {
+    if (this.#closed) return
     this.#tracker.over()
     const { store, price, mask, now } = this.context
     const { n = 1, target = this.route.candidates[0], requestsSent = 0, fallbacks = 0 } = this.#result ?? {}
@@ -265,6 +311,7 @@ class OpenCall implements Answering, SendListener {
       latencyMs: this.elapsed(),
       tokens: this.#result?.unknownSpend ? null : attempt.tokens,
     }
+    this.#closed = true
     store.write({
       kind: 'close',
       id: this.call.id,
@@ -276,6 +323,7 @@ class OpenCall implements Answering, SendListener {
       cost: price(target, last.tokens, at),
       outcome: ended,
     })
+    this.#arrival.admitted.over()
     store.saveArtifact(this.call.id, this.#trace.weight, this.#trace.ended(ended, mask))
   }
 }

@@ -20,14 +20,40 @@ const DISCARD = 64 * 2 ** 20
  */
 const MOST_VALUES = 250_000
 
+/** Gets a body, or learns why there is none; one of the two, once. */
+export interface BodyTaker {
+  body(body: JsonBody): void
+  refuse(error: unknown): void
+}
+
 /**
- * Throws `unsupported_media_type`, `body_too_large` (before the body is read whole, or before it is parsed, where it
- * holds too many values), `overloaded`, `invalid_json`, `client_closed`.
+ * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large` (before the body is read
+ * whole, or before it is parsed, where it holds too many values), `overloaded`, `invalid_json`, `client_closed`.
  */
-export async function readJson(request: IncomingMessage, limit: number, slot: CallSlot): Promise<JsonBody> {
-  const { headers } = request
+export function readJson(request: IncomingMessage, limit: number, slot: CallSlot, taker: BodyTaker): void {
+  refuseByHeaders(request, limit)
+  collect(
+    request,
+    limit,
+    slot,
+    (bytes) => {
+      let body: JsonBody
+      try {
+        body = parse(bytes)
+      } catch (error) {
+        taker.refuse(error)
+        return
+      }
+      taker.body(body)
+    },
+    taker.refuse.bind(taker),
+  )
+}
+
+/** Throws where the headers alone say that the body is not to be had. */
+function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
   const type = headers['content-type']
-  if (type !== undefined && !/^application\/(json|[\w.-]+\+json)\s*(;|$)/i.test(type))
+  if (type !== undefined && type !== 'application/json' && !JSON_TYPE.test(type))
     throw new GatewayError(
       'unsupported_media_type',
       `Content-Type must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`,
@@ -44,8 +70,11 @@ export async function readJson(request: IncomingMessage, limit: number, slot: Ca
       'Compressed request bodies are not taken; send the body as it is.',
     )
   if (Number(headers['content-length']) > limit) throw tooLarge(limit)
+}
 
-  const bytes = await collect(request, limit, slot)
+const JSON_TYPE = /^application\/(json|[\w.-]+\+json)\s*(;|$)/i
+
+function parse(bytes: Buffer): JsonBody {
   if (!isUtf8(bytes)) throw new GatewayError('invalid_json', 'The body is not UTF-8.')
   if (holdsMoreValues(bytes, MOST_VALUES))
     throw new GatewayError(
@@ -74,25 +103,36 @@ const tooLarge = (limit: number) =>
     `The body is larger than ${limit} bytes; the operator can raise server.body_limit.`,
   )
 
-/** Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. */
-function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    let body: Buffer | null = null
-    let pieces = 0
-    let size = 0
-    let refused = false
-    const refuse = (error: GatewayError) => {
-      // The rest is read and dropped: a client that is still sending would not see the answer otherwise.
-      refused = true
-      body = null
-      reject(error)
-    }
-    const take = (chunk: Buffer) => {
+/**
+ * Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. The request
+ * lives as long as the call, and its listeners with it: they hold nothing of what was read.
+ */
+function collect(
+  request: IncomingMessage,
+  limit: number,
+  slot: CallSlot,
+  resolve: (bytes: Buffer) => void,
+  reject: (error: GatewayError) => void,
+): void {
+  let body: Buffer | null = null
+  let pieces = 0
+  let size = 0
+  let settled = false
+  const refuse = (error: GatewayError) => {
+    // The rest is read and dropped: a client that is still sending would not see the answer otherwise.
+    if (settled) return
+    settled = true
+    body = null
+    reject(error)
+  }
+  const gone = () => refuse(new GatewayError('client_closed', 'The client went away.'))
+  request
+    .on('data', (chunk: Buffer) => {
       const before = size
       size += chunk.length
       if (areTiny(++pieces, size)) request.destroy()
-      if (size > limit && !refused) refuse(tooLarge(limit))
-      if (refused) {
+      if (size > limit) refuse(tooLarge(limit))
+      if (settled) {
         if (size > limit + DISCARD) request.destroy()
         return
       }
@@ -100,29 +140,23 @@ function collect(request: IncomingMessage, limit: number, slot: CallSlot): Promi
       if (size > room) {
         const wanted = room === 0 ? size : Math.min(Math.max(2 * room, size), limit)
         slot.hold(wanted - room, refuse)
-        if (refused) return
+        if (settled) return
         const larger = room === 0 ? chunk : Buffer.allocUnsafe(wanted)
         body?.copy(larger, 0, 0, before)
         body = larger
       }
       if (before > 0) chunk.copy(body!, before)
-    }
-    const gone = () => reject(new GatewayError('client_closed', 'The client went away.'))
-    const closed = () => {
-      if (!request.complete) gone()
-    }
-    request.on('data', take).on('error', gone).on('close', closed)
-    request.on('end', () => {
-      // The request lives as long as the call, and its listeners with it: they must not hold what was read.
-      request
-        .off('data', take)
-        .off('error', gone)
-        .off('close', closed)
-        .on('error', () => {})
-      if (refused) return
-      slot.complete()
-      resolve(body?.subarray(0, size) ?? Buffer.alloc(0))
-      body = null
     })
-  })
+    .on('error', gone)
+    .on('close', () => {
+      if (!request.complete) gone()
+    })
+    .on('end', () => {
+      if (settled) return
+      settled = true
+      const bytes = body?.subarray(0, size) ?? Buffer.alloc(0)
+      body = null
+      slot.complete()
+      resolve(bytes)
+    })
 }

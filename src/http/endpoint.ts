@@ -19,10 +19,14 @@ export interface AdmittedRead {
   readonly query: string
 }
 
-/** A call that was let in. */
+/** A call that was let in. Exactly one of its two ends is told, once. */
 export interface Admitted extends AdmittedRead {
-  /** Its place among the open calls; given back when `handle` is over. */
+  /** Its place among the open calls; given back at its end. */
   readonly slot: CallSlot
+  /** It is turned away, before anything of it is on record. */
+  refuse(thrown: unknown): void
+  /** It has been answered, or its client has gone. */
+  over(): void
 }
 
 /** What an endpoint gives as its answer: of the type that its response schema tells. */
@@ -85,6 +89,6 @@ export interface CallEndpoint<Context> extends ErrorWording {
   readonly request: z.ZodType
   /** The shape of an error, for the same. */
   readonly errorSchema: z.ZodType
-  /** Rejects only while nothing is on record; what comes after that it answers for itself. */
-  handle(admitted: Admitted, response: ServerResponse, context: Context): Promise<void>
+  /** Sees to one of the call's two ends, or throws, which turns the call away. What comes after it is on record, it answers for itself. */
+  handle(admitted: Admitted, response: ServerResponse, context: Context): void
 }

@@ -28,8 +28,11 @@ export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body'> {
 }
 
 export interface KeyLimits {
-  /** Lets one more call of a key pass, or throws `rate_limited` or `budget_exceeded`. */
-  admit(keyName: string | null): Promise<void>
+  /**
+   * Lets one more call of a key pass, or throws `rate_limited` or `budget_exceeded`. Where the key has a rate, that is known
+   * only when the promise is settled; null where there is nothing to wait for.
+   */
+  admit(keyName: string | null): Promise<void> | null
   /**
    * Sets aside what the call may cost, where its key has a budget. Returns its route without the targets that the key
    * may not call because nobody knows what they cost. Throws `budget_exceeded` or `price_unknown`.
@@ -57,12 +60,14 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
       keys.map(({ name, rate, budget }) => [name, { rate, limiter: rate && limiterOf(name, rate), budget }]),
     )
     return {
-      async admit(keyName) {
+      admit(keyName) {
         const limit = keyName === null ? undefined : limited.get(keyName)
-        if (!limit) return
+        if (!limit) return null
         const { rate, limiter, budget } = limit
         if (budget) withinBudget(keyName!, budget.usd)
-        await limiter?.consume(keyName!).catch((refused: RateLimiterRes) => {
+        if (!limiter) return null
+        const passed = () => {}
+        return limiter.consume(keyName!).then(passed, (refused: RateLimiterRes) => {
           const seconds = Math.ceil(refused.msBeforeNext / 1000)
           throw new GatewayError(
             'rate_limited',

@@ -1,7 +1,15 @@
 // Passes a provider's stream on to the client byte for byte, and notes on the way what it says. Withholds the usage
 // that only the gateway asked for; makes a cut stream visible as an error.
 import type { ServerResponse } from 'node:http'
-import type { EventStream, ParsedEvent, ProviderError, StreamEnd, StreamPart, Tokens } from '../call.ts'
+import type {
+  EventStream,
+  ParsedEvent,
+  ProviderError,
+  StreamEnd,
+  StreamPart,
+  StreamSink,
+  Tokens,
+} from '../call.ts'
 import { type ErrorCode, GatewayError } from '../errors.ts'
 import { delivered } from './reply.ts'
 
@@ -36,28 +44,24 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
 }
 
 /**
- * The response headers must have been set. Resolves when the client has the whole stream or has gone, and as soon as a
- * stream has failed. Never rejects.
+ * The response headers must have been set. Tells when the client has the whole stream or has gone, and as soon as a
+ * stream has failed.
  */
-export async function relayStream(
+export function relayStream(
   response: ServerResponse,
   stream: EventStream,
   options: RelayOptions,
-): Promise<RelayResult> {
-  const pump = new Pump(response, stream, options)
-  const timer = options.ping === null ? null : setInterval(() => pump.ping(), PING_EVERY)
-  const result = await pump.result
-  if (timer) clearInterval(timer)
-  if (result.state !== 'completed' || (await delivered(response, options.idle))) return result
-  return { ...result, state: 'aborted', errorCode: 'client_closed' }
+  tell: (result: RelayResult) => void,
+): void {
+  stream.flow(new Pump(response, stream, options, tell))
 }
 
 /** Half of how long a translated stream may be silent (MSG-10), ms. */
 const PING_EVERY = 15_000
 
-class Pump {
-  readonly result: Promise<RelayResult>
-  readonly #resolve: (result: RelayResult) => void
+class Pump implements StreamSink {
+  readonly #tell: (result: RelayResult) => void
+  readonly #pings: NodeJS.Timeout | null
   readonly #response: ServerResponse
   readonly #stream: EventStream
   readonly #options: RelayOptions
@@ -71,14 +75,17 @@ class Pump {
   #over = false
   #isQuiet = false
 
-  constructor(response: ServerResponse, stream: EventStream, options: RelayOptions) {
-    const { promise, resolve } = Promise.withResolvers<RelayResult>()
-    this.result = promise
-    this.#resolve = resolve
+  constructor(
+    response: ServerResponse,
+    stream: EventStream,
+    options: RelayOptions,
+    tell: (result: RelayResult) => void,
+  ) {
+    this.#tell = tell
     this.#response = response
     this.#stream = stream
     this.#options = options
-    stream.flow(this)
+    this.#pings = options.ping === null ? null : setInterval(() => this.#ping(), PING_EVERY)
   }
 
   /** One write for all that a chunk completes. */
@@ -109,7 +116,7 @@ class Pump {
   }
 
   /** Says something where nothing was said since the last time. */
-  ping(): void {
+  #ping(): void {
     const { ping } = this.#options
     if (this.#isQuiet && ping !== null && !this.#over && !this.#response.writableNeedDrain)
       this.#response.write(ping)
@@ -160,14 +167,15 @@ class Pump {
     errorCode = this.#error && (this.#error.code ?? 'upstream_error'),
   ): void {
     this.#over = true
+    if (this.#pings) clearInterval(this.#pings)
     this.#response.off('drain', this.#goOn)
-    this.#resolve({
-      state,
-      errorCode,
-      model: this.#model,
-      responseId: this.#responseId,
-      tokens: this.#tokens,
-    })
+    const [model, responseId, tokens] = [this.#model, this.#responseId, this.#tokens]
+    const result: RelayResult = { state, errorCode, model, responseId, tokens }
+    if (state !== 'completed') this.#tell(result)
+    else
+      delivered(this.#response, this.#options.idle, (whole) =>
+        this.#tell(whole ? result : { ...result, state: 'aborted', errorCode: 'client_closed' }),
+      )
   }
 }
 

@@ -40,23 +40,27 @@ export function replyRelayed(
 }
 
 /**
- * Resolves when the client has taken a whole answer (true), or has gone (false). A client that takes nothing for
- * `idle` ms is given up; Node's socket timer knows progress inside one large write.
+ * Tells when the client has taken a whole answer (true), or has gone (false): mostly at once. A client that takes nothing
+ * for `idle` ms is given up; Node's socket timer knows progress inside one large write.
  */
-export async function delivered(response: ServerResponse, idle: number): Promise<boolean> {
+export function delivered(response: ServerResponse, idle: number, tell: (whole: boolean) => void): void {
   const { socket } = response
   // What could not be written counts as written with Node: only the socket's error says that it was not.
-  if (response.destroyed || socket?.errored || socket?.destroyed)
-    return response.writableFinished && !socket?.errored
-  if (response.writableLength === 0) return true // all of it is with the operating system
+  if (response.destroyed || socket?.errored || socket?.destroyed) {
+    tell(response.writableFinished && !socket?.errored)
+    return
+  }
+  if (response.writableLength === 0) {
+    tell(true) // all of it is with the operating system
+    return
+  }
   let whole = false
   // Ahead of Node's own listener, which may end the connection. Node 22 also says `finish` when it broke.
   response.prependOnceListener('finish', () => {
     whole = socket?.destroyed === false && !socket.errored
   })
   response.setTimeout(idle, () => response.destroy())
-  await new Promise((resolve) => response.once('close', resolve))
-  return whole
+  response.once('close', () => tell(whole))
 }
 
 /** For paths that belong to no dialect. */

@@ -15,9 +15,17 @@ import { idOf } from '../call.ts'
 import { asGatewayError, GatewayError } from '../errors.ts'
 import { JsonText } from '../json/json-text.ts'
 import type { Authenticate, Caller } from './auth.ts'
-import type { CallSlots } from './call-slots.ts'
+import type { CallSlot, CallSlots } from './call-slots.ts'
 import { serveInTurn } from './connection.ts'
-import type { AdmittedOther, AnyReadEndpoint, CallEndpoint, ErrorWording, OtherEndpoint } from './endpoint.ts'
+import type {
+  Admitted,
+  AdmittedOther,
+  AdmittedRead,
+  AnyReadEndpoint,
+  CallEndpoint,
+  ErrorWording,
+  OtherEndpoint,
+} from './endpoint.ts'
 import { dropBody } from './pieces.ts'
 import { replyError, replyJson } from './reply.ts'
 import { createUntaken } from './untaken.ts'
@@ -77,8 +85,6 @@ interface Admission {
   readonly open?: boolean
   /** Answers without a key. */
   readonly keyless?: boolean
-  /** A call: being refused here is all that is ever heard of it. */
-  readonly call?: boolean
   /** Absent: as the client of the request has it. */
   readonly wording?: ErrorWording
 }
@@ -92,38 +98,87 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   const { headersTimeout, requestTimeout } = options
   const giveUpUntaken = createUntaken()
 
+  /** Throws where a request is not let in, whoever makes it. */
+  const look = (request: Request, { guard }: RequestContext<Read, Live>): void => {
+    refuseWithoutHost(request)
+    guard(request)
+    refuseKeyInUrl(request.query)
+  }
+  const asError = (thrown: unknown, requestId: string): GatewayError => {
+    const error = asGatewayError(thrown)
+    if (error.cause !== undefined) onInternalError(error.cause, requestId)
+    return error
+  }
+
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = (
-    { open = false, keyless = open, call = false, wording }: Admission,
-    handler: Handler<Read, Live>,
-  ) => {
+  const admit = ({ open = false, keyless = open, wording }: Admission, handler: Handler<Read, Live>) => {
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
-      let caller: Caller | null = null
       try {
-        if (!call) dropBody(request)
-        refuseWithoutHost(request)
-        if (!open) {
-          current.guard(request)
-          refuseKeyInUrl(request.query)
-        }
+        dropBody(request)
+        if (open) refuseWithoutHost(request)
+        else look(request, current)
         // What is under /v1 belongs to the clients of models, so the page has no business there.
-        const use = call || request.path.startsWith('/v1/') ? 'call' : 'read'
-        caller = keyless ? ANYBODY : current.authenticate(request, use)
-        const rest = request.params['*'] ?? ''
-        const query = request.search?.slice(1) ?? ''
+        const use = request.path.startsWith('/v1/') ? 'call' : 'read'
+        const caller = keyless ? ANYBODY : current.authenticate(request, use)
         const authenticate = () => context().authenticate(request, use)
-        await handler({ request, caller, requestId, rest, query, authenticate }, response, current)
+        await handler({ request, caller, requestId, ...placesOf(request), authenticate }, response, current)
       } catch (thrown) {
-        const error = asGatewayError(thrown)
-        if (error.cause !== undefined) onInternalError(error.cause, requestId)
-        if (call) onRefused(error, { requestId, caller, path: request.path }) // a call that is on record answers for itself
+        const error = asError(thrown, requestId)
         replyError(response, error, requestId, wording ?? wordingOf(request.headers))
       }
       giveUpUntaken(response, current.idle)
     }
   }
+
+  /** A call from the moment in which it arrives to its end. */
+  class ArrivedCall implements Admitted {
+    readonly requestId = idOf(now())
+    readonly request: Request
+    readonly rest: string
+    readonly query: string
+    caller!: Caller
+    slot!: CallSlot
+    readonly #endpoint: CallEndpoint<Live>
+    readonly #response: ServerResponse
+    readonly #context = context()
+
+    constructor(endpoint: CallEndpoint<Live>, request: Request, response: ServerResponse) {
+      this.request = request
+      const { rest, query } = placesOf(request)
+      this.rest = rest
+      this.query = query
+      this.#endpoint = endpoint
+      this.#response = response
+    }
+
+    handle(): void {
+      try {
+        look(this.request, this.#context)
+        this.caller = this.#context.authenticate(this.request, 'call')
+        this.slot = slots.take(this.caller.name)
+        this.#endpoint.handle(this, this.#response, this.#context.callContext)
+      } catch (thrown) {
+        this.refuse(thrown)
+      }
+    }
+
+    refuse(thrown: unknown): void {
+      const { requestId, caller = null, request } = this
+      const error = asError(thrown, requestId)
+      onRefused(error, { requestId, caller, path: request.path })
+      replyError(this.#response, error, requestId, this.#endpoint)
+      this.over()
+    }
+
+    over(): void {
+      this.slot?.leave()
+      onCallOver(this.requestId)
+      giveUpUntaken(this.#response, this.#context.idle)
+    }
+  }
+
   const notAllowed = (admission: Admission, allow: string) =>
     admit(admission, ({ request, requestId }, response) => {
       // Codex tries a WebSocket first, and goes on at once with POST after this status only.
@@ -156,18 +211,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   // Calls first: polka tries one path after the other.
   for (const endpoint of calls) {
     const { path } = endpoint
-    app.post(
-      path,
-      admit({ call: true, wording: endpoint }, async (admitted, response, { callContext }) => {
-        const slot = slots.take(admitted.caller.name)
-        try {
-          await endpoint.handle({ ...admitted, slot }, response, callContext)
-        } finally {
-          slot.leave()
-          onCallOver(admitted.requestId)
-        }
-      }),
-    )
+    app.post(path, (request, response) => new ArrivedCall(endpoint, request, response).handle())
     app.all(path, notAllowed({ wording: endpoint }, 'POST, OPTIONS'))
   }
   for (const { path, open = false, mediaType, query, answer } of reads) {
@@ -212,6 +256,12 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   server.on('clientError', answerBrokenRequest)
   return server
 }
+
+/** What stands in the URL beside the path of the endpoint. */
+const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'query'> => ({
+  rest: params['*'] ?? '',
+  query: search?.slice(1) ?? '',
+})
 
 function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.output<Query> {
   const parsed = schema.safeParse(query)

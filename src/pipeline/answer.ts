@@ -7,7 +7,7 @@ import type { AttemptEnd, Call, CallOutcome, ParsedEvent, ProviderError, Route, 
 import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
-import { eventsOf, relayStream } from '../http/relay.ts'
+import { eventsOf, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
 import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
 import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
@@ -29,6 +29,10 @@ export interface Answering {
   readonly cacheName: string | null
   /** Milliseconds since the call arrived. */
   elapsed(): number
+  /** The client has its answer, or has gone. */
+  answered(result: AnswerResult): void
+  /** The step as it may be called from outside: what it throws is a fault of the gateway, which ends the call. */
+  guard<Given>(step: (given: Given) => void): (given: Given) => void
 }
 
 /** How the call ended for the client, and how its last attempt did. */
@@ -37,26 +41,27 @@ export interface AnswerResult {
   readonly attempt: AttemptEnd
 }
 
-/** Rejects only when the gateway itself is at fault. */
-export async function answerClient(result: SendResult, answering: Answering): Promise<AnswerResult> {
+/** Tells `answering.answered`. Throws only when the gateway itself is at fault. */
+export function answerClient(result: SendResult, answering: Answering): void {
   const { answer } = result
-  if (answer.kind === 'stream') return answerStream(answer, result, answering)
-  if (answer.kind === 'failure') return answerFailure(answer, result, answering)
-  return answer.parsed ? answerWhole(answer, result, answering) : answerRefusal(answer, result, answering)
+  if (answer.kind === 'stream') answerStream(answer, result, answering)
+  else if (answer.kind === 'failure') answering.answered(answerFailure(answer, result, answering))
+  else if (answer.parsed) answerWhole(answer, result, answering)
+  else answering.answered(answerRefusal(answer, result, answering))
 }
 
-async function answerStream(
+function answerStream(
   { status, headers, exchange }: Extract<SendResult['answer'], Streaming>,
   result: SendResult,
   answering: Answering,
-): Promise<AnswerResult> {
+): void {
   const { call, dialect, request, response, context, cacheName } = answering
   const transcript = new Transcript()
   const recorder = cacheName === null || status !== 200 ? null : new Recorder(context.cache.maxAnswer)
   response.writeHead(status, { ...headersOf(headers, result, answering), 'cache-control': 'no-store' })
   const ttftMs = answering.elapsed()
   context.store.write({ kind: 'streaming', id: call.id, ttftMs })
-  const relayed = await relayStream(response, exchange, {
+  const options: RelayOptions = {
     withholdUsage: !request.wantsUsage,
     show: partAsSent(answering, providerOf(result, answering), result.translation !== null),
     errorEvent: (error, events) => dialect.errorEvent(error, call.id, events),
@@ -66,30 +71,31 @@ async function answerStream(
       if (parsed) transcript.add(parsed.text)
       recorder?.add(bytes, parsed)
     },
-  })
-  const { state, errorCode, model, responseId } = relayed
-  let { tokens } = relayed
-  if (state === 'completed') saveToCache(recorder?.parts() ?? null, headers, relayed, result, answering)
-  else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
-  const outcome =
-    state === 'completed'
-      ? 'answered'
-      : state === 'aborted'
-        ? 'aborted'
-        : errorCode === 'upstream_timeout'
-          ? 'timed_out'
-          : 'failed'
-  return {
-    outcome: {
-      state,
-      status: state === 'aborted' ? 499 : status,
-      errorCode,
-      responseModel: model,
-      responseId,
-      ttftMs,
-    },
-    attempt: { outcome, status, errorCode, tokens },
   }
+  const relayed = answering.guard((relayed: RelayResult) => {
+    const { state, errorCode, model, responseId } = relayed
+    let { tokens } = relayed
+    if (state === 'completed') saveToCache(recorder?.parts() ?? null, headers, relayed, result, answering)
+    else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
+    answering.answered({
+      outcome: {
+        state,
+        status: state === 'aborted' ? 499 : status,
+        errorCode,
+        responseModel: model,
+        responseId,
+        ttftMs,
+      },
+      attempt: { outcome: outcomeOf(relayed), status, errorCode, tokens },
+    })
+  })
+  relayStream(response, exchange, options, relayed)
+}
+
+function outcomeOf({ state, errorCode }: RelayResult): AttemptEnd['outcome'] {
+  if (state === 'completed') return 'answered'
+  if (state === 'aborted') return 'aborted'
+  return errorCode === 'upstream_timeout' ? 'timed_out' : 'failed'
 }
 
 /** Keeps a connection alive and says nothing, in every dialect that has no word of its own for it. */
@@ -124,11 +130,11 @@ const holdsKey = (bytes: Buffer, key: Buffer | null): boolean => key !== null &&
 
 const maskBytes = (bytes: Buffer, mask: Mask): Buffer => Buffer.from(maskBody(bytes.toString('utf8'), mask))
 
-async function answerWhole(answer: Whole, result: SendResult, answering: Answering): Promise<AnswerResult> {
+function answerWhole(answer: Whole, result: SendResult, answering: Answering): void {
   const { status, headers, parsed } = answer
   const { call, dialect, response, context } = answering
   const ttftMs = answering.elapsed()
-  const { tokens, model, responseId, finished, unusual } = parsed!
+  const { tokens, model, responseId = null, finished, unusual } = parsed!
   let bytes = answer.body
   if (answering.answerModel === 'requested')
     bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
@@ -137,11 +143,19 @@ async function answerWhole(answer: Whole, result: SendResult, answering: Answeri
   if (!call.stream && status === 200 && finished && !unusual)
     saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
   const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
-  const end = (await delivered(response, context.config.resilience.idle))
+  delivered(response, context.config.resilience.idle, (whole) =>
+    answering.answered({
+      outcome: { ...ending(whole, status), responseModel: model, responseId, ttftMs },
+      attempt,
+    }),
+  )
+}
+
+/** How a call ended whose answer was there: with its client, unless that had gone. */
+export const ending = (whole: boolean, status: number) =>
+  whole
     ? ({ state: 'completed', status, errorCode: null } as const)
     : ({ state: 'aborted', status: 499, errorCode: 'client_closed' } as const)
-  return { outcome: { ...end, responseModel: model, responseId: responseId ?? null, ttftMs }, attempt }
-}
 
 /** Puts a complete answer into the cache, where it is to be kept. */
 function saveToCache(

@@ -3,8 +3,8 @@
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../call.ts'
 import type { ClientDialect, ClientRequest, TokenCounting } from '../dialects/dialect.ts'
-import { readJson } from '../http/body.ts'
-import type { CallEndpoint } from '../http/endpoint.ts'
+import { type JsonBody, readJson } from '../http/body.ts'
+import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
 import { maskJson } from '../redact.ts'
 import type { CallContext } from './context.ts'
@@ -13,36 +13,53 @@ import { unknownModel } from './unknown-model.ts'
 /** The endpoint at which a dialect's clients ask. */
 export const countEndpoint = (
   dialect: ClientDialect,
-  { path, summary, schema, estimate }: TokenCounting,
+  counting: TokenCounting,
 ): CallEndpoint<CallContext> => ({
-  path,
-  summary,
-  request: schema,
+  path: counting.path,
+  summary: counting.summary,
+  request: counting.schema,
   errorBody: dialect.errorBody,
   errorSchema: dialect.errorSchema,
   requestIdHeader: dialect.requestIdHeader,
-  async handle({ request: incoming, requestId, query, rest, slot }, response, context) {
-    const { headers } = incoming
-    const { text, json } = await readJson(incoming, context.config.server.body_limit, slot)
-    const { request } = dialect.parse({ text, json, headers, rest, query })
-    const found = context.router.peek(request.model, dialect.name)
-    if (!found) throw unknownModel(request.model)
-    const said = found.target && (await askProvider(found.target, request, dialect, response, context))
-    if (response.destroyed) return
-    const own = { [dialect.requestIdHeader]: requestId }
-    if (!said) {
-      replyJson(response, 200, estimate(json), { ...own, 'x-gateway-token-count': 'estimated' })
-      return
-    }
-    const { provider, model } = found.target!
-    replyJson(response, said.status, maskJson(said.text, context.mask), {
-      ...own,
-      'x-gateway-token-count': 'provider',
-      'x-gateway-provider': encodeHeader(provider),
-      'x-gateway-model': encodeHeader(model),
-    })
+  handle(admitted, response, context) {
+    answerCount(dialect, counting, admitted, response, context).then(
+      () => admitted.over(),
+      (error) => admitted.refuse(error),
+    )
   },
 })
+
+/** Rejects with what the client is to be told. */
+async function answerCount(
+  dialect: ClientDialect,
+  { estimate }: TokenCounting,
+  { request: incoming, requestId, query, rest, slot }: Admitted,
+  response: ServerResponse,
+  context: CallContext,
+): Promise<void> {
+  const { headers } = incoming
+  const limit = context.config.server.body_limit
+  const { text, json } = await new Promise<JsonBody>((body, refuse) =>
+    readJson(incoming, limit, slot, { body, refuse }),
+  )
+  const { request } = dialect.parse({ text, json, headers, rest, query })
+  const found = context.router.peek(request.model, dialect.name)
+  if (!found) throw unknownModel(request.model)
+  const said = found.target && (await askProvider(found.target, request, dialect, response, context))
+  if (response.destroyed) return
+  const own = { [dialect.requestIdHeader]: requestId }
+  if (!said) {
+    replyJson(response, 200, estimate(json), { ...own, 'x-gateway-token-count': 'estimated' })
+    return
+  }
+  const { provider, model } = found.target!
+  replyJson(response, said.status, maskJson(said.text, context.mask), {
+    ...own,
+    'x-gateway-token-count': 'provider',
+    'x-gateway-provider': encodeHeader(provider),
+    'x-gateway-model': encodeHeader(model),
+  })
+}
 
 /** Bytes of an answer: it is a number, or an error. */
 const MOST = 2 ** 20

@@ -41,15 +41,15 @@ const ABORTED = new Error('aborted')
 type Controller = Dispatcher.DispatchController
 
 export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder {
-  /** Settles once: when the response can start, at a complete answer, or at a failure. Never rejects. */
-  readonly result: Promise<AttemptResult>
-  readonly #resolve: (result: AttemptResult) => void
+  readonly #settled: (result: AttemptResult) => void
   readonly #dialect: UpstreamDialect
   readonly #limits: TimeLimits
   readonly #wantsStream: boolean
   readonly #trace: AnswerTrace
   readonly #all: typeof HELD
   #isCounted = false
+  /** Nothing comes any more. */
+  #isOver = false
   #timer: NodeJS.Timeout
   /** There from the moment in which the request is written to a connection. */
   #controller: Controller | null = null
@@ -64,25 +64,26 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   #held: StreamPart[] = []
   #heldBytes = 0
   #decided = false
+  /** The first event is there. */
   #started = false
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
+  /** `settled` is told once: when the response can start, at a complete answer, or at a failure. */
   constructor(
     dialect: UpstreamDialect,
     limits: TimeLimits,
     wantsStream: boolean,
     trace: AnswerTrace,
+    settled: (result: AttemptResult) => void,
     all = HELD,
   ) {
+    this.#settled = settled
     this.#all = all
     this.#trace = trace
     this.#dialect = dialect
     this.#limits = limits
     this.#wantsStream = wantsStream
-    const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-    this.result = promise
-    this.#resolve = resolve
     this.#timer = this.#arm(limits.responseStart)
   }
 
@@ -94,8 +95,9 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   /** Hands a stream over that has begun; what was held back comes first. */
   flow(sink: StreamSink): void {
     this.#sink = sink
-    const room = sink.parts(this.#held)
+    const held = this.#held
     this.#held = []
+    const room = sink.parts(held)
     if (this.#ended) sink.end(this.#ended)
     else if (!room) this.#pause()
   }
@@ -114,8 +116,9 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     this.#controller?.abort(reason)
   }
 
-  /** Says what it holds, where that is much. */
+  /** Says what it holds, where that is much; nothing once it is over. */
   #count(bytes: number): void {
+    if (this.#isOver) bytes = 0
     if (bytes <= UNCOUNTED && !this.#isCounted) return
     this.#isCounted = bytes > UNCOUNTED
     this.#all.set(this, this.#isCounted ? bytes : 0)
@@ -165,8 +168,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
       this.#count(this.#size)
       return
     }
-    if (!this.#deliver(this.#reader.push(chunk))) this.#pause()
-    else if (this.#started) this.#timer.refresh()
+    this.#deliver(this.#reader.push(chunk))
     this.#count(this.#reader.unfinished)
   }
 
@@ -177,6 +179,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
 
   complete(): void {
     this.#trace.end('complete')
+    this.#isOver = true
     this.#count(0)
     if (this.#reader) this.#deliver(this.#reader.rest())
     if (this.#started) this.#finish('ended')
@@ -194,6 +197,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
 
   failed(error: Error): void {
     this.#trace.end((error as NodeJS.ErrnoException).code ?? error.message)
+    this.#isOver = true
     this.#count(0)
     if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
@@ -222,34 +226,36 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     return failure('unknown', 'upstream_unreachable', `the connection broke (${reason})`, response)
   }
 
-  /** False to ask for a pause. */
-  #deliver(parts: readonly StreamPart[]): boolean {
-    if (this.#sink) return parts.length === 0 || this.#sink.parts(parts)
-    for (const part of parts) this.#hold(part)
-    return true
+  #deliver(parts: readonly StreamPart[]): void {
+    if (this.#sink) {
+      if (parts.length > 0 && !this.#sink.parts(parts)) this.#pause()
+      else if (!this.#ended) this.#timer.refresh()
+      return
+    }
+    if (this.#decided) return // it has failed already; what else comes does not count
+    for (const part of parts) if (!this.#hold(part)) return
+    if (!this.#started) return
+    const { status, headers } = this.#response!
+    this.#decide({ kind: 'stream', status, headers })
   }
 
-  /** Nobody takes the stream yet: it has not begun, or it has in this very turn. */
-  #hold(part: StreamPart): void {
+  /** Nobody takes the stream yet. False where it has failed. */
+  #hold(part: StreamPart): boolean {
     const { bytes, parsed } = part
-    if (!this.#started) {
-      if (this.#decided) return // it has failed already; what else comes does not count
-      if (parsed?.error) {
-        this.#decide(reported(parsed.error, Buffer.from(dataOf(bytes)), this.#response!))
-        this.#controller?.abort(ABORTED)
-        return
-      }
-      if (!parsed?.opens) {
-        // Comments wait for an event, because a fallback must leave no trace; an end mark alone is no answer.
-        this.#heldBytes += bytes.length
-        if (!parsed?.done && this.#heldBytes <= MOST_HELD) this.#held.push(part)
-        return
-      }
+    if (this.#started || (parsed?.opens && !parsed.error)) {
       this.#started = true
-      this.#decide({ kind: 'stream', ...this.#response! })
-      this.#timer = this.#arm(this.#limits.idle)
+      this.#held.push(part)
+      return true
     }
-    this.#held.push(part)
+    if (parsed?.error) {
+      this.#decide(reported(parsed.error, Buffer.from(dataOf(bytes)), this.#response!))
+      this.#controller?.abort(ABORTED)
+      return false
+    }
+    // Comments wait for an event, because a fallback must leave no trace; an end mark alone is no answer.
+    this.#heldBytes += bytes.length
+    if (!parsed?.done && this.#heldBytes <= MOST_HELD) this.#held.push(part)
+    return true
   }
 
   #arm(ms: number): NodeJS.Timeout {
@@ -270,9 +276,11 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   }
 
   #decide(result: AttemptResult): void {
+    if (this.#decided) return
     clearTimeout(this.#timer)
     this.#decided = true
-    this.#resolve(result)
+    if (result.kind === 'stream') this.#timer = this.#arm(this.#limits.idle)
+    this.#settled(result)
   }
 
   #finish(how: StreamEnd): void {

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { Agent } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
+import type { AttemptResult } from './attempt-result.ts'
 import { Exchange } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
 
@@ -56,12 +57,14 @@ for (const [what, type, before] of [
     })
     const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
     const held = new HeldBytes(64 * MIB)
-    const exchanges = Array.from({ length: 12 }, () => {
-      const exchange = new Exchange(upstream, { responseStart: 4_000, idle: 4_000 }, true, TRACE, held)
+    const limits = { responseStart: 4_000, idle: 4_000 }
+    const results = Array.from({ length: 12 }, () => {
+      const { promise, resolve } = Promise.withResolvers<AttemptResult>()
+      const exchange = new Exchange(upstream, limits, true, TRACE, resolve, held)
       agent.dispatch({ origin, path: '/', method: 'POST', body: '{}' }, exchange)
-      return exchange
+      return promise
     })
-    const codes = (await Promise.all(exchanges.map(({ result }) => result))).map((result) =>
+    const codes = (await Promise.all(results)).map((result) =>
       result.kind === 'failure' ? result.code : result.kind,
     )
     // Two of 25 MiB have room and are waited for; a third does not.

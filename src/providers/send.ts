@@ -51,6 +51,10 @@ export interface SendListener {
   failed(target: Target, ms: number): void
   /** Called before each attempt but the first leaves. False forbids it: nothing more is tried. */
   next(attempt: NextAttempt): Promise<boolean>
+  /** This is what came of it; nothing more is told. */
+  sent(result: SendResult): void
+  /** A request could not be made at all; nothing more is told. */
+  fault(thrown: unknown): void
 }
 
 /** An attempt that is about to leave, after the one before it failed. */
@@ -85,77 +89,139 @@ export interface SendResult {
   readonly translation: Translation | null
 }
 
-/** Tries the candidates in order. Rejects only when a request cannot be made at all, before it is sent. */
-export async function send(
-  clientRequest: ClientRequest,
-  route: Route,
-  options: SendOptions,
-): Promise<SendResult> {
-  let n = 0
-  let requestsSent = 0
-  let fallbacks = 0
-  let unknownSpend = false
-  let tried = route.candidates[0]
-  let last: Failure | null = null
-  let best: { answer: Failure; from: Target } | null = null
-  let request = clientRequest
-  let translation: Translation | null = null
+/** Tries the candidates in order. Throws only when a request cannot be made at all, before it is sent. */
+export function send(clientRequest: ClientRequest, route: Route, options: SendOptions): void {
+  new Walk(clientRequest, route, options).attempt()
+}
 
-  walk: for (const target of route.candidates) {
-    for (let tries = 1 + options.retries; tries > 0; tries--) {
-      if (last) {
-        const changes = target === tried ? fallbacks : fallbacks + 1
-        const before = { target: tried, end: endOf(last, translation) }
-        if (!(await options.listener.next({ n: n + 1, target, fallbacks: changes, requestsSent, before })))
-          break walk
-        fallbacks = changes
-        unknownSpend ||= mayHaveSpent(last)
-      }
-      n++
-      tried = target
-      const made = dispatch(request, target, options)
-      const { exchange } = made
-      translation = made.translation
-      let answer = judge(await exchange.result, target, options)
-      if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') requestsSent++
-      const reduced = withoutRefused(request, answer, target, made.dialect)
-      if (reduced) {
-        request = reduced.request
-        answer = reduced.failure
-        tries++
-      }
-      const done = {
-        n,
-        target,
-        from: target,
-        requestsSent,
-        fallbacks,
-        unknownSpend,
-        failed: null,
-        translation,
-      }
-      if (answer.kind === 'stream') return { ...done, answer: { ...answer, exchange } }
-      if (answer.kind === 'whole') return { ...done, answer }
+/** The way from candidate to candidate; for most calls one attempt. */
+class Walk {
+  #clientRequest: ClientRequest
+  readonly #candidates: Route['candidates']
+  readonly #options: SendOptions
+  #index = 0
+  /** Further tries of this target. */
+  #retries: number
+  #exchange: Exchange | null = null
+  /** In which this attempt is made; a translation keeps something of it. */
+  #dialect: UpstreamDialect | null = null
+  #translation: Translation | null = null
+  #n = 0
+  #requestsSent = 0
+  #fallbacks = 0
+  #unknownSpend = false
+  #tried: Target
+  #best: { readonly answer: Failure; readonly from: Target } | null = null
 
-      last = answer
-      // What a provider said tells a client more than what we can say about a lost connection.
-      if (answer.status !== null || best?.answer.status == null) best = { answer, from: target }
-      if (reduced) continue
-      if (answer.code === 'client_closed') break walk
-      options.listener.failed(target, retryAfterMs(answer) ?? options.cooldown)
-      if (answer.outcome !== 'not_sent') break
+  constructor(clientRequest: ClientRequest, route: Route, options: SendOptions) {
+    this.#clientRequest = clientRequest
+    this.#candidates = route.candidates
+    this.#options = options
+    this.#retries = options.retries
+    this.#tried = route.candidates[0]
+  }
+
+  attempt(): void {
+    const target = this.#candidates[this.#index]!
+    this.#n++
+    this.#tried = target
+    const { providers, dialect: name, limits, listener } = this.#options
+    const { stream } = this.#clientRequest
+    const provider = providers.get(target.provider)!
+    const spoken = provider.dialects.get(name)!
+    this.#translation = spoken.translation?.() ?? null
+    const dialect: UpstreamDialect = this.#translation ?? spoken
+    this.#dialect = dialect
+    const { path, headers, body } = dialect.request(this.#clientRequest, target.model, provider)
+    const trace = listener.trace(target, path, headers, body)
+    const exchange = new Exchange(dialect, limits, stream, trace, (result) => this.#settled(result))
+    this.#exchange = exchange
+    if (!listener.sending(target, exchange)) exchange.abort()
+    else
+      provider.dispatcher.dispatch(
+        { origin: provider.origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
+        exchange,
+      )
+  }
+
+  #settled(result: AttemptResult): void {
+    try {
+      this.#judge(result)
+    } catch (error) {
+      this.#options.listener.fault(error)
     }
   }
-  const told = last!.code === 'client_closed' ? { answer: last!, from: tried } : best!
-  return {
-    n,
-    target: tried,
-    requestsSent,
-    fallbacks,
-    unknownSpend,
-    ...told,
-    failed: endOf(last!, translation),
-    translation,
+
+  #judge(result: AttemptResult): void {
+    const { listener, cooldown } = this.#options
+    const target = this.#tried
+    let answer = judge(result, target, this.#options)
+    if (answer.kind !== 'failure' || answer.outcome !== 'not_sent') this.#requestsSent++
+    const reduced = withoutRefused(this.#clientRequest, answer, target, this.#dialect!)
+    if (reduced) {
+      this.#clientRequest = reduced.request
+      answer = reduced.failure
+    }
+    if (answer.kind === 'stream') this.#end({ ...answer, exchange: this.#exchange! }, target, null)
+    else if (answer.kind === 'whole') this.#end(answer, target, null)
+    else {
+      // What a provider said tells a client more than what we can say about a lost connection.
+      if (answer.status !== null || this.#best?.answer.status == null) this.#best = { answer, from: target }
+      if (reduced) this.#tryAgain(answer)
+      else if (answer.code === 'client_closed') this.#giveUp(answer)
+      else {
+        listener.failed(target, retryAfterMs(answer) ?? cooldown)
+        this.#moveOn(answer)
+      }
+    }
+  }
+
+  /** The same target again, where nothing left for it, or the next one. */
+  #moveOn(last: Failure): void {
+    if (last.outcome === 'not_sent' && this.#retries > 0) this.#retries--
+    else {
+      this.#index++
+      this.#retries = this.#options.retries
+    }
+    this.#tryAgain(last)
+  }
+
+  #tryAgain(last: Failure): void {
+    const target = this.#candidates[this.#index]
+    if (!target) {
+      this.#giveUp(last)
+      return
+    }
+    const fallbacks = target === this.#tried ? this.#fallbacks : this.#fallbacks + 1
+    const before = { target: this.#tried, end: endOf(last, this.#translation) }
+    this.#options.listener
+      .next({ n: this.#n + 1, target, fallbacks, requestsSent: this.#requestsSent, before })
+      .then((allowed) => {
+        if (!allowed) return this.#giveUp(last)
+        this.#fallbacks = fallbacks
+        this.#unknownSpend ||= mayHaveSpent(last)
+        this.attempt()
+      })
+      .catch((error) => this.#options.listener.fault(error))
+  }
+
+  #giveUp(last: Failure): void {
+    const { answer, from } = last.code === 'client_closed' ? { answer: last, from: this.#tried } : this.#best!
+    this.#end(answer, from, endOf(last, this.#translation))
+  }
+
+  #end(answer: SendResult['answer'], from: Target, failed: AttemptEnd | null): void {
+    this.#options.listener.sent({
+      n: this.#n,
+      target: this.#tried,
+      requestsSent: this.#requestsSent,
+      fallbacks: this.#fallbacks,
+      unknownSpend: this.#unknownSpend,
+      answer,
+      from,
+      failed,
+      translation: this.#translation,
+    })
   }
 }
 
@@ -178,33 +244,6 @@ function withoutRefused(
     request,
     failure: { ...failure('failed', 'upstream_error', message, answer), body: answer.body, error },
   }
-}
-
-/** Not awaited in here: while the provider thinks, the body is held by its connection alone. */
-function dispatch(
-  clientRequest: ClientRequest,
-  target: Target,
-  options: SendOptions,
-): {
-  readonly exchange: Exchange
-  readonly dialect: UpstreamDialect
-  readonly translation: Translation | null
-} {
-  const provider = options.providers.get(target.provider)!
-  const { dispatcher, origin } = provider
-  const spoken = provider.dialects.get(options.dialect)!
-  const translation = spoken.translation?.() ?? null
-  const dialect: UpstreamDialect = translation ?? spoken
-  const { path, headers, body } = dialect.request(clientRequest, target.model, provider)
-  const trace = options.listener.trace(target, path, headers, body)
-  const exchange = new Exchange(dialect, options.limits, clientRequest.stream, trace)
-  if (!options.listener.sending(target, exchange)) exchange.abort()
-  else
-    dispatcher.dispatch(
-      { origin, path, method: 'POST', headers, body, headersTimeout: 0, bodyTimeout: 0 },
-      exchange,
-    )
-  return { exchange, dialect, translation }
 }
 
 /** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
