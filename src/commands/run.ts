@@ -245,6 +245,11 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .allowUnknownOption()
     .addHelpText('after', example('waybill statusline install --url http://127.0.0.1:4949'))
     .action(async (_options, _known, { args }) => (await import('./statusline.ts')).draw(args, env))
+  const client = [
+    '--client <name>',
+    'whose settings: claude-code, copilot (GitHub Copilot CLI) or qwen (Qwen Code)',
+    'claude-code',
+  ] as const
   const scope = ['--scope <scope>', 'settings to change: user, project or local', 'user'] as const
   const subagents = ['--subagents', 'the rows of subagents instead of the line'] as const
   const url = ['--url <url>', 'address of the gateway'] as const
@@ -252,6 +257,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   line
     .command('install')
     .description("put the line into the client's settings; what stands there stays")
+    .option(...client)
     .option(...scope)
     .option(...subagents)
     .option(...url)
@@ -265,6 +271,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   line
     .command('uninstall')
     .description('take our line out of the settings again, where it is still ours')
+    .option(...client)
     .option(...scope)
     .option(...subagents)
     .addHelpText('after', example('waybill statusline uninstall --scope project'))
@@ -272,6 +279,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   line
     .command('doctor')
     .description('say why the line is blank')
+    .option(...client)
     .option(...url)
     .option(...keyFile)
     .option('--session <id>', 'the session whose line is missing')

@@ -2,9 +2,10 @@
 import { resolve } from 'node:path'
 import { nearest } from '../config/nearest.ts'
 import type { Key } from '../statusline/client-settings.ts'
+import { CLIENT_NAMES, CLIENTS, type Client, SCOPES } from '../statusline/clients.ts'
 import { diagnose } from '../statusline/doctor.ts'
 import { install, uninstall } from '../statusline/install.ts'
-import { dataDirectory, program, SCOPES, type Scope, script, settingsFile } from '../statusline/places.ts'
+import { dataDirectory, program, script, settingsFile } from '../statusline/places.ts'
 import { statusLine } from '../statusline/program.ts'
 import { SEGMENT_NAMES } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
@@ -17,6 +18,7 @@ type Env = Readonly<Record<string, string | undefined>>
 
 export interface StatuslineOptions {
   readonly env: Env
+  readonly client: string
   readonly scope: string
   readonly subagents?: boolean
 }
@@ -39,12 +41,11 @@ export interface InstallCommand extends StatuslineOptions {
 
 /** Throws where an option is wrong, or where the settings are foreign, broken or cannot be written. */
 export function installLine(command: InstallCommand): void {
-  const { env, sh = false, wrap = false, scope } = command
-  const key = keyOf(command)
+  const { env, sh = false, wrap = false } = command
+  const { client, key, file } = placeOf(command)
   if (wrap && sh) throw new UsageError('--wrap needs the program; leave out --sh')
   if (sh && key === 'subagentStatusLine')
     throw new UsageError('the script draws no rows of subagents; leave out --sh')
-  const file = settingsFile(scopeOf(scope), env, process.cwd())
   const directory = dataDirectory(env)
   const options = optionsOf(command)
   if (key === 'subagentStatusLine') options.push('--subagents')
@@ -52,6 +53,7 @@ export function installLine(command: InstallCommand): void {
   const written = install({ file, key, directory, wrap, words })
   print(`${file} runs now`)
   print(`  ${written}`)
+  if (client.tie !== undefined) print(client.tie)
   print('Take it back with `waybill statusline uninstall`.')
 }
 
@@ -84,21 +86,23 @@ const OUTCOMES = {
   edited: 'has a line that somebody edited after us; it was left alone',
 }
 
-export function uninstallLine({ env, ...rest }: StatuslineOptions): void {
-  const file = settingsFile(scopeOf(rest.scope), env, process.cwd())
-  const outcome = uninstall({ file, key: keyOf(rest), directory: dataDirectory(env) })
+export function uninstallLine(options: StatuslineOptions): void {
+  const { key, file } = placeOf(options)
+  const outcome = uninstall({ file, key, directory: dataDirectory(options.env) })
   print(`${file} ${OUTCOMES[outcome]}`)
 }
 
 /** Throws when something is not well, after it has said what. */
 export async function doctor(options: {
   env: Env
+  client: string
   url?: string
   keyFile?: string
   session?: string
 }): Promise<void> {
   const { env } = options
   const findings = await diagnose({
+    client: CLIENTS[oneOf('--client', options.client, CLIENT_NAMES)],
     env,
     cwd: process.cwd(),
     url: options.url === undefined ? null : readAddress('--url', options.url),
@@ -111,7 +115,17 @@ export async function doctor(options: {
   if (findings.some(({ ok }) => !ok)) throw new Error('problems were found; see BAD above')
 }
 
-const keyOf = ({ subagents }: Pick<StatuslineOptions, 'subagents'>): Key =>
-  subagents ? 'subagentStatusLine' : 'statusLine'
-
-const scopeOf = (scope: string): Scope => oneOf('--scope', scope, SCOPES)
+/** Which settings are meant. Throws UsageError. */
+function placeOf({ env, client: name, scope: width, subagents }: StatuslineOptions): {
+  client: Client
+  key: Key
+  file: string
+} {
+  const client: Client = CLIENTS[oneOf('--client', name, CLIENT_NAMES)]
+  if (subagents && client !== CLIENTS['claude-code'])
+    throw new UsageError(`${client.title} has no rows of subagents; leave out --subagents`)
+  const scope = oneOf('--scope', width, SCOPES)
+  const file = settingsFile(client, scope, env, process.cwd())
+  if (file === null) throw new UsageError(`${client.title} has no ${scope} settings; take --scope project`)
+  return { client, key: subagents ? 'subagentStatusLine' : client.key, file }
+}

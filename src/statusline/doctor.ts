@@ -3,10 +3,11 @@ import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { createMask } from '../redact.ts'
 import { commandOf, readSettings } from './client-settings.ts'
+import { type Client, SCOPES } from './clients.ts'
 import { type Flags, readFlags } from './flags.ts'
 import { type GatewayAddress, gatewayAddress } from './gateway-address.ts'
 import { gatewaySource } from './gateway-source.ts'
-import { dataDirectory, SCOPES, settingsFile } from './places.ts'
+import { dataDirectory, settingsFile } from './places.ts'
 import { readReceipt } from './receipt.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -18,6 +19,7 @@ export interface Finding {
 }
 
 export interface DiagnoseOptions {
+  readonly client: Client
   readonly env: Env
   readonly cwd: string
   /** Null: what the installed command names, else the environment, else the usual address. */
@@ -62,19 +64,22 @@ const wordsOf = (command: string): string[] =>
     ),
   )
 
-function settingsFindings({ env, cwd }: DiagnoseOptions): { findings: Finding[]; command: string | null } {
+function settingsFindings({ client, env, cwd }: DiagnoseOptions): {
+  findings: Finding[]
+  command: string | null
+} {
   const findings: Finding[] = []
   let command: string | null = null
   for (const scope of SCOPES) {
-    const file = settingsFile(scope, env, cwd)
-    if (!existsSync(file)) continue
+    const file = settingsFile(client, scope, env, cwd)
+    if (file === null || !existsSync(file)) continue
     try {
       const settings = readSettings(readFileSync(file, 'utf8'))
       if (settings.disableAllHooks === true)
         findings.push({ ok: false, text: `${file}: disableAllHooks turns status lines off too; remove it` })
-      const found = commandOf(settings, 'statusLine')
+      const found = commandOf(settings, client.key)
       if (found === null) continue
-      const ours = readReceipt(dataDirectory(env), file, 'statusLine')?.command === found
+      const ours = readReceipt(dataDirectory(env), file, client.key)?.command === found
       const shadows = command === null ? '' : '; it hides the one of the wider scope'
       findings.push({
         ok: true,

@@ -124,3 +124,61 @@ test('settings that are no JSON are refused, links are followed, both keys go si
   assert.equal(readFileSync(real, 'utf8'), '{}\n')
   assert.equal(readFileSync(file, 'utf8'), '{}\n', 'still a link')
 })
+
+const QWEN: Readonly<Record<string, string>> = {
+  'an empty object': '{}',
+  'no `ui`': '{\n  "model": { "name": "auto" }\n}\n',
+  'an empty `ui`': '{ "ui": {}, "b": 2 }\n',
+  'a filled `ui`': '{\n  "ui": {\n    "theme": "dark"\n  },\n  "statusLine": "not ours"\n}\n',
+}
+
+for (const [name, text] of Object.entries(QWEN))
+  test(`Qwen Code: the line stands below \`ui\`, and ${name} comes back byte for byte (LINE-11)`, async (t) => {
+    const directory = temporaryDirectory(t)
+    const file = join(directory, '.qwen', 'settings.json')
+    mkdirSync(join(directory, '.qwen'))
+    writeFileSync(file, text)
+    const waybill = (...args: string[]) =>
+      run(
+        [process.execPath, CLI, 'statusline', ...args, '--client', 'qwen'],
+        { PATH: process.env.PATH!, HOME: directory },
+        '',
+      )
+    const installed = await waybill('install', '--sh')
+    assert.equal(installed.code, 0, installed.stderr)
+    assert.match(installed.stdout, /waybill run -- qwen/)
+    const { ui, ...others } = JSON.parse(readFileSync(file, 'utf8'))
+    const before = JSON.parse(text)
+    assert.deepEqual(Object.keys(ui), [...Object.keys(before.ui ?? {}), 'statusLine'])
+    assert.match(ui.statusLine.command, /statusline\.sh$/)
+    assert.deepEqual({ ...others, ui: before.ui }, { ...before, ui: before.ui })
+    assert.match((await waybill('install', '--sh')).stdout, /runs now/, 'twice is once')
+    writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // somebody formats it
+    assert.equal((await waybill('uninstall')).code, 0)
+    const { ui: left = {}, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
+    assert.deepEqual({ ...rest, ui: left }, { ...before, ui: before.ui ?? {} })
+    writeFileSync(file, text)
+    await waybill('install', '--sh')
+    await waybill('uninstall')
+    assert.equal(readFileSync(file, 'utf8'), text)
+  })
+
+test('Copilot: the line goes into its own settings, and what it does not have is said (LINE-11)', async (t) => {
+  const directory = temporaryDirectory(t)
+  const env = { PATH: process.env.PATH!, HOME: directory, COPILOT_HOME: join(directory, 'c') }
+  const waybill = (...args: string[]) => run([process.execPath, CLI, 'statusline', ...args], env, '')
+  assert.equal((await waybill('install', '--sh', '--client', 'copilot')).code, 0)
+  assert.match(
+    JSON.parse(readFileSync(join(directory, 'c', 'settings.json'), 'utf8')).statusLine.command,
+    /statusline\.sh$/,
+  )
+  for (const [args, says] of [
+    [['--client', 'copilot', '--subagents'], /GitHub Copilot CLI has no rows of subagents/],
+    [['--client', 'qwen', '--scope', 'local'], /Qwen Code has no local settings; take --scope project/],
+    [['--client', 'qwn'], /--client: there is no "qwn"; did you mean qwen\?/],
+  ] as const) {
+    const { code, stderr } = await waybill('install', ...args)
+    assert.equal(code, 2)
+    assert.match(stderr, says)
+  }
+})

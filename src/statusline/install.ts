@@ -1,7 +1,15 @@
 // `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of somebody else is never
 // replaced; with `wrap` it is kept inside of ours.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
-import { commandOf, type Key, putCommand, readSettings, takeBack } from './client-settings.ts'
+import {
+  commandOf,
+  entryOf,
+  type Key,
+  putCommand,
+  readSettings,
+  takeBack,
+  without,
+} from './client-settings.ts'
 import { dropReceipt, type Receipt, readReceipt, replaceFile, writeReceipt } from './receipt.ts'
 
 export interface InstallOptions {
@@ -23,7 +31,7 @@ export function install({ file, key, directory, wrap, words }: InstallOptions): 
   const text = existed ? readFileSync(file, 'utf8') : ''
   const settings = settingsOf(file, text)
   const foreign = commandOf(settings, key)
-  if (key in settings && !(wrap && foreign !== null))
+  if (entryOf(settings, key) !== undefined && !(wrap && foreign !== null))
     throw new Error(`${file} has a ${key} already; \`--wrap\` keeps it and puts ours behind it`)
   const wrapped = wrap && foreign !== null ? ['--wrap', foreign] : []
   const command = [...words, ...wrapped].map(quote).join(' ')
@@ -56,10 +64,9 @@ function restore(text: string, receipt: Receipt): string | null {
   const plain = takeBack(text, receipt.edit)
   if (plain !== null && isWhole(plain)) return plain
   // A formatter may have moved what we wrote: the same entry in other white space is still ours.
-  const settings = { ...settingsOf(receipt.file, text) }
+  const settings = settingsOf(receipt.file, text)
   if (commandOf(settings, receipt.key) !== receipt.command) return null
-  delete settings[receipt.key]
-  return `${JSON.stringify(settings, null, 2)}\n`
+  return `${JSON.stringify(without(settings, receipt.key), null, 2)}\n`
 }
 
 /** Taking an entry out of the middle may leave a comma too many. */

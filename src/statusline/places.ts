@@ -1,23 +1,16 @@
-// Where the client keeps its settings, where we keep what belongs to them, and where the two variants are.
+// Where a client keeps its settings, where we keep what belongs to them, and where the two variants are.
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { type Client, homeOf, type Scope } from './clients.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** `user`: for all projects. `project`: shared with the project. `local`: for me in this project. */
-export const SCOPES = ['user', 'project', 'local'] as const
-export type Scope = (typeof SCOPES)[number]
-
-const homeOf = (env: Env): string => env.HOME || homedir()
-
-/** The settings file of a scope, symbolic links followed; it need not exist. */
-export function settingsFile(scope: Scope, env: Env, cwd: string): string {
-  const file =
-    scope === 'user'
-      ? join(env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'), 'settings.json')
-      : join(cwd, '.claude', scope === 'project' ? 'settings.json' : 'settings.local.json')
+/** The settings file of a client in a scope, symbolic links followed; it need not exist. Null: it has no such scope. */
+export function settingsFile(client: Client, scope: Scope, env: Env, cwd: string): string | null {
+  const below = scope === 'user' ? null : client[scope]
+  if (below === undefined) return null
+  const file = below === null ? join(client.home(env), 'settings.json') : join(cwd, below)
   return existsSync(file) ? realpathSync(file) : file
 }
 

@@ -1,0 +1,342 @@
+// The coding agents that `npm run agents` tries: where each is installed from, how it is told of the gateway, how a task
+// is given to it, and the call of its own tool that reads a file. One entry each; none is a dependency.
+// Over 250 lines, because it is a list.
+
+/** What an agent is told of a run. */
+export interface Place {
+  /** Of the gateway, without a slash at its end. */
+  readonly url: string
+  /** The id that it asks for. */
+  readonly model: string
+  /** Its home, empty at first. */
+  readonly home: string
+  /** Where it works; holds the file that it is to read. */
+  readonly work: string
+  readonly prompt: string
+}
+
+export interface Call {
+  readonly name: string
+  readonly arguments: Readonly<Record<string, unknown>>
+}
+
+/** How an agent speaks one dialect. */
+export interface Way {
+  /** Started by `waybill run`, which then says where the gateway is. */
+  readonly launched?: true
+  readonly env?: (place: Place) => Readonly<Record<string, string>>
+  /** Path below its home -> text. */
+  readonly files?: (place: Place) => Readonly<Record<string, string>>
+  /** Commands of the agent itself that have to be run once before the task. */
+  readonly before?: (place: Place) => readonly string[]
+  readonly args: (place: Place) => readonly string[]
+  /** The same conversation once more. */
+  readonly again?: (place: Place) => readonly string[]
+}
+
+export interface Agent {
+  readonly name: string
+  readonly title: string
+  readonly from: { readonly npm: string } | { readonly pip: string }
+  readonly program: string
+  readonly ways: Readonly<Record<string, Way>>
+  /** The call that reads a file; null: it has no tools. */
+  readonly reads: ((file: string) => Call) | null
+  /** What an agent without tools is to answer, so that it changes the file. */
+  readonly edits?: (file: string) => string
+}
+
+const json = (value: unknown): string => JSON.stringify(value, null, 2)
+
+const piFiles =
+  (api: string, path: string): NonNullable<Way['files']> =>
+  ({ url, model }) => ({
+    '.pi/agent/models.json': json({
+      providers: {
+        waybill: {
+          baseUrl: `${url}${path}`,
+          api,
+          apiKey: 'none-needed',
+          models: [{ id: model, reasoning: true, contextWindow: 200_000, maxTokens: 32_000 }],
+        },
+      },
+    }),
+  })
+const pi = (api: string, path: string): Way => ({
+  env: () => ({ PI_OFFLINE: '1', PI_TELEMETRY: '0' }),
+  files: piFiles(api, path),
+  args: ({ model, prompt }) => ['--provider', 'waybill', '--model', model, '-p', prompt],
+  again: ({ model, prompt }) => ['--continue', '--provider', 'waybill', '--model', model, '-p', prompt],
+})
+
+const continueFor = (provider: string, path: string): Way => ({
+  env: () => ({ CONTINUE_TELEMETRY_ENABLED: '0' }),
+  files: ({ url, model }) => ({
+    'config.yaml': json({
+      name: 'waybill',
+      version: '1.0.0',
+      schema: 'v1',
+      models: [
+        {
+          name: 'waybill',
+          provider,
+          model,
+          apiBase: `${url}${path}`,
+          apiKey: 'none-needed',
+          roles: ['chat'],
+        },
+      ],
+    }),
+  }),
+  args: ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '-p', prompt],
+  again: ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '--resume', '-p', prompt],
+})
+
+const QUIET_QWEN = { privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }
+const qwenArgs = ({ prompt }: Place) => ['--yolo', '-p', prompt]
+const COPILOT = {
+  env: () => ({ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false' }),
+  args: ({ prompt }: Place) => ['--allow-all-tools', '-p', prompt],
+  again: ({ prompt }: Place) => ['--allow-all-tools', '--continue', '-p', prompt],
+}
+const copilot = (set: Readonly<Record<string, string>>, path: string): Way => ({
+  ...COPILOT,
+  env: ({ url, model }) => ({
+    ...COPILOT.env(),
+    COPILOT_PROVIDER_BASE_URL: `${url}${path}`,
+    COPILOT_PROVIDER_API_KEY: 'none-needed',
+    COPILOT_MODEL: model,
+    ...set,
+  }),
+})
+
+const OPENCODE_ARGS = {
+  env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: 'true', OPENCODE_DISABLE_MODELS_FETCH: 'true' }),
+  args: ({ prompt }: Place) => ['run', '--print-logs', prompt],
+  again: ({ prompt }: Place) => ['run', '--print-logs', '--continue', prompt],
+}
+const opencode = (npm: string): Way => ({
+  ...OPENCODE_ARGS,
+  files: ({ url, model }) => ({
+    '.config/opencode/opencode.json': json({
+      model: `waybill/${model}`,
+      small_model: `waybill/${model}`,
+      provider: {
+        waybill: { npm, options: { baseURL: `${url}/v1`, apiKey: 'none-needed' }, models: { [model]: {} } },
+      },
+    }),
+  }),
+})
+
+export const AGENTS: readonly Agent[] = [
+  {
+    name: 'claude-code',
+    title: 'Claude Code',
+    from: { npm: '@anthropic-ai/claude-code' },
+    program: 'claude',
+    reads: (file_path) => ({ name: 'Read', arguments: { file_path } }),
+    ways: {
+      messages: {
+        launched: true,
+        env: () => ({ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' }),
+        args: ({ prompt }) => ['--allowedTools', 'Read', '-p', prompt],
+        again: ({ prompt }) => ['--continue', '--allowedTools', 'Read', '-p', prompt],
+      },
+    },
+  },
+  {
+    name: 'codex',
+    title: 'Codex',
+    from: { npm: '@openai/codex' },
+    program: 'codex',
+    reads: (file) => ({ name: 'exec_command', arguments: { cmd: `cat ${file}` } }),
+    ways: {
+      responses: {
+        launched: true,
+        args: ({ prompt }) => ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', prompt],
+        again: ({ prompt }) => [
+          'exec',
+          '--skip-git-repo-check',
+          '--sandbox',
+          'danger-full-access',
+          'resume',
+          '--last',
+          prompt,
+        ],
+      },
+    },
+  },
+  {
+    name: 'opencode',
+    title: 'opencode',
+    from: { npm: 'opencode-ai' },
+    program: 'opencode',
+    reads: (filePath) => ({ name: 'read', arguments: { filePath } }),
+    ways: {
+      chat: { ...OPENCODE_ARGS, launched: true },
+      messages: opencode('@ai-sdk/anthropic'),
+      responses: opencode('@ai-sdk/openai'),
+    },
+  },
+  {
+    name: 'copilot',
+    title: 'GitHub Copilot CLI',
+    from: { npm: '@github/copilot' },
+    program: 'copilot',
+    reads: (path) => ({ name: 'view', arguments: { path } }),
+    ways: {
+      chat: { ...COPILOT, launched: true },
+      messages: copilot({ COPILOT_PROVIDER_TYPE: 'anthropic' }, ''),
+      responses: copilot({ COPILOT_PROVIDER_TYPE: 'openai', COPILOT_PROVIDER_WIRE_API: 'responses' }, '/v1'),
+    },
+  },
+  {
+    name: 'qwen',
+    title: 'Qwen Code',
+    from: { npm: '@qwen-code/qwen-code' },
+    program: 'qwen',
+    reads: (file_path) => ({ name: 'read_file', arguments: { file_path } }),
+    ways: {
+      chat: {
+        launched: true,
+        files: () => ({ '.qwen/settings.json': json(QUIET_QWEN) }),
+        args: qwenArgs,
+        again: (place) => ['--continue', ...qwenArgs(place)],
+      },
+      messages: {
+        env: ({ url, model }) => ({
+          ANTHROPIC_BASE_URL: url,
+          ANTHROPIC_API_KEY: 'none-needed',
+          ANTHROPIC_MODEL: model,
+        }),
+        files: () => ({ '.qwen/settings.json': json(QUIET_QWEN) }),
+        args: (place) => ['--auth-type', 'anthropic', ...qwenArgs(place)],
+        again: (place) => ['--auth-type', 'anthropic', '--continue', ...qwenArgs(place)],
+      },
+      responses: {
+        env: ({ url, model }) => ({
+          OPENAI_BASE_URL: `${url}/v1`,
+          OPENAI_API_KEY: 'none-needed',
+          OPENAI_MODEL: model,
+        }),
+        files: () => ({ '.qwen/settings.json': json(QUIET_QWEN) }),
+        args: (place) => ['--auth-type', 'openai-responses', ...qwenArgs(place)],
+        again: (place) => ['--auth-type', 'openai-responses', '--continue', ...qwenArgs(place)],
+      },
+    },
+  },
+  {
+    name: 'gemini',
+    title: 'Gemini CLI',
+    from: { npm: '@google/gemini-cli' },
+    program: 'gemini',
+    reads: (file_path) => ({ name: 'read_file', arguments: { file_path } }),
+    ways: {
+      gemini: {
+        launched: true,
+        files: () => ({
+          '.gemini/settings.json': json({
+            security: { auth: { selectedType: 'gemini-api-key' } },
+            privacy: { usageStatisticsEnabled: false },
+            telemetry: { enabled: false },
+          }),
+        }),
+        args: ({ prompt }) => ['--yolo', '--skip-trust', '-p', prompt],
+        again: ({ prompt }) => ['--yolo', '--skip-trust', '--resume', 'latest', '-p', prompt],
+      },
+    },
+  },
+  {
+    name: 'aider',
+    title: 'aider',
+    from: { pip: 'aider-chat' },
+    program: 'aider',
+    reads: null,
+    edits: (file) =>
+      `${file}\n\`\`\`\n<<<<<<< SEARCH\nThe lamp is out.\n=======\nThe lamp is lit.\n>>>>>>> REPLACE\n\`\`\`\n`,
+    ways: {
+      chat: {
+        launched: true,
+        env: () => ({ AIDER_ANALYTICS: 'false', AIDER_CHECK_UPDATE: 'false' }),
+        args: ({ prompt }) => [
+          '--yes-always',
+          '--no-git',
+          '--no-show-model-warnings',
+          '--edit-format',
+          'diff',
+          '--message',
+          prompt,
+          'note.txt',
+        ],
+      },
+      messages: {
+        env: ({ url, model }) => ({
+          AIDER_ANALYTICS: 'false',
+          AIDER_CHECK_UPDATE: 'false',
+          ANTHROPIC_API_BASE: url,
+          ANTHROPIC_API_KEY: 'none-needed',
+          AIDER_MODEL: `anthropic/${model}`,
+          AIDER_WEAK_MODEL: `anthropic/${model}`,
+        }),
+        args: ({ prompt }) => [
+          '--yes-always',
+          '--no-git',
+          '--no-show-model-warnings',
+          '--edit-format',
+          'diff',
+          '--message',
+          prompt,
+          'note.txt',
+        ],
+      },
+    },
+  },
+  {
+    name: 'continue',
+    title: 'Continue',
+    from: { npm: '@continuedev/cli' },
+    program: 'cn',
+    reads: (filepath) => ({ name: 'Read', arguments: { filepath } }),
+    ways: {
+      chat: continueFor('openai', '/v1'),
+      messages: continueFor('anthropic', '/v1'),
+    },
+  },
+  {
+    name: 'cline',
+    title: 'Cline',
+    from: { npm: 'cline' },
+    program: 'cline',
+    reads: (path) => ({ name: 'read_files', arguments: { files: [{ path }] } }),
+    ways: {
+      chat: {
+        env: () => ({ CLINE_TELEMETRY_DISABLED: '1' }),
+        before: ({ url, model }) => [
+          'auth',
+          '--provider',
+          'openai-compatible',
+          '--apikey',
+          'none-needed',
+          '--modelid',
+          model,
+          '--baseurl',
+          `${url}/v1`,
+        ],
+        args: ({ prompt }) => ['--provider', 'openai-compatible', prompt],
+      },
+    },
+  },
+  {
+    name: 'pi',
+    title: 'pi',
+    from: { npm: '@mariozechner/pi-coding-agent' },
+    program: 'pi',
+    reads: (path) => ({ name: 'read', arguments: { path } }),
+    ways: {
+      chat: pi('openai-completions', '/v1'),
+      messages: pi('anthropic-messages', ''),
+      responses: pi('openai-responses', '/v1'),
+      gemini: pi('google-generative-ai', '/v1beta'),
+    },
+  },
+]

@@ -1,0 +1,51 @@
+// The coding clients whose settings take a status line: where these are, and under which name the line stands in them.
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Key } from './client-settings.ts'
+
+type Env = Readonly<Record<string, string | undefined>>
+
+/** `user`: for all projects. `project`: shared with the project. `local`: for me in this project. */
+export const SCOPES = ['user', 'project', 'local'] as const
+export type Scope = (typeof SCOPES)[number]
+
+export interface Client {
+  readonly title: string
+  readonly key: Key
+  /** The directory of the user's settings. */
+  readonly home: (env: Env) => string
+  /** Below the project; absent where the client has no such settings. */
+  readonly project: string
+  readonly local?: string
+  /** What its user has to do beside, so that the line shows the session; absent where nothing is needed. */
+  readonly tie?: string
+}
+
+export const homeOf = (env: Env): string => env.HOME || homedir()
+
+export const CLIENTS = {
+  'claude-code': {
+    title: 'Claude Code',
+    key: 'statusLine',
+    home: (env) => env.CLAUDE_CONFIG_DIR || join(homeOf(env), '.claude'),
+    project: '.claude/settings.json',
+    local: '.claude/settings.local.json',
+  },
+  copilot: {
+    title: 'GitHub Copilot CLI',
+    key: 'statusLine',
+    home: (env) => env.COPILOT_HOME || join(homeOf(env), '.copilot'),
+    project: '.github/copilot/settings.json',
+    local: '.github/copilot/settings.local.json',
+    tie: 'It tells the gateway no session of its own: start it with `waybill run -- copilot`, which ties the two.',
+  },
+  qwen: {
+    title: 'Qwen Code',
+    key: 'ui.statusLine',
+    home: (env) => join(homeOf(env), '.qwen'),
+    project: '.qwen/settings.json',
+    tie: 'It tells the gateway no session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents.md shows.',
+  },
+} as const satisfies Record<string, Client>
+export type ClientName = keyof typeof CLIENTS
+export const CLIENT_NAMES = Object.keys(CLIENTS) as ClientName[]
