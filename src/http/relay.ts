@@ -37,10 +37,14 @@ export interface RelayResult {
   readonly tokens: Tokens | null
 }
 
+/** Agents decide by words such as "connection reset", "terminated", "premature end" or "timed out" whether to try again. */
 const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
-  ended: ['upstream_invalid', 'The provider ended its stream before the answer was finished.'],
-  cut: ['upstream_unreachable', 'The connection to the provider broke before the answer was finished.'],
-  timed_out: ['upstream_timeout', 'The provider fell silent before the answer was finished.'],
+  ended: ['upstream_invalid', "Premature end: the provider's stream ended without finishing the answer."],
+  cut: [
+    'upstream_unreachable',
+    'Connection reset: the connection to the provider was terminated before the answer was finished.',
+  ],
+  timed_out: ['upstream_timeout', 'The provider timed out: it fell silent before the answer was finished.'],
 }
 
 /**
