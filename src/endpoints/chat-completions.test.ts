@@ -38,6 +38,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
   assert.equal(headers.get('x-gateway-provider'), 'alpha')
   assert.equal(headers.get('x-gateway-model'), 'model-a')
   assert.equal(headers.get('x-gateway-strategy'), 'priority')
+  assert.equal(headers.get('x-request-id'), headers.get('x-gateway-request-id'), 'the provider sent none')
   assert.equal(headers.get('x-gateway-attempts'), '1')
   assert.equal(headers.get('x-gateway-cache'), 'BYPASS')
   assert.equal(headers.get('x-gateway-session-id'), 's-1')

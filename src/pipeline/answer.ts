@@ -260,8 +260,9 @@ const headersOf = (provider: Failure['headers'], result: SendResult, answering: 
   const { relayedHeaders } = upstreamOf(result, answering)
   const { target, requestsSent, translation } = result
   const headers = routeHeaders(call, route, target, requestsSent, provider, relayedHeaders, context.mask)
-  if (!translation) return headers
-  headers[answering.dialect.requestIdHeader] = call.id
-  if (translation.losses.length > 0) headers['x-gateway-lossy'] = translation.losses.join(', ')
+  // A client may take a failure without a request id for one that is not worth another try; many providers send none.
+  const { requestIdHeader } = answering.dialect
+  if (translation || !headers[requestIdHeader]) headers[requestIdHeader] = call.id
+  if (translation && translation.losses.length > 0) headers['x-gateway-lossy'] = translation.losses.join(', ')
   return headers
 }
