@@ -5,7 +5,7 @@ import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { DIALECTS } from '../src/dialects/registry.ts'
+import { DIALECT_NAMES } from '../src/config/schema.ts'
 import { install } from './agents/install.ts'
 import { type Result, runAgent, TROUBLES } from './agents/run.ts'
 import { AGENTS } from './agents/table.ts'
@@ -31,7 +31,7 @@ for (const agent of AGENTS.filter(({ name }) => wanted(values.agent, name))) {
     continue
   }
   for (const client of Object.keys(agent.ways).filter((name) => wanted(values.dialect, name))) {
-    if (!(client in DIALECTS)) {
+    if (!(DIALECT_NAMES as readonly string[]).includes(client)) {
       console.log(`${agent.title}, ${client}: the gateway does not speak it`)
       continue
     }

@@ -92,7 +92,8 @@ retention: { rows: 10000 }`,
   proxy.listen(0, '127.0.0.1')
   await once(proxy, 'listening')
 
-  const read = async (path: string): Promise<any> => (await fetch(url + path)).json()
+  const read = async <Answer>(path: string): Promise<Answer> =>
+    (await (await fetch(url + path)).json()) as Answer
   return {
     url,
     witness,
@@ -100,7 +101,8 @@ retention: { rows: 10000 }`,
     requests,
     hosts,
     proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
-    records: async () => (await read('/api/usage/request-logs?limit=200')).data.reverse(),
+    records: async () =>
+      (await read<{ data: CallRecord[] }>('/api/usage/request-logs?limit=200')).data.reverse(),
     record: (id) => read(`/api/usage/request-logs/${id}`),
     async close() {
       unsubscribe('http.server.request.start', count)
