@@ -16,7 +16,10 @@ import { declares, targetSchema } from './target.ts'
 
 /** What a run leaves behind beside the evidence of its checks; `run.json`. */
 export const runSchema = z.strictObject({
-  format: z.literal(1),
+  format: z.literal(
+    2,
+    'another version of the suite wrote it; make the run again, or judge it with that version',
+  ),
   suite: z.string(),
   profile: z.enum(PROFILES),
   /** As it was used, values filled in; without secrets. */

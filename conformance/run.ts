@@ -122,7 +122,7 @@ export async function conform({
     const counts = await Promise.all(workers.map((worker) => worker.inferences()))
     const [first] = workers
     const run: RunFile = {
-      format: 1,
+      format: 2,
       suite: SUITE,
       profile,
       target: first!.target,
