@@ -47,6 +47,11 @@ const withBackground: Target = {
   capabilities: { ...target.capabilities, background: [declared] },
 }
 
+const withTimeOuts: Target = {
+  ...target,
+  capabilities: { ...target.capabilities, time_outs: { answer_ms: 2_000 } },
+}
+
 const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
   [
     'a judge that is asked before each call',
@@ -68,6 +73,18 @@ const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
     'a hedge: asked twice side by side, and the one that was slower is given up',
     [evidence([exchange()], [entry(), entry({ peer_left_at: 1_070 }, { status: null, complete: false })])],
     /sent again/,
+  ],
+  [
+    'a call that is sent twice within the declared time-out',
+    [evidence([exchange({ head_at: 3_400 })], [entry(), entry({ at: 2_900 })])],
+    /sent again/,
+    withTimeOuts,
+  ],
+  [
+    'a call that is sent again after the client had its answer',
+    [evidence([exchange({ head_at: 1_100 })], [entry(), entry({ at: 3_100 })])],
+    /sent again/,
+    withTimeOuts,
   ],
   [
     'a call that keeps a connection warm',
@@ -119,6 +136,11 @@ const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
   [
     'a provider that was too slow is given up, and the next one asked',
     [evidence([exchange()], [entry({ peer_left_at: 1_100 }, { status: null, complete: false }), entry()])],
+  ],
+  [
+    'an answer that came after the declared time-out, on a busy machine',
+    [evidence([exchange({ head_at: 3_400 })], [entry(), entry({ at: 3_100 })])],
+    withTimeOuts,
   ],
   ['an answer from a cache', [evidence([exchange()], [])]],
   ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],

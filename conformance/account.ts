@@ -11,6 +11,7 @@ import type { Background, Target } from './target.ts'
 /** A call of the suite, and the inferences that it explains, in their order. */
 interface Accounted {
   readonly name: string
+  readonly exchange: Exchange
   readonly entries: LedgerEntry[]
 }
 
@@ -25,7 +26,8 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   const calls = new Map<string, Accounted>()
   for (const { check, exchanges } of all.values())
     for (const exchange of exchanges)
-      for (const nonce of noncesOf(exchange)) calls.set(nonce, { name: nameOf(check, exchange), entries: [] })
+      for (const nonce of noncesOf(exchange))
+        calls.set(nonce, { name: nameOf(check, exchange), exchange, entries: [] })
 
   const foreign: { entry: LedgerEntry; check: string }[] = []
   const background: LedgerEntry[] = []
@@ -93,7 +95,7 @@ function withoutNonce(
       !(anonymous.get(exchange)?.entries ?? []).some(isAnswered),
   )
   if (!found) return null
-  const call = anonymous.get(found) ?? { name: nameOf(check, found), entries: [] }
+  const call = anonymous.get(found) ?? { name: nameOf(check, found), exchange: found, entries: [] }
   anonymous.set(found, call)
   return call
 }
@@ -107,9 +109,26 @@ function isAnswered({ answer }: LedgerEntry): boolean {
   return errors.length === 0 && (finish.length > 0 || done > 0)
 }
 
+/**
+ * An answer that the gateway may not have got in its declared time: the next request came only after that time had
+ * passed, and the client had no answer until then. On a busy machine what is sent in time is not always read in time.
+ */
+function cameTooLate(
+  { stream }: LedgerEntry,
+  next: LedgerEntry | undefined,
+  { at: asked, head_at }: Exchange,
+  { capabilities: { time_outs } }: Target,
+): boolean {
+  const limit = stream ? time_outs?.first_event_ms : time_outs?.answer_ms
+  if (next === undefined || limit === undefined) return false
+  return next.at - asked >= limit && (head_at === null || head_at >= next.at)
+}
+
 /** What a call was sent again for although nothing had failed, in words. */
-function sentAgain({ name, entries }: Accounted, target: Target): string[] {
-  const answered = entries.findIndex(isAnswered)
+function sentAgain({ name, exchange, entries }: Accounted, target: Target): string[] {
+  const answered = entries.findIndex(
+    (entry, index) => isAnswered(entry) && !cameTooLate(entry, entries[index + 1], exchange, target),
+  )
   if (answered >= 0 && answered < entries.length - 1) {
     const more = entries.slice(answered + 1)
     return [
