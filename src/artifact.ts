@@ -176,7 +176,7 @@ function pairsOf(headers: Headers): [name: string, value: unknown][] {
 /** What a client shows as its key, with and without the scheme before it. */
 const credentials = (headers: Headers): string[] =>
   pairsOf(headers)
-    .filter(([name]) => name === 'authorization' || name === 'x-api-key')
+    .filter(([name]) => /^(authorization|x-api-key|x-goog-api-key)$/.test(name))
     .map(([, value]) => String(value).replace(/^\w+ +/, ''))
 
 const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100

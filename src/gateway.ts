@@ -21,7 +21,7 @@ import { metrics } from './endpoints/metrics.ts'
 import { model, models } from './endpoints/models.ts'
 import { openapi } from './endpoints/openapi.ts'
 import { PAGE, readPage } from './endpoints/page.ts'
-import { publicModels } from './endpoints/public-models.ts'
+import { publicModel, publicModels } from './endpoints/public-models.ts'
 import { readyz } from './endpoints/readyz.ts'
 import { refusedCalls } from './endpoints/refused-calls.ts'
 import { artifact, requestLog, requestLogs } from './endpoints/request-logs.ts'
@@ -45,8 +45,8 @@ import { createFeed } from './observe/feed.ts'
 import { createMetrics, type KeyBudget } from './observe/metrics.ts'
 import { watchWrites } from './observe/watch.ts'
 import type { CallContext } from './pipeline/context.ts'
-import { countEndpoint } from './pipeline/count-tokens.ts'
-import { callEndpoint } from './pipeline.ts'
+import { countEndpoints } from './pipeline/count-tokens.ts'
+import { callEndpoints } from './pipeline.ts'
 import { createPricer, pricingOf } from './pricing.ts'
 import { type Connections, createConnections } from './providers/connections.ts'
 import type { Provider } from './providers/send.ts'
@@ -98,6 +98,7 @@ export const READS = [
   models,
   model,
   publicModels,
+  publicModel,
   resolve,
   requestLogs,
   artifact,
@@ -115,8 +116,8 @@ export const READS = [
 ]
 const callsOf = (dialects: Dialects) =>
   Object.values(dialects).flatMap(({ client }) => [
-    callEndpoint(client),
-    ...(client.counting ? [countEndpoint(client, client.counting)] : []),
+    ...callEndpoints(client),
+    ...(client.counting ? countEndpoints(client, client.counting) : []),
   ])
 export const CALLS = callsOf(DIALECTS)
 /** What is neither a read of JSON nor a call; the files of the page are no interface. */

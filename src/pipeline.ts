@@ -24,9 +24,13 @@ import { type NextAttempt, type SendListener, type SendResult, send } from './pr
 import type { Mask } from './redact.ts'
 import type { Routed } from './routing/router.ts'
 
-/** The endpoint at which calls of a dialect arrive. */
-export const callEndpoint = (dialect: ClientDialect): CallEndpoint<CallContext> => ({
-  path: dialect.path,
+/** The endpoints at which calls of a dialect arrive. */
+export const callEndpoints = (dialect: ClientDialect): CallEndpoint<CallContext>[] =>
+  [dialect.path, ...(dialect.alsoAt ?? [])].map((path) => endpointAt(path, dialect))
+
+const endpointAt = (path: string, dialect: ClientDialect): CallEndpoint<CallContext> => ({
+  path,
+  keyParameter: dialect.keyParameter,
   summary: dialect.summary,
   request: dialect.schema,
   errorBody: dialect.errorBody,
@@ -71,8 +75,8 @@ class Arrival implements BodyTaker {
   /** When it returns, what was parsed is let go of, unless the record has to be asked first. */
   body(body: JsonBody): void {
     try {
-      const { request, rest, query, caller } = this.admitted
-      const read = this.#dialect.parse({ ...body, headers: request.headers, rest, query })
+      const { request, path, rest, query, caller } = this.admitted
+      const read = this.#dialect.parse({ ...body, headers: request.headers, path, rest, query })
       if (!read.continues) this.#open(body, read, null)
       else
         madeBy(this.#context.store, read.continues, caller.name)
@@ -166,7 +170,7 @@ class OpenCall implements Answering, SendListener {
     context: CallContext,
   ) {
     const { config, cache } = context
-    const { caller, requestId, request: incoming } = arrival.admitted
+    const { caller, requestId, path, request: incoming } = arrival.admitted
     this.dialect = dialect
     this.request = request
     this.route = route
@@ -182,7 +186,7 @@ class OpenCall implements Answering, SendListener {
     this.call = {
       id: requestId,
       createdAt: timeOfId(requestId),
-      endpoint: dialect.path,
+      endpoint: path.replace('*', '{model}'),
       requestedModel: request.model,
       sessionId,
       agentId: agentOf(incoming.headers),

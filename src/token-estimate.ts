@@ -44,7 +44,16 @@ export class Transcript {
 const copyOf = (piece: string): string => Buffer.from(piece, 'utf16le').toString('utf16le')
 
 /** Members whose text is not read as text by a model: pictures, sound and files, mostly as base64. */
-const BINARY = new Set(['image_url', 'input_audio', 'file', 'source'])
+const BINARY = new Set([
+  'image_url',
+  'input_audio',
+  'file',
+  'source',
+  'inlineData',
+  'inline_data',
+  'fileData',
+  'file_data',
+])
 
 /** The texts that a model reads, names of members too: they stand for what a provider writes around messages and tools. */
 export function textOf(request: unknown): string {

@@ -57,7 +57,7 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** The dialects that there are; `dialects/registry.ts` holds each of them. */
-export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images'] as const
+export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images', 'gemini'] as const
 
 /** Dialects by whose they are. What only OpenAI itself offers under its own name is not in `openai`. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
@@ -79,10 +79,10 @@ const provider = z.strictObject({
       ...new Set([api].flat().flatMap((name) => ALIASES[name] ?? [name])),
     ])
     .describe(
-      'The dialect that it speaks, or a list of them: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks).',
+      'The dialect that it speaks, or a list of them: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks), gemini (Google).',
     ),
   base_url: baseUrl.describe(
-    'Up to and without /chat/completions or /responses; for messages with or without the /v1 before /messages.',
+    'Up to and without /chat/completions or /responses; for messages with or without the /v1 before /messages, for gemini with or without the /v1beta before /models.',
   ),
   key: z
     .string()

@@ -21,6 +21,8 @@ export interface ArrivedRequest {
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
   readonly headers: IncomingHttpHeaders
+  /** That of the endpoint at which it arrived. */
+  readonly path: string
   /** What stands in the path where the endpoint's has a `*`, decoded; some dialects name the model there. */
   readonly rest: string
   /** What stands behind the `?` of the URL, as it came; empty where nothing does. */
@@ -40,6 +42,8 @@ export interface ClientRequest {
   readonly forwarded: readonly string[]
   /** Query for such a provider, without its `?`. */
   readonly query: string
+  /** That of the endpoint at which it arrived, where the path says what is asked. */
+  readonly path?: string
 }
 
 /** A request, and what is asked about it once and then let go of. */
@@ -59,8 +63,12 @@ export interface ReadRequest {
 export interface ClientDialect {
   /** As it stands behind `api` in the configuration and in `decision.skipped`. */
   readonly name: string
-  /** As polka reads it; matched whatever the query. */
+  /** As polka reads it, but that a `:` and a word may follow a `*` at the end; matched whatever the query. */
   readonly path: string
+  /** Further paths of the kind, where the path says what is asked. */
+  readonly alsoAt?: readonly string[]
+  /** The parameter of the query in which its clients may send their key. */
+  readonly keyParameter?: string
   /** A line for the table of endpoints in the documentation. */
   readonly summary: string
   /** What is read of a request's body, for the OpenAPI document. */
@@ -97,6 +105,7 @@ export interface ClientDialect {
 /** The question how many tokens a request would be. It is read like a call of the dialect. */
 export interface TokenCounting {
   readonly path: string
+  readonly alsoAt?: readonly string[]
   readonly summary: string
   readonly schema: ZodType
   /** The answer with an estimate, over all that a model reads. Never throws. */

@@ -8,8 +8,11 @@ import { ALL, type Samples } from './test-samples.ts'
 
 const PROVIDER = { basePath: '/base', key: 'sk-secret-key' }
 
-function parse({ client }: Dialect, text: string, headers = {}): ClientRequest {
-  return client.parse({ text, json: JSON.parse(text), headers, rest: '', query: '' }).request
+type Arrival = ReturnType<NonNullable<Samples['arrival']>>
+
+function parse({ client }: Dialect, text: string, headers = {}, arrival?: Arrival): ClientRequest {
+  const plain = { path: client.path, rest: 'm', query: '' }
+  return client.parse({ text, json: JSON.parse(text), headers, ...plain, ...arrival }).request
 }
 
 /** What is read of a stream that arrives in chunks of this size. */
@@ -81,8 +84,12 @@ for (const [name, dialect, samples] of ALL) {
   test(`${name}: a request keeps every byte but its model, and carries the provider's key alone (ROUTE-06)`, () => {
     const text = samples.request('auto/ü', false)
     const headers = { authorization: 'Bearer client-key', 'x-api-key': 'client-key', cookie: 'c=1' }
-    const sent = upstream.request(parse(dialect, text, headers), 'real "model"', PROVIDER)
+    const arrival = samples.arrival?.('auto/ü', false)
+    const request = parse(dialect, text, headers, arrival)
+    assert.equal(request.model, 'auto/ü')
+    const sent = upstream.request(request, 'real "model"', PROVIDER)
     assert.equal(sent.body, text.replace('"auto/ü"', '"real \\"model\\""'))
+    if (arrival) assert.match(sent.path, /real%20%22model%22/)
     assert.ok(sent.path.startsWith('/base/'))
     assert.doesNotMatch(sent.headers.join('\n'), /client-key|c=1/)
     assert.ok(sent.headers.some((value) => value.includes(PROVIDER.key)))
@@ -117,7 +124,12 @@ for (const [name, dialect, samples] of ALL) {
   test(`${name}: however deep a request is, it is read, named and sent`, () => {
     const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
     for (const stream of [true, false]) {
-      const request = parse(dialect, samples.request('m', stream).replace('1.0', deep))
+      const request = parse(
+        dialect,
+        samples.request('m', stream).replace('1.0', deep),
+        {},
+        samples.arrival?.('m', stream),
+      )
       client.cacheIdentity(request)
       assert.ok(upstream.request(request, 'n', PROVIDER).body.includes(deep))
       assert.ok(client.estimateInput(request) > 0)

@@ -3,6 +3,7 @@ import type { DIALECT_NAMES } from '../config/schema.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'
 import { embeddings } from './embeddings/embeddings.ts'
+import { gemini } from './gemini/gemini.ts'
 import { images } from './images/images.ts'
 import { messages } from './messages/messages.ts'
 import { responses } from './responses/responses.ts'
@@ -10,7 +11,7 @@ import { responses } from './responses/responses.ts'
 /** By name. */
 export type Dialects = Readonly<Record<string, Dialect>>
 
-export const DIALECTS = { chat, messages, responses, embeddings, images } satisfies Record<
+export const DIALECTS = { chat, messages, responses, embeddings, images, gemini } satisfies Record<
   (typeof DIALECT_NAMES)[number],
   Dialect
 >

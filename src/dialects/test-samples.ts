@@ -2,8 +2,9 @@
 // pass the type checker.
 import type { ProviderError, Tokens } from '../call.ts'
 import { samples as chat } from './chat/test-samples.ts'
-import type { Dialect } from './dialect.ts'
+import type { ArrivedRequest, Dialect } from './dialect.ts'
 import { samples as embeddings } from './embeddings/test-samples.ts'
+import { samples as gemini } from './gemini/test-samples.ts'
 import { samples as images } from './images/test-samples.ts'
 import { samples as messages } from './messages/test-samples.ts'
 import { DIALECTS } from './registry.ts'
@@ -14,6 +15,8 @@ import { toy } from './toy/toy.ts'
 export interface Samples {
   /** A request that asks `model` for an answer, with fields that nobody knows; streamed or not. */
   request(model: string, stream: boolean): string
+  /** Where such a request arrives, if its path is not the one of the dialect alone; the model may stand there. */
+  arrival?(model: string, stream: boolean): Pick<ArrivedRequest, 'path' | 'rest' | 'query'>
   /** Bodies that are no request of the dialect. */
   readonly noRequests: readonly string[]
   /** A whole answer of `model` with these usage members; each names a count of tokens, see `usage`. */
@@ -33,7 +36,7 @@ export interface Samples {
 
 /** Every dialect that is registered, and the one of the tests. */
 export const ALL: readonly (readonly [name: string, dialect: Dialect, samples: Samples])[] = [
-  ...Object.entries({ chat, messages, responses, embeddings, images } satisfies Record<
+  ...Object.entries({ chat, messages, responses, embeddings, images, gemini } satisfies Record<
     keyof typeof DIALECTS,
     Samples
   >).map(([name, samples]) => [name, DIALECTS[name as keyof typeof DIALECTS], samples] as const),

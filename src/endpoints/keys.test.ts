@@ -28,6 +28,7 @@ interface Others {
 /** What to ask an endpoint for, where its bare path is no request: in the place of the `*`, or behind the path. */
 const ASKED: Readonly<Record<string, (others: Others) => string[]>> = {
   '/v1/models/*': () => ['auto'],
+  '/v1beta/models/*': () => ['auto'],
   '/api/cloud/model/resolve': () => ['?model=auto'],
   '/api/usage/request-logs': ({ session, model }) => [
     '',

@@ -1,15 +1,17 @@
-// The catalog in OpenAI's list format, or in Anthropic's for a caller that names a version of Anthropic's interface: GET
-// /v1/models, and one entry of it, whose id may hold slashes, encoded or not.
+// The catalog in OpenAI's list format, in Anthropic's for a caller that names a version of Anthropic's interface, or in
+// Google's for a client of Google's: GET /v1/models, and one entry of it, whose id may hold slashes, encoded or not.
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
-import { noQuery } from './query.ts'
+import { googleEntry, googleQuery, toGoogle, wantsGoogle } from './google-models.ts'
 import { catalogEntry, time } from './schemas.ts'
 
 // Clients send paging parameters along (`limit`); the list is short, so it is always whole.
 const modelsQuery = z.looseObject({})
+
+const oneQuery = z.strictObject({ key: googleQuery.key })
 
 const anthropicEntry = z.strictObject({
   type: z.literal('model'),
@@ -20,9 +22,10 @@ const anthropicEntry = z.strictObject({
 const id = z.string().nullable()
 const modelsResponse = z.union([
   z.strictObject({ object: z.literal('list'), data: z.array(catalogEntry) }),
+  z.strictObject({ models: z.array(googleEntry) }),
   z.strictObject({ data: z.array(anthropicEntry), has_more: z.literal(false), first_id: id, last_id: id }),
 ])
-const modelResponse = z.union([catalogEntry, anthropicEntry])
+const modelResponse = z.union([catalogEntry, anthropicEntry, googleEntry])
 
 const wantsAnthropic = ({ request }: AdmittedRead): boolean =>
   request.headers['anthropic-version'] !== undefined
@@ -36,11 +39,15 @@ const toAnthropic = ({ id, created }: z.output<typeof catalogEntry>) => ({
 
 export const models = {
   path: '/v1/models',
-  summary: "the models and routes, in OpenAI's list format; in Anthropic's with `anthropic-version`",
+  summary:
+    "the models and routes, in OpenAI's list format; in Anthropic's with `anthropic-version`, in Google's with `x-goog-api-client` or `x-goog-api-key`",
+  keyParameter: 'key',
   query: modelsQuery,
   response: modelsResponse,
   answer(_query, admitted, { config }) {
     const entries = catalog(config)
+    if (wantsGoogle(admitted))
+      return { models: entries.map(({ id }) => toGoogle(id, config.routes[id]?.description ?? '')) }
     if (!wantsAnthropic(admitted)) return { object: 'list' as const, data: entries }
     const data = entries.map(toAnthropic)
     return {
@@ -55,7 +62,8 @@ export const models = {
 export const model = {
   path: '/v1/models/*',
   summary: 'one of them; the id may hold slashes, encoded or not',
-  query: noQuery,
+  keyParameter: 'key',
+  query: oneQuery,
   response: modelResponse,
   answer(_query, admitted, { config }) {
     const { rest } = admitted
@@ -64,6 +72,7 @@ export const model = {
       throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
         param: 'model',
       })
+    if (wantsGoogle(admitted)) return toGoogle(found.id, config.routes[found.id]?.description ?? '')
     return wantsAnthropic(admitted) ? toAnthropic(found) : found
   },
-} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof modelResponse>
+} satisfies ReadEndpoint<ReadContext, typeof oneQuery, typeof modelResponse>

@@ -1,37 +1,67 @@
-// GET /v1beta/models: what may be known outside, and nothing else (KEEP-05): no weights, tiers or prices.
+// GET /v1beta/models: what may be known outside, and nothing else (KEEP-05): no weights, tiers or prices. A client of
+// Google's gets it in Google's shape, and one entry alone under its name.
 import { z } from 'zod'
+import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
-import { noQuery } from './query.ts'
+import { googleEntry, googleQuery, toGoogle, wantsGoogle } from './google-models.ts'
 
-const response = z.strictObject({
-  models: z.array(
-    z.strictObject({
-      name: z.string(),
-      strategy: z.string().nullable(),
-      model_ids: z.array(z.string()),
-      providerId: z.string().nullable(),
-      description: z.string(),
-    }),
-  ),
-})
+const query = z.strictObject(googleQuery)
+
+const response = z.union([
+  z.strictObject({
+    models: z.array(
+      z.strictObject({
+        name: z.string(),
+        strategy: z.string().nullable(),
+        model_ids: z.array(z.string()),
+        providerId: z.string().nullable(),
+        description: z.string(),
+      }),
+    ),
+  }),
+  z.strictObject({ models: z.array(googleEntry) }),
+])
 
 export const publicModels = {
   path: '/v1beta/models',
-  summary: 'name, strategy, model ids, provider and description, and nothing else',
-  query: noQuery,
+  summary:
+    "name, strategy, model ids, provider and description, and nothing else; in Google's shape with its headers",
+  keyParameter: 'key',
+  query,
   response,
-  answer: (_query, _admitted, { config }) => ({
-    models: catalog(config).map(({ id, type, owned_by }) => {
-      const route = type === 'route' ? config.routes[id] : undefined
-      return {
-        name: id,
-        strategy: route?.strategy ?? null,
-        model_ids: route ? route.targets.map((target) => target.model) : [id],
-        providerId: route ? null : owned_by,
-        description: route?.description ?? '',
-      }
-    }),
-  }),
-} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>
+  answer(_query, admitted, { config }) {
+    const entries = catalog(config)
+    if (wantsGoogle(admitted))
+      return { models: entries.map(({ id }) => toGoogle(id, config.routes[id]?.description ?? '')) }
+    return {
+      models: entries.map(({ id, type, owned_by }) => {
+        const route = type === 'route' ? config.routes[id] : undefined
+        return {
+          name: id,
+          strategy: route?.strategy ?? null,
+          model_ids: route ? route.targets.map((target) => target.model) : [id],
+          providerId: route ? null : owned_by,
+          description: route?.description ?? '',
+        }
+      }),
+    }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
+
+export const publicModel = {
+  path: '/v1beta/models/*',
+  summary: "one of them in Google's shape; the id may hold slashes, encoded or not",
+  keyParameter: 'key',
+  query,
+  response: googleEntry,
+  answer(_query, { rest }, { config }) {
+    const found = catalog(config).find(({ id }) => id === rest)
+    if (!found)
+      throw new GatewayError('model_not_found', `The catalog has no model ${JSON.stringify(rest)}.`, {
+        param: 'model',
+      })
+    return toGoogle(found.id, config.routes[found.id]?.description ?? '')
+  },
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof googleEntry>

@@ -13,6 +13,7 @@ import { ask, testGateway } from '../test-gateway.ts'
 const PATHS = READS.map(({ path }) =>
   path
     .replace('/v1/models/*', '/v1/models/auto')
+    .replace('/v1beta/models/*', '/v1beta/models/auto')
     .replace('/api/cloud/model/resolve', '/api/cloud/model/resolve?model=auto'),
 ).filter((path) => !path.includes('*'))
 

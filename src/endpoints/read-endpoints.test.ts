@@ -8,6 +8,7 @@ import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 /** What stands for `*`, and the query without which there is no answer. */
 const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) => string>> = {
   '/v1/models/*': () => '/v1/models/auto',
+  '/v1beta/models/*': () => '/v1beta/models/auto',
   '/api/cloud/model/resolve': () => '/api/cloud/model/resolve?model=auto',
   '/api/usage/request-logs/*': ({ id }) => `/api/usage/request-logs/${id}`,
   '/api/usage/request-logs/*/artifact': ({ id }) => `/api/usage/request-logs/${id}/artifact`,

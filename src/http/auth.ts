@@ -15,7 +15,7 @@ export interface Caller {
 const INCORRECT = 'Incorrect API key provided'
 
 /** `read`: a token of the page is let in too. It throws `invalid_api_key`, or `forbidden` for a token in a call. */
-export type Authenticate = (request: IncomingMessage, use?: 'call' | 'read') => Caller
+export type Authenticate = (request: IncomingMessage, use?: 'call' | 'read', keyInQuery?: unknown) => Caller
 
 /** Returns the check for the configured keys, and for the tokens that were given for them. */
 export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens, 'find'>): Authenticate {
@@ -25,9 +25,9 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
     digest: Buffer.from(digest.slice('sha256:'.length), 'hex'),
   }))
 
-  return (request, use = 'call') => {
+  return (request, use = 'call', keyInQuery) => {
     if (digests.length === 0) return { name: null, role: 'admin' }
-    const key = presented(request)
+    const key = presented(request, keyInQuery)
     if (!key) {
       throw new GatewayError(
         'invalid_api_key',
@@ -54,14 +54,14 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
   }
 }
 
-/** `Authorization: Bearer KEY` or `x-api-key: KEY`; never a query parameter. Two that differ are neither's call. */
-function presented({ headers }: IncomingMessage): string | null {
-  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? null
-  const plain = typeof headers['x-api-key'] === 'string' ? headers['x-api-key'] : ''
-  if (bearer && plain && bearer !== plain)
+/** `Authorization: Bearer KEY`, or the key alone in a header, or in the query where it may stand there. Two that differ are neither's call. */
+function presented({ headers }: IncomingMessage, keyInQuery: unknown): string | null {
+  const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
+  const all = [bearer, headers['x-api-key'], headers['x-goog-api-key'], keyInQuery].flat().filter(Boolean)
+  if (new Set(all).size > 1)
     throw new GatewayError(
       'invalid_api_key',
-      `${INCORRECT}: \`Authorization\` and \`x-api-key\` hold different keys. Send one of them.`,
+      `${INCORRECT}: \`Authorization\`, \`x-api-key\` and the like hold different keys. Send one of them.`,
     )
-  return bearer || plain || null
+  return typeof all[0] === 'string' ? all[0] : null
 }

@@ -21,6 +21,8 @@ export interface AdmittedRead {
 
 /** A call that was let in. Exactly one of its two ends is told, once. */
 export interface Admitted extends AdmittedRead {
+  /** Path of the endpoint. */
+  readonly path: string
   /** Its place among the open calls; given back at its end. */
   readonly slot: CallSlot
   /** It is turned away, before anything of it is on record. */
@@ -44,6 +46,8 @@ export interface ReadEndpoint<Context, Query extends z.ZodType, Response extends
   readonly query: Query
   /** What it answers with, for the OpenAPI document and the tests; strict, but for what is not ours. */
   readonly response: Response
+  /** As in `CallEndpoint`. */
+  readonly keyParameter?: string
   /** Answers a text of this type, which `answer` returns. JSON by default. */
   readonly mediaType?: string
   /** Returns what is sent as JSON, or that JSON itself, or throws a GatewayError. */
@@ -83,7 +87,10 @@ export interface ErrorWording {
 }
 
 export interface CallEndpoint<Context> extends ErrorWording {
+  /** As in `ReadEndpoint`; behind a `*` at the end a `:` and a word may follow. */
   readonly path: string
+  /** The parameter of the query that may hold the caller's key; none by default. */
+  readonly keyParameter?: string | undefined
   readonly summary: string
   /** What is read of a request's body, for the OpenAPI document. */
   readonly request: z.ZodType

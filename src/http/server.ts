@@ -87,6 +87,8 @@ interface Admission {
   readonly keyless?: boolean
   /** Absent: as the client of the request has it. */
   readonly wording?: ErrorWording
+  /** The parameter of the query that may hold the key. */
+  readonly keyParameter?: string | undefined
 }
 
 const ANYBODY: Caller = { name: null, role: 'client' }
@@ -99,10 +101,10 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   const giveUpUntaken = createUntaken()
 
   /** Throws where a request is not let in, whoever makes it. */
-  const look = (request: Request, { guard }: RequestContext<Read, Live>): void => {
+  const look = (request: Request, { guard }: RequestContext<Read, Live>, keyParameter?: string): void => {
     refuseWithoutHost(request)
     guard(request)
-    refuseKeyInUrl(request.query)
+    refuseKeyInUrl(request.query, keyParameter)
   }
   const asError = (thrown: unknown, requestId: string): GatewayError => {
     const error = asGatewayError(thrown)
@@ -111,17 +113,21 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   }
 
   /** Wraps a handler: let the request in, run it, answer for what it throws. */
-  const admit = ({ open = false, keyless = open, wording }: Admission, handler: Handler<Read, Live>) => {
+  const admit = (
+    { open = false, keyless = open, wording, keyParameter }: Admission,
+    handler: Handler<Read, Live>,
+  ) => {
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
       try {
         dropBody(request)
         if (open) refuseWithoutHost(request)
-        else look(request, current)
+        else look(request, current, keyParameter)
         // What is under /v1 belongs to the clients of models, so the page has no business there.
         const use = request.path.startsWith('/v1/') ? 'call' : 'read'
-        const caller = keyless ? ANYBODY : current.authenticate(request, use)
+        const keyInQuery = keyIn(request, keyParameter)
+        const caller = keyless ? ANYBODY : current.authenticate(request, use, keyInQuery)
         const authenticate = () => context().authenticate(request, use)
         await handler({ request, caller, requestId, ...placesOf(request), authenticate }, response, current)
       } catch (thrown) {
@@ -135,6 +141,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   /** A call from the moment in which it arrives to its end. */
   class ArrivedCall implements Admitted {
     readonly requestId = idOf(now())
+    readonly path: string
     readonly request: Request
     readonly rest: string
     readonly query: string
@@ -145,6 +152,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     readonly #context = context()
 
     constructor(endpoint: CallEndpoint<Live>, request: Request, response: ServerResponse) {
+      this.path = endpoint.path
       this.request = request
       const { rest, query } = placesOf(request)
       this.rest = rest
@@ -155,8 +163,10 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
 
     handle(): void {
       try {
-        look(this.request, this.#context)
-        this.caller = this.#context.authenticate(this.request, 'call')
+        const { keyParameter } = this.#endpoint
+        look(this.request, this.#context, keyParameter)
+        const keyInQuery = keyIn(this.request, keyParameter)
+        this.caller = this.#context.authenticate(this.request, 'call', keyInQuery)
         this.slot = slots.take(this.caller.name)
         this.#endpoint.handle(this, this.#response, this.#context.callContext)
       } catch (thrown) {
@@ -210,14 +220,14 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   })
   // Calls first: polka tries one path after the other.
   for (const endpoint of calls) {
-    const { path } = endpoint
+    const path = patternOf(endpoint.path)
     app.post(path, (request, response) => new ArrivedCall(endpoint, request, response).handle())
-    app.all(path, notAllowed({ wording: endpoint }, 'POST, OPTIONS'))
+    app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, 'POST, OPTIONS'))
   }
-  for (const { path, open = false, mediaType, query, answer } of reads) {
+  for (const { path, open = false, keyParameter, mediaType, query, answer } of reads) {
     app.get(
       path,
-      admit({ open }, async (admitted, response, { readContext }) => {
+      admit({ open, keyParameter }, async (admitted, response, { readContext }) => {
         const parsed = parseQuery(query, (admitted.request as Request).query)
         const slot = open ? null : readSlots.take(admitted.caller.name)
         try {
@@ -229,7 +239,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
         }
       }),
     )
-    app.all(path, notAllowed({ open }, 'GET, HEAD, OPTIONS'))
+    app.all(path, notAllowed({ open, keyParameter }, 'GET, HEAD, OPTIONS'))
   }
   for (const { method, path, keyless = false, query: schema, handle } of others) {
     app.add(
@@ -259,9 +269,18 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
 
 /** What stands in the URL beside the path of the endpoint. */
 const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'query'> => ({
-  rest: params['*'] ?? '',
+  rest: params.rest ?? params['*'] ?? '',
   query: search?.slice(1) ?? '',
 })
+
+/** polka knows a `*` as a whole segment only. */
+function patternOf(path: string): string | RegExp {
+  const [before, after] = path.split('*')
+  return after?.startsWith(':') ? new RegExp(`^${before}(?<rest>.+)${after}/?$`) : path
+}
+
+const keyIn = ({ query }: Request, name: string | undefined): unknown =>
+  name === undefined ? undefined : query[name]
 
 function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.output<Query> {
   const parsed = schema.safeParse(query)
@@ -278,9 +297,13 @@ function refuseWithoutHost({ headers, httpVersionMinor }: IncomingMessage): void
     throw new GatewayError('invalid_request', 'The request has no Host header.')
 }
 
-/** A key in a URL ends in histories and logs, so it is not even looked at. */
-function refuseKeyInUrl(query: Record<string, unknown>): void {
-  if (Object.keys(query).some((name) => /^(api[-_]?key|key|(access[-_]?)?token)$/i.test(name)))
+/** A key in a URL ends in histories and logs, so it is not even looked at, but where the clients of a dialect send it so. */
+function refuseKeyInUrl(query: Record<string, unknown>, allowed?: string): void {
+  if (
+    Object.keys(query).some(
+      (name) => name !== allowed && /^(api[-_]?key|key|(access[-_]?)?token)$/i.test(name),
+    )
+  )
     throw new GatewayError(
       'invalid_request',
       'A key in the URL is refused; send it as `Authorization: Bearer KEY`, and replace it, for it may have been logged.',

@@ -38,6 +38,21 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(at)
 }
 
+/** Returns a JSON list with each element replaced by what `made` makes of it; what is between them keeps its bytes. */
+export function mapElements(text: string, made: (element: string) => string): string {
+  let out = ''
+  let copied = 0
+  let at = skipSpace(text, text.indexOf('[') + 1)
+  while (text[at] !== ']') {
+    const end = endOfValue(text, at)
+    out += text.slice(copied, at) + made(text.slice(at, end))
+    copied = end
+    at = skipSpace(text, end)
+    if (text[at] === ',') at = skipSpace(text, at + 1)
+  }
+  return out + text.slice(copied)
+}
+
 /** Returns a JSON list without the elements of which `isKept` says no, by their place; what is left keeps its bytes. */
 export function keepElements(text: string, isKept: (at: number) => boolean): string {
   const kept: string[] = []

@@ -10,12 +10,20 @@ import { maskJson } from '../redact.ts'
 import type { CallContext } from './context.ts'
 import { unknownModel } from './unknown-model.ts'
 
-/** The endpoint at which a dialect's clients ask. */
-export const countEndpoint = (
+/** The endpoints at which a dialect's clients ask. */
+export const countEndpoints = (
+  dialect: ClientDialect,
+  counting: TokenCounting,
+): CallEndpoint<CallContext>[] =>
+  [counting.path, ...(counting.alsoAt ?? [])].map((path) => endpointAt(path, dialect, counting))
+
+const endpointAt = (
+  path: string,
   dialect: ClientDialect,
   counting: TokenCounting,
 ): CallEndpoint<CallContext> => ({
-  path: counting.path,
+  path,
+  keyParameter: dialect.keyParameter,
   summary: counting.summary,
   request: counting.schema,
   errorBody: dialect.errorBody,
@@ -33,7 +41,7 @@ export const countEndpoint = (
 async function answerCount(
   dialect: ClientDialect,
   { estimate }: TokenCounting,
-  { request: incoming, requestId, query, rest, slot }: Admitted,
+  { request: incoming, requestId, path, query, rest, slot }: Admitted,
   response: ServerResponse,
   context: CallContext,
 ): Promise<void> {
@@ -42,7 +50,7 @@ async function answerCount(
   const { text, json } = await new Promise<JsonBody>((body, refuse) =>
     readJson(incoming, limit, slot, { body, refuse }),
   )
-  const { request } = dialect.parse({ text, json, headers, rest, query })
+  const { request } = dialect.parse({ text, json, headers, path, rest, query })
   const found = context.router.peek(request.model, dialect.name)
   if (!found) throw unknownModel(request.model)
   const said = found.target && (await askProvider(found.target, request, dialect, response, context))

@@ -256,7 +256,8 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   const { status, body } = result
   const error = () => readError(body, providers.get(target.provider)!.dialects.get(dialect)!)
-  if (OPERATORS_FAULT.includes(status)) {
+  // Google answers a wrong key with 400 and says inside what it is.
+  if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
     const message = `${targetId(target)}: refused the gateway's own access with status ${status}`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }
   }

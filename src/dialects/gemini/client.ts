@@ -1,0 +1,113 @@
+// Gemini as clients speak it: what is read of a request, and how an error is worded. Shapes: Gemini API reference,
+// "Generating content" and "Counting tokens".
+import { z } from 'zod'
+import { GatewayError } from '../../errors.ts'
+import { canonical } from '../../json/canonical.ts'
+import { mapElements, spliceMembers } from '../../json/splice.ts'
+import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
+import { errorBody, errorSchema } from './errors.ts'
+import { estimateAll } from './input.ts'
+import { GeminiTraits } from './traits.ts'
+
+/** Google's clients differ in the version that they ask for. */
+const VERSIONS = ['v1beta', 'v1', 'v1alpha']
+const at = (verb: string) => VERSIONS.map((version) => `/${version}/models/*:${verb}`)
+const [PATH = '', ...ALSO_AT] = [...at('generateContent'), ...at('streamGenerateContent')]
+const [COUNT_PATH = '', ...COUNT_ALSO_AT] = at('countTokens')
+
+/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+const schema = z.object({ contents: z.array(z.unknown()) })
+/** A count is asked for contents, or for a whole request. */
+const countSchema = z.object({
+  contents: z.array(z.unknown()).optional(),
+  generateContentRequest: z.looseObject({}).optional(),
+})
+const modelSchema = z.string().min(1).max(256)
+
+export const client = {
+  name: 'gemini',
+  path: PATH,
+  alsoAt: ALSO_AT,
+  keyParameter: 'key',
+  summary: "live routing of Google's Gemini, whole or as a stream of events (`?alt=sse`); it spends",
+  schema: schema.loose(),
+  errorSchema,
+  requestIdHeader: 'x-request-id',
+
+  parse({ text, json, headers, path, rest, query }) {
+    const body = (path.endsWith(':countTokens') ? countSchema : schema).safeParse(json)
+    const model = modelSchema.safeParse(rest)
+    if (!body.success) throw invalid(body.error.issues[0]!)
+    if (!model.success) throw invalid({ ...model.error.issues[0]!, path: ['model'] })
+    return {
+      request: {
+        model: model.data,
+        stream: new URLSearchParams(query).getAll('alt').includes('sse'),
+        text,
+        wantsUsage: true,
+        forwarded: dialectHeaders(headers),
+        query: withoutKey(query),
+        path,
+      },
+      traits: new GeminiTraits(json),
+      sessionHints: [],
+    }
+  },
+
+  estimateInput: ({ text }) => new GeminiTraits(JSON.parse(text)).inputTokens,
+
+  // The model stands in the path; without events a stream is another answer than one that is whole.
+  cacheIdentity({ text, model, forwarded, query, stream, path }) {
+    const body = canonical(text, [])
+    return body === null
+      ? null
+      : JSON.stringify([model, stream || path, forwarded.filter(isMeant), query, body])
+  },
+
+  isSpokenBy: (headers) =>
+    headers['x-goog-api-client'] !== undefined || headers['x-goog-api-key'] !== undefined,
+  counting: {
+    path: COUNT_PATH,
+    alsoAt: COUNT_ALSO_AT,
+    summary: 'the same for Gemini: how many tokens a request would be',
+    schema: countSchema.loose(),
+    estimate: (json) => JSON.stringify({ totalTokens: estimateAll(json) }),
+  },
+
+  errorBody,
+  errorEvent: (error, requestId) => `data: ${errorBody(error, requestId)}\n\n`,
+
+  // Without events a stream is a list of answers.
+  renameModel: (json, model) => {
+    const rename = (answer: string) =>
+      'modelVersion' in JSON.parse(answer) ? spliceMembers(answer, { modelVersion: model }) : answer
+    return Array.isArray(JSON.parse(json)) ? mapElements(json, rename) : rename(json)
+  },
+} satisfies ClientDialect
+
+/** Credentials of Google's, for whom a call is made and who pays for it: all of that is the provider's entry to say. */
+const CREDENTIALS = /^x-goog-(api-key|user-project|iam-.+|authenticated-user-.+)$/
+
+/** Headers that say something to Google go there, unknown ones too. */
+const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    /^x-(goog|gemini)-/.test(name) && !CREDENTIALS.test(name) && value !== undefined
+      ? [name, String(value)]
+      : [],
+  )
+
+/** Name and value of who asks change no answer. */
+const isMeant = (_: string, at: number, all: readonly string[]): boolean =>
+  !/^x-(goog-api-client|gemini-api-privileged-user-id)$/.test(all[at - (at % 2)]!)
+
+/** The query without the key that it may hold; the rest keeps its bytes. */
+const withoutKey = (query: string): string =>
+  query
+    .split('&')
+    .filter((pair) => !new URLSearchParams(pair).has('key'))
+    .join('&')
+
+function invalid({ path, message }: Pick<z.core.$ZodIssue, 'path' | 'message'>): GatewayError {
+  const param = path.join('.')
+  return new GatewayError('invalid_request', `${param}: ${message}`, { param })
+}

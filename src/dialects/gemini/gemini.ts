@@ -1,0 +1,6 @@
+// Google's Gemini, which Gemini CLI speaks: the model and what is asked of it stand in the path.
+import type { Dialect } from '../dialect.ts'
+import { client } from './client.ts'
+import { upstream } from './upstream.ts'
+
+export const gemini = { client, upstream } satisfies Dialect

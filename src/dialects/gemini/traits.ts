@@ -1,0 +1,62 @@
+// What a Gemini request is like. Reads only what is asked for.
+import type { RequestTraits } from '../../request-traits.ts'
+import { estimateTokens } from '../../token-estimate.ts'
+import { isObject, type Json } from '../json.ts'
+import { either, inputOf } from './input.ts'
+
+/** Each part is computed when it is first read. Never throws, whatever the body holds. */
+export class GeminiTraits implements RequestTraits {
+  readonly #body: Json
+  #images: boolean | undefined
+  #inputTokens: number | undefined
+
+  constructor(body: Json) {
+    this.#body = body
+  }
+
+  get tools(): boolean {
+    return listOf(this.#body.tools).length > 0
+  }
+
+  /** Those that a tool returned, too. */
+  get images(): boolean {
+    this.#images ??= partsOf(this.#body).some(
+      (part) => isImage(part) || listOf(either(either(part, 'functionResponse'), 'parts')).some(isImage),
+    )
+    return this.#images
+  }
+
+  /** As its level is named, else by the tokens that thinking may take; a budget that the model sets itself says nothing. */
+  get effort(): string | null {
+    const thinking = either(either(this.#body, 'generationConfig'), 'thinkingConfig')
+    const level = either(thinking, 'thinkingLevel')
+    if (typeof level === 'string') return level.toLowerCase()
+    const budget = either(thinking, 'thinkingBudget')
+    if (typeof budget !== 'number' || budget < 0) return null
+    return budget === 0 ? 'none' : budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
+  }
+
+  /** A signed thought is taken by the provider alone that made it. */
+  get opaqueReasoning(): boolean {
+    return partsOf(this.#body).some((part) => either(part, 'thoughtSignature') !== undefined)
+  }
+
+  get inputTokens(): number {
+    this.#inputTokens ??= estimateTokens(inputOf(this.#body).text)
+    return this.#inputTokens
+  }
+}
+
+/** The most tokens of thinking that count as this effort. */
+const LOW = 4_096
+const MEDIUM = 16_384
+
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+const partsOf = ({ contents }: Json): unknown[] =>
+  listOf(contents).flatMap((content) => (isObject(content) ? listOf(content.parts) : []))
+
+function isImage(part: unknown): boolean {
+  const data = either(part, 'inlineData') ?? either(part, 'fileData')
+  const type = either(data, 'mimeType')
+  return typeof type === 'string' && type.startsWith('image/')
+}

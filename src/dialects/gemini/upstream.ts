@@ -1,0 +1,167 @@
+// Gemini as providers speak it: Google's Gemini API, and Vertex AI with a key. Shapes: Gemini API reference, "Generating
+// content".
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
+import { spliceMembers } from '../../json/splice.ts'
+import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { count, isObject, type Json, member } from '../json.ts'
+import { mergeTokens } from '../usage.ts'
+import { errorIn } from './errors.ts'
+
+const requestTo: UpstreamDialect['request'] = (
+  { text, stream, forwarded, query, path },
+  model,
+  { basePath, key },
+) => {
+  const headers = ['content-type', 'application/json']
+  headers.push('accept', stream ? 'text/event-stream' : 'application/json')
+  headers.push('accept-encoding', 'identity', 'user-agent', 'waybill', ...forwarded)
+  if (key !== null) headers.push('x-goog-api-key', key)
+  const asked = path ?? `/v1beta/models/*:${stream ? 'streamGenerateContent' : 'generateContent'}`
+  const search = query || (stream ? 'alt=sse' : '')
+  // Google's clients are given an address without a version; one that has a version is taken as it is.
+  const below = VERSION.test(basePath) ? asked.replace(/^\/\w+/, '') : asked
+  return {
+    path: `${basePath}${below.replace('*', () => encoded(model))}${search && `?${search}`}`,
+    headers,
+    body: withModel(text, model),
+  }
+}
+
+export const upstream = {
+  relayedHeaders: /^(x-request-id|x-ratelimit-.+|x-gemini-.+)$/,
+
+  request: requestTo,
+  countTokens: {
+    request: requestTo,
+    isCount(text) {
+      try {
+        return count(member(JSON.parse(text), 'totalTokens')) !== null
+      } catch {
+        return false
+      }
+    },
+  },
+
+  // A stream that was not asked for as events is a list of answers.
+  readAnswer(text) {
+    const json: unknown = JSON.parse(text)
+    const error = errorIn(json)
+    if (error) return { ...EMPTY_EVENT, done: true, error }
+    const answers = Array.isArray(json) ? json : [json]
+    if (answers.length === 0 || !answers.every(isAnswer)) throw new Error('not a Gemini answer')
+    const stream = new GeminiStream()
+    const parts = answers.map((answer) => stream.readAnswer(answer))
+    return {
+      ...EMPTY_EVENT,
+      done: true,
+      finished: parts.some(({ finished }) => finished),
+      unusual: parts.some(({ unusual }) => unusual),
+      text: parts.map((part) => part.text).join(''),
+      model: parts.find(({ model }) => model !== null)?.model ?? null,
+      tokens: parts.findLast(({ tokens }) => tokens !== null)?.tokens ?? null,
+    }
+  },
+
+  openStream: (): StreamReader => new GeminiStream(),
+
+  readError(text) {
+    try {
+      return errorIn(JSON.parse(text))
+    } catch {
+      return null
+    }
+  },
+} satisfies UpstreamDialect
+
+const VERSION = /\/v\d[a-z\d]*(\/|$)/
+
+/** A model may have slashes in its name. */
+const encoded = (model: string): string => model.split('/').map(encodeURIComponent).join('/')
+
+const NAMES_MODEL = /"(model|generateContentRequest)"\s*:/
+
+/** The body may name the model as well, itself or in the request that it asks a count for. */
+function withModel(text: string, model: string): string {
+  if (!NAMES_MODEL.test(text)) return text
+  const named = JSON.stringify(`models/${model}`)
+  const rename = (json: string): string =>
+    'model' in JSON.parse(json) ? spliceMembers(json, { model: named }) : json
+  const renamed = rename(text)
+  return isObject(JSON.parse(text).generateContentRequest)
+    ? spliceMembers(renamed, { generateContentRequest: (whole = '{}') => rename(whole) })
+    : renamed
+}
+
+const isAnswer = (json: unknown): json is Json =>
+  isObject(json) &&
+  (Array.isArray(json.candidates) || isObject(json.promptFeedback) || isObject(json.usageMetadata))
+
+/** How an answer ends that is as good as any; a part of a stream that is not the last has no reason. */
+const USUAL: unknown[] = ['STOP', 'MAX_TOKENS', 'FINISH_REASON_UNSPECIFIED', null, undefined]
+
+class GeminiStream implements StreamReader {
+  #tokens: Tokens | null = null
+
+  read({ data }: StreamEvent): ParsedEvent {
+    const json: unknown = JSON.parse(data)
+    if (!isObject(json)) throw new Error('not a JSON object')
+    if (json.error == null) return this.readAnswer(json)
+    const unworded = { message: JSON.stringify(json.error), code: null, status: null }
+    return { ...EMPTY_EVENT, error: errorIn(json) ?? unworded }
+  }
+
+  readAnswer({ candidates, promptFeedback, usageMetadata, modelVersion }: Json): ParsedEvent {
+    const all = Array.isArray(candidates) ? candidates : []
+    const reasons = all.map((candidate) => member(candidate, 'finishReason'))
+    const isBlocked = member(promptFeedback, 'blockReason') != null // then there is no candidate, and none follows
+    if (isObject(usageMetadata)) this.#tokens = mergeTokens(this.#tokens, tokensOf(usageMetadata))
+    return {
+      ...EMPTY_EVENT,
+      finished: isBlocked || reasons.some((reason) => reason != null),
+      unusual: isBlocked || reasons.some((reason) => !USUAL.includes(reason)),
+      text: all.map((candidate) => textOf(member(candidate, 'content'))).join(''),
+      model: typeof modelVersion === 'string' ? modelVersion : null,
+      tokens: isObject(usageMetadata) ? this.#tokens : null,
+    }
+  }
+}
+
+/** What the parts of a candidate say, thoughts and arguments of calls too. */
+function textOf(content: unknown): string {
+  const parts = member(content, 'parts')
+  if (!Array.isArray(parts)) return ''
+  return parts
+    .map((part) => {
+      const { text, functionCall: call, executableCode: code } = isObject(part) ? part : {}
+      if (typeof text === 'string') return text
+      if (isObject(call)) return `${call.name}${JSON.stringify(call.args ?? {})}`
+      const written = member(code, 'code')
+      return typeof written === 'string' ? written : ''
+    })
+    .join('')
+}
+
+/**
+ * Google's `usageMetadata`. Thoughts are counted beside the candidates, what its own tools read beside the prompt, and
+ * nothing is left out where it is 0: what an answer without output cost in output is the total without the input.
+ */
+function tokensOf(usage: Json): Tokens {
+  const [prompt, toolPrompt, candidates, thoughts, total] = [
+    usage.promptTokenCount,
+    usage.toolUsePromptTokenCount,
+    usage.candidatesTokenCount,
+    usage.thoughtsTokenCount,
+    usage.totalTokenCount,
+  ].map(count)
+  const input = prompt == null ? null : prompt + (toolPrompt ?? 0)
+  const written = candidates == null && thoughts == null ? null : (candidates ?? 0) + (thoughts ?? 0)
+  const rest = input !== null && total != null && total >= input ? total - input : null
+  return {
+    source: 'reported',
+    input,
+    output: written ?? rest,
+    cached_input: count(usage.cachedContentTokenCount),
+    cache_write: null,
+    reasoning: thoughts ?? null,
+  }
+}

@@ -1,0 +1,28 @@
+// The catalog in the shape of Google's Gemini, for a client of Google's: which one is one, and what it is told.
+import { z } from 'zod'
+import type { AdmittedRead } from '../http/endpoint.ts'
+
+/** What such a client sends along; the list is short, so it is always whole. */
+export const googleQuery = {
+  pageSize: z.string().optional().describe("Of Google's clients; the list is always whole."),
+  pageToken: z.string().optional().describe("Of Google's clients; the list is always whole."),
+  key: z.string().optional().describe("The gateway key, as Google's clients may send it."),
+}
+
+export const googleEntry = z.strictObject({
+  name: z.string(),
+  displayName: z.string(),
+  description: z.string(),
+  supportedGenerationMethods: z.array(z.string()),
+})
+export const wantsGoogle = ({ request: { headers }, query }: AdmittedRead): boolean =>
+  headers['x-goog-api-client'] !== undefined ||
+  headers['x-goog-api-key'] !== undefined ||
+  new URLSearchParams(query).has('key')
+
+export const toGoogle = (id: string, description: string) => ({
+  name: `models/${id}`,
+  displayName: id,
+  description,
+  supportedGenerationMethods: ['generateContent', 'countTokens'],
+})
