@@ -23,6 +23,8 @@ import {
   usageChunk,
 } from '../mocks/stand-in.ts'
 import { IS_FULL } from '../mocks/test-size.ts'
+import { samples as embeddings } from './dialects/embeddings/test-samples.ts'
+import { samples as gemini } from './dialects/gemini/test-samples.ts'
 import { samples as messages } from './dialects/messages/test-samples.ts'
 import { samples as responses } from './dialects/responses/test-samples.ts'
 import type { Samples } from './dialects/test-samples.ts'
@@ -212,39 +214,66 @@ function planOf(random: () => number): Plan {
   const model = dice < 0.1 ? 'limited' : dice < 0.2 ? 'broken' : dice < 0.6 ? 'plain' : 'alpha/direct'
   const stream = random() < 0.4
   const named = random()
-  const dialect = named < 0.4 ? 'chat' : named < 0.7 ? 'messages' : 'responses'
+  const dialect =
+    named < 0.3
+      ? 'chat'
+      : named < 0.5
+        ? 'messages'
+        : named < 0.7
+          ? 'responses'
+          : named < 0.9
+            ? 'gemini'
+            : 'embeddings'
   return { dialect, model, stream, leaves: stream && random() < 0.1 }
 }
 
-const ENDPOINTS = { chat: '/v1/chat/completions', messages: '/v1/messages', responses: '/v1/responses' }
-const MESSAGE_STOP = 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+const ENDPOINTS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  gemini: '/v1beta/models/',
+  embeddings: '/v1/embeddings',
+}
+
+/** Where a call goes, and what it says: its nonce. */
+function requestOf({ dialect, model, stream }: Plan, nonce: string): { path: string; body: object } {
+  const path = ENDPOINTS[dialect]
+  const said = [{ role: 'user', content: nonce }]
+  if (dialect === 'embeddings') return { path, body: { model, input: [{ content: nonce }] } }
+  if (dialect === 'gemini') {
+    const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
+    return { path: `${path}${model}:${verb}`, body: { contents: said } }
+  }
+  return { path, body: { model, stream, [dialect === 'responses' ? 'input' : 'messages']: said } }
+}
+
+/** How a stream ends, in each dialect that has one. */
+const WHOLE_STREAM =
+  /(data: \[DONE\]|"type":"message_stop"\}|"type":"response\.completed".*|"finishReason":"STOP".*)\r?\n\r?\n$/
 
 async function call(
   url: string,
   nonce: string,
-  { dialect, model, stream, leaves }: Plan,
+  plan: Plan,
   dispatcher: Agent,
 ): Promise<Pick<Seen, 'result' | 'requestId'>> {
+  const { path, body: asked } = requestOf(plan, nonce)
   let requestId: string | null = null
   try {
-    const { statusCode, headers, body } = await request(url + ENDPOINTS[dialect], {
+    const { statusCode, headers, body } = await request(url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-gateway-session-id': nonce },
-      body: JSON.stringify({
-        model,
-        stream,
-        [dialect === 'responses' ? 'input' : 'messages']: [{ role: 'user', content: nonce }],
-      }),
+      body: JSON.stringify(asked),
       dispatcher,
     })
     requestId = (headers['x-gateway-request-id'] as string | undefined) ?? null
     let text = ''
     for await (const part of body) {
-      if (leaves) return { result: 'left', requestId }
+      if (plan.leaves) return { result: 'left', requestId }
       text += part
     }
     if (statusCode !== 200) return { result: `status ${statusCode}`, requestId }
-    const whole = stream ? text.endsWith(DONE) || text.endsWith(MESSAGE_STOP) : text.endsWith('}')
+    const whole = text.endsWith('}') || WHOLE_STREAM.test(text)
     return { result: whole ? 'whole' : 'broken', requestId }
   } catch {
     return { result: 'broken', requestId }
@@ -261,17 +290,21 @@ async function startProviders(t: TestContext, random: () => number) {
     incoming.on('end', () => {
       const text = Buffer.concat(chunks).toString('utf8')
       const json = JSON.parse(text)
-      const { model } = json
-      const nonce: string = (json.messages ?? json.input)[0].content
+      const model: string = json.model ?? /\/models\/(\w+):/.exec(incoming.url!)![1]
+      const isStream = json.stream || incoming.url!.endsWith('alt=sse')
+      const nonce: string = (json.messages ?? json.input ?? json.contents)[0].content
       const inferences = ledger.get(nonce) ?? []
       ledger.set(nonce, [...inferences, { provider: incoming.url!.split('/')[1]!, model }])
       const received: Received = { path: incoming.url!, headers: incoming.headers, text, json }
       const pause = () => random() * 6
       if (model === 'limited') fail(429)(response, received)
       else if (model === 'broken') fail(500)(response, received)
-      else if (incoming.url!.endsWith('/messages')) say(messages, json, pause, response, received)
-      else if (incoming.url!.endsWith('/responses')) say(responses, json, pause, response, received)
-      else if (!json.stream) setTimeout(() => answer()(response, received), random() < 0.5 ? 0 : pause())
+      else if (incoming.url!.endsWith('/messages')) say(messages, model, isStream, pause, response, received)
+      else if (incoming.url!.endsWith('/responses'))
+        say(responses, model, isStream, pause, response, received)
+      else if (incoming.url!.endsWith('/embeddings')) say(embeddings, model, false, pause, response, received)
+      else if (incoming.url!.includes('/models/')) say(gemini, model, isStream, pause, response, received)
+      else if (!isStream) setTimeout(() => answer()(response, received), random() < 0.5 ? 0 : pause())
       else {
         const words = ['one', ' two', ' three'].flatMap((content) => [chunk({ content }), pause()])
         stream(...words, chunk({}, { finish_reason: 'stop' }), usageChunk(), DONE)(response, received)
@@ -290,14 +323,17 @@ async function startProviders(t: TestContext, random: () => number) {
 /** The same in another dialect: cut into events where it is streamed. */
 const say = (
   samples: Samples,
-  json: { stream?: unknown; model?: unknown },
+  model: string,
+  isStream: boolean,
   pause: () => number,
   ...[response, received]: Parameters<Script>
 ): void => {
-  const text = samples.stream(String(json.model))
-  const events = text.split(/(?<=\n\n)/).flatMap((event) => [event, pause()])
-  if (json.stream) stream(...events)(response, received)
-  else setTimeout(() => response.end(samples.answer(String(json.model), {})), pause())
+  const events = samples
+    .stream(model)
+    .split(/(?<=\n\r?\n)/)
+    .flatMap((event) => [event, pause()])
+  if (isStream) stream(...events)(response, received)
+  else setTimeout(() => response.end(samples.answer(model, {})), pause())
 }
 
 /** The gateway as a process of its own, which can be started again on the same data directory. */
@@ -321,12 +357,12 @@ class KillableGateway {
       `server: { port: 0 }
 data: .
 providers:
-  alpha: { api: [chat, messages, responses], base_url: ${origin}/alpha }
-  beta: { api: [chat, messages, responses], base_url: ${origin}/beta }
+  alpha: { api: [chat, messages, responses, gemini, embeddings], base_url: ${origin}/alpha }
+  beta: { api: [chat, messages, responses, gemini, embeddings], base_url: ${origin}/beta }
 routes:
   plain: { targets: [ { model: alpha/plain } ] }
-  limited: { targets: [ { model: alpha/limited }, { model: beta/spare } ] }
-  broken: { targets: [ { model: alpha/broken }, { model: beta/spare } ] }
+  limited: { embeddings: any_model, targets: [ { model: alpha/limited }, { model: beta/spare } ] }
+  broken: { embeddings: any_model, targets: [ { model: alpha/broken }, { model: beta/spare } ] }
 resilience: { cooldown: 0ms }
 `,
     )

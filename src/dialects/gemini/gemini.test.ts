@@ -1,6 +1,8 @@
 // Gemini through a gateway: what reaches the provider, what the client gets, what is on record, for calls and for counts.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { answer, type Script, stream } from '../../../mocks/stand-in.ts'
 import { providerKey, type Setup, testGateway } from '../../test-gateway.ts'
@@ -49,18 +51,25 @@ const USAGE = {
   totalTokenCount: 2_110,
 }
 const whole: Script = json(200, samples.answer('m-1', USAGE), { 'x-gemini-service-tier': 'standard' })
-const digest = createHash('sha256').update('right').digest('hex')
+const RIGHT = 'wb-right-key-of-the-test'
+const digest = createHash('sha256').update(RIGHT).digest('hex')
 const KEYED = `${ONE}\nkeys: [ { name: k, role: admin, digest: "sha256:${digest}" } ]`
 
 test('the provider gets the client’s bytes, query and headers below the model of the target, and only the gateway’s key (GEM-01, GEM-02)', async (t) => {
-  const { get, upstream } = await start(t, { providers: { alpha: whole }, config: KEYED })
+  const log: string[] = []
+  const note = (fields: object, said: string) => void log.push(JSON.stringify([fields, said]))
+  const { get, upstream, data } = await start(t, {
+    providers: { alpha: whole },
+    config: KEYED,
+    options: { log: { info: note, warn: note, error: note } },
+  })
   const body = samples.request('', false)
   for (const [key, query] of [
-    [{ 'x-goog-api-key': 'right' }, '?x=%20y'],
-    [{ authorization: 'Bearer right' }, '?x=%20y'],
-    [{ 'x-api-key': 'right' }, '?x=%20y'],
-    [{}, '?key=right&x=%20y'],
-    [{}, '?x=%20y&k%65y=right'],
+    [{ 'x-goog-api-key': RIGHT }, '?x=%20y'],
+    [{ authorization: `Bearer ${RIGHT}` }, '?x=%20y'],
+    [{ 'x-api-key': RIGHT }, '?x=%20y'],
+    [{}, `?key=${RIGHT}&x=%20y`],
+    [{}, `?x=%20y&k%65y=${RIGHT}`],
   ] as const) {
     const response = await get(`/v1beta/models/alpha%2Fm:generateContent${query}`, {
       method: 'POST',
@@ -88,12 +97,15 @@ test('the provider gets the client’s bytes, query and headers below the model 
       [undefined, undefined, undefined],
     )
   }
-  const [{ id }] = (await get('/api/usage/request-logs', { headers: { 'x-api-key': 'right' } })).json.data
-  const { json: one } = await get(`/api/usage/request-logs/${id}`, { headers: { 'x-api-key': 'right' } })
+  const [{ id }] = (await get('/api/usage/request-logs', { headers: { 'x-api-key': RIGHT } })).json.data
+  const { json: one } = await get(`/api/usage/request-logs/${id}`, { headers: { 'x-api-key': RIGHT } })
   assert.deepEqual(
     [one.endpoint, one.requested_model, one.resolved_model, one.response_model, one.key_name],
     ['/v1beta/models/{model}:generateContent', 'alpha/m', 'm', 'm-1', 'k'],
   )
+  assert.ok(log.length > 0)
+  const written = readdirSync(data).map((file) => readFileSync(join(data, file), 'latin1'))
+  for (const text of [...log, ...written]) assert.ok(!text.includes(RIGHT))
 })
 
 test('a key that is wrong, or two that differ, are 401 in Google’s shape (GEM-01)', async (t) => {
@@ -101,9 +113,9 @@ test('a key that is wrong, or two that differ, are 401 in Google’s shape (GEM-
   for (const [headers, query] of [
     [{}, ''],
     [{ 'x-goog-api-key': 'wrong' }, ''],
-    [{ 'x-goog-api-key': 'right' }, '?key=wrong'],
-    [{}, '?key=right&key=wrong'],
-    [{ 'x-goog-api-key': 'right', authorization: 'Bearer wrong' }, ''],
+    [{ 'x-goog-api-key': RIGHT }, '?key=wrong'],
+    [{}, `?key=${RIGHT}&key=wrong`],
+    [{ 'x-goog-api-key': RIGHT, authorization: 'Bearer wrong' }, ''],
   ] as const) {
     const { status, json } = await send('generateContent', ask(), { headers, query })
     assert.deepEqual([status, json.error.code, json.error.status], [401, 401, 'UNAUTHENTICATED'])
@@ -271,7 +283,7 @@ test('the gateway’s own errors have Google’s shape with code, request and wa
   const { send, get, received } = await start(t, {
     config: `${KEYED.replace('role: admin,', 'role: admin, rate: { requests: 8, per: 1h },')}`,
   })
-  const key = { 'x-goog-api-key': 'right' }
+  const key = { 'x-goog-api-key': RIGHT }
   const rows: [Awaited<ReturnType<typeof send>>, number, string, string][] = [
     [await send('generateContent', '{', { headers: key }), 400, 'INVALID_ARGUMENT', 'INVALID_JSON'],
     [await send('generateContent', {}, { headers: key }), 400, 'INVALID_ARGUMENT', 'INVALID_REQUEST'],
