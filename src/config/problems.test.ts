@@ -54,7 +54,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'values that are none of a list': [
     `providers: { openai: { api: openia, base_url: https://api.openai.com/v1 } }\nroutes: { auto: { strategy: priorty, targets: [ { model: openai/x } ] } }\ndurability: maybe\n`,
     [
-      'w.yaml:1:29 providers.openai.api: must be one of openai, anthropic, chat, messages, responses, embeddings, images, or a list of them',
+      'w.yaml:1:29 providers.openai.api: must be one of openai, anthropic, chat, messages, responses, embeddings, images, gemini, or a list of them',
       'w.yaml:2:29 routes.auto.strategy: must be one of priority, weighted, round-robin, random, cheapest, fastest, least-busy; did you mean priority?',
       'w.yaml:3:13 durability: must be one of process, full',
     ],

@@ -61,7 +61,7 @@ test('the provider gets the client’s bytes, query and headers below the model 
   const { get, upstream, data } = await start(t, {
     providers: { alpha: whole },
     config: KEYED,
-    options: { log: { info: note, warn: note, error: note } },
+    options: { log: { debug: note, info: note, warn: note, error: note } },
   })
   const body = samples.request('', false)
   for (const [key, query] of [
