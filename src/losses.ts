@@ -42,6 +42,7 @@ export const LOSSES = {
   'tool.server': 'A tool that the provider itself runs, and what it did with it.',
   'tool.builtin': 'A tool whose shape only one family of models knows.',
   'tool.search': 'That tools are loaded when they are looked for; all of them are there from the beginning.',
+  compaction: 'A conversation in short that another family encrypted.',
   'tool.custom.grammar': 'The grammar of the input of a tool; it stands in the description.',
   'tool.options': 'Further settings of a tool, such as examples and who may call it.',
   'tool.id': 'The id of a call, where it was too long; another stands for it throughout.',

@@ -8,6 +8,8 @@ export interface RequestTraits {
   readonly effort: string | null
   /** The history holds reasoning, signed or encrypted, that only the provider that made it takes; absent: it does not. */
   readonly opaqueReasoning?: boolean
+  /** What only a provider of the client's own dialect can do for it; null or absent: nothing. */
+  readonly nativeOnly?: string | null
   /** An estimate of the tokens of the input, tools included; what images count is not in it. */
   readonly inputTokens: number
 }

@@ -49,8 +49,8 @@ export interface ReasoningBlock {
   readonly text: string
   readonly opaque: Opaque | null
 }
-/** `custom`: a tool whose input is a text, not JSON. */
-export type CallKind = 'function' | 'custom'
+/** `custom`: a tool whose input is a text, not JSON. `search`: the client looks for further tools, which come as the result. */
+export type CallKind = 'function' | 'custom' | 'search'
 export interface CallBlock extends Cached {
   readonly type: 'call'
   readonly id: string

@@ -24,7 +24,8 @@ export class ToolNames {
     this.#limits = limits
     for (const { name, namespace, kind } of tools) {
       const flat = this.#flat(name, namespace)
-      if (flat !== name || this.#isWrapped(kind)) this.#mapped.set(flat, { name, namespace, kind })
+      if (flat !== name || this.#isWrapped(kind) || kind === 'search')
+        this.#mapped.set(flat, { name, namespace, kind })
     }
   }
 

@@ -31,7 +31,9 @@ export function choose(
   const stays = staysWithModel !== undefined && !entry.mixesModels && targets.length > 1
   if (isSpoken && !entry.readsTraits && !stays) return { targets, rule: null, skipped: [] }
   const speaks = (index: number) =>
-    isSpoken || dialects[index]!.includes(dialect!) || entry.translates(dialect!, index)
+    isSpoken ||
+    dialects[index]!.includes(dialect!) ||
+    (entry.translates(dialect!, index) && traits.nativeOnly == null)
   const first = stays ? targets.find((_, index) => speaks(index)) : undefined
   const lacks = targets.map((target, index) => {
     if (!speaks(index)) return `does not speak ${dialect}`
@@ -41,10 +43,9 @@ export function choose(
   })
   const able = targets.filter((_, index) => lacks[index] === null)
   if (able.length === 0)
-    throw isSpoken ||
-      dialects.some((each, index) => each.includes(dialect) || entry.translates(dialect, index))
+    throw isSpoken || targets.some((_, index) => speaks(index))
       ? noTarget(entry, lacks)
-      : notSpoken(entry, dialect)
+      : notSpoken(entry, dialect, traits.nativeOnly ?? null)
   const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(traits))
   const skipped = targets.flatMap((target, index) => {
     const reason = lacks[index] ?? (rule && !rule.allows(target) ? rule.label : null)
@@ -74,14 +75,18 @@ const nameOf = ({ model }: Target): string => model.slice(model.lastIndexOf('/')
 export const groupOf = ({ name, targets }: Entry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')
 
-function notSpoken({ name, targets, dialects }: Entry, dialect: string): GatewayError {
+function notSpoken(
+  { name, targets, dialects }: Entry,
+  dialect: string,
+  nativeOnly: string | null,
+): GatewayError {
   const asked = JSON.stringify(name ?? targetId(targets[0]!))
   const spoken = targets
     .map((target, n) => `${targetId(target)} speaks ${dialects[n]!.join(', ')}`)
     .join('; ')
   return new GatewayError(
     'dialect_not_spoken',
-    `No target of ${asked} speaks ${dialect} (${spoken}). Ask for a model that does; the operator can add a target whose provider has ${dialect} in its \`api\`.`,
+    `No target of ${asked} speaks ${dialect}${nativeOnly === null ? '' : ` itself, as ${nativeOnly} needs`} (${spoken}). Ask for a model that does; the operator can add a target whose provider has ${dialect} in its \`api\`.`,
     { param: 'model' },
   )
 }

@@ -1,6 +1,7 @@
 // OpenAI's responses, which Codex speaks.
 import type { Dialect } from '../dialect.ts'
+import { blocks } from './blocks.ts'
 import { client } from './client.ts'
 import { upstream } from './upstream.ts'
 
-export const responses = { client, upstream } satisfies Dialect
+export const responses = { client, upstream, blocks } satisfies Dialect

@@ -35,6 +35,15 @@ export class ResponsesTraits implements RequestTraits {
     return listOf(this.#body.input).some(isEncrypted)
   }
 
+  /** What lies with the provider, or what it does by itself and no other could. */
+  get nativeOnly(): string | null {
+    const { input, conversation, prompt, background } = this.#body
+    if (member(listOf(input).at(-1), 'type') === 'compaction_trigger') return 'compaction_trigger'
+    if (conversation != null) return 'conversation'
+    if (prompt != null) return 'prompt'
+    return background === true ? 'background' : null
+  }
+
   get inputTokens(): number {
     const { instructions, input, tools } = this.#body
     this.#inputTokens ??= estimateTokens(readText([instructions, input, tools]))

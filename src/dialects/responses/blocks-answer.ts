@@ -1,0 +1,174 @@
+// Responses <-> blocks, whole. Shapes: OpenAI API reference, "Responses".
+import { randomUUID } from 'node:crypto'
+import type { Tokens } from '../../call.ts'
+import type { Losses } from '../../losses.ts'
+import type { Answer, AnswerBlocks, Block, CallBlock, Opened, Peer, Stop } from '../blocks.ts'
+import { packOpaque } from '../carrier.ts'
+import { type Json, member } from '../json.ts'
+import { argumentsOf } from '../json-exact.ts'
+import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
+import { list, partOfItem } from './blocks-items.ts'
+
+export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
+  const blocks = list(json.output)
+    .flatMap((item) => partOfItem(item, losses, family).blocks)
+    .map((block) => (block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block))
+  const hasCalls = blocks.some(({ type }) => type === 'call')
+  return { blocks, stop: stopOf(json, hasCalls, losses), sequence: null }
+}
+
+/** Null where the response is not over. */
+export function stopOf(
+  { status, incomplete_details: why }: Json,
+  hasCalls: boolean,
+  losses: Losses,
+): Stop | null {
+  if (status === 'completed') return hasCalls ? 'calls' : 'end'
+  if (status !== 'incomplete') return null
+  const reason = member(why, 'reason')
+  if (reason === 'max_output_tokens') return 'length'
+  if (reason === 'content_filter') return 'refusal'
+  losses.add('stop_reason')
+  return 'end'
+}
+
+/** Why a response is incomplete; null where it is not. */
+const REASONS: Readonly<Record<Stop, string | null>> = {
+  end: null,
+  calls: null,
+  sequence: null,
+  pause: null,
+  length: 'max_output_tokens',
+  context: 'max_output_tokens',
+  refusal: 'content_filter',
+}
+
+export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Losses): Json {
+  const output = blocks.flatMap((block) => itemFor(block, losses))
+  return ended(begun(model), output, stop ?? 'end', tokens, losses)
+}
+
+export const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '')}`
+
+/** A response before its first item. */
+export const begun = (model: string): Json => ({
+  id: newId('resp'),
+  object: 'response',
+  created_at: Math.floor(Date.now() / 1_000),
+  status: 'in_progress',
+  background: false,
+  error: null,
+  incomplete_details: null,
+  instructions: null,
+  max_output_tokens: null,
+  model,
+  output: [],
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  reasoning: { effort: null, summary: null },
+  store: false,
+  temperature: null,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_p: null,
+  truncation: 'disabled',
+  usage: null,
+  user: null,
+  metadata: {},
+})
+
+/** The same when it is over. */
+export function ended(
+  response: Json,
+  output: readonly object[],
+  stop: Stop,
+  tokens: Tokens | null,
+  losses: Losses,
+): Json {
+  if (stop === 'sequence') losses.add('stop_sequence')
+  if (stop === 'pause' || stop === 'context') losses.add('stop_reason')
+  const reason = REASONS[stop]
+  return {
+    ...response,
+    status: reason === null ? 'completed' : 'incomplete',
+    incomplete_details: reason === null ? null : { reason },
+    output,
+    usage: tokens && usageFor(tokens),
+  }
+}
+
+/** The item of a block that is complete; none where a client of this dialect could not read it. */
+function itemFor(block: Block, losses: Losses): Json[] {
+  switch (block.type) {
+    case 'text':
+      return [messageItem(newId('msg'), block.text)]
+    case 'reasoning':
+      return [reasoningItem(newId('rs'), block.text, packOpaque(block.opaque ?? NOBODYS))]
+    case 'call':
+      return [callItem(newId('fc'), block, block.args, losses)]
+    default:
+      nameLost(block, losses)
+      return []
+  }
+}
+
+/** Reasoning that nobody sealed is marked too: it must not reach another family as its own. */
+export const NOBODYS = { family: '', bytes: '' }
+
+export function nameLost(block: Block, losses: Losses): void {
+  if (block.type === 'unknown') losses.add(block.loss)
+  else losses.add(block.type === 'image' || block.type === 'document' ? block.type : 'unknown.block')
+}
+
+export const textPart = (text: string): Json => ({ type: 'output_text', text, annotations: [], logprobs: [] })
+
+export const messageItem = (id: string, text: string): Json => ({
+  id,
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [textPart(text)],
+})
+
+export const summaryPart = (text: string): Json => ({ type: 'summary_text', text })
+
+export const reasoningItem = (id: string, text: string, encrypted_content: string): Json => ({
+  id,
+  type: 'reasoning',
+  summary: text === '' ? [] : [summaryPart(text)],
+  encrypted_content,
+})
+
+export function callItem(
+  id: string,
+  call: Extract<Opened, { type: 'call' }> | CallBlock,
+  args: string,
+  losses: Losses,
+  status = 'completed',
+): Json {
+  const { name, namespace, kind } = call
+  if (isReplaced(call.id)) losses.add('tool.id')
+  const base = { id, status, call_id: safeId(call.id) }
+  const group = namespace === null ? {} : { namespace }
+  if (kind === 'custom') return { ...base, type: 'custom_tool_call', name, ...group, input: args }
+  if (kind === 'function') {
+    const whole = status === 'completed' && args === '' ? '{}' : args
+    return { ...base, type: 'function_call', name, ...group, arguments: whole }
+  }
+  const json = argumentsOf(args)
+  if (json === null) losses.add('tool.arguments')
+  return { ...base, type: 'tool_search_call', execution: 'client', arguments: json ?? {} }
+}
+
+/** Clients take numbers or nothing at all here: where one of the two is not known, there is no usage. */
+function usageFor({ input, output, cached_input, reasoning }: Tokens): Json | null {
+  if (input === null || output === null) return null
+  return {
+    input_tokens: input,
+    ...(cached_input === null ? {} : { input_tokens_details: { cached_tokens: cached_input } }),
+    output_tokens: output,
+    ...(reasoning === null ? {} : { output_tokens_details: { reasoning_tokens: reasoning } }),
+    total_tokens: input + output,
+  }
+}

@@ -1,0 +1,151 @@
+// Items of responses -> blocks: what stands in `input` of a request and in `output` of an answer. Shapes: OpenAI API reference,
+// "Responses". Never throws for a shape that it does not know.
+import type { Loss, Losses } from '../../losses.ts'
+import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
+import { unpackOpaque } from '../carrier.ts'
+import { isObject, type Json, member } from '../json.ts'
+import { originalId } from '../tool-ids.ts'
+
+/** The name that a search for tools has as a tool. */
+export const SEARCH = 'tool_search'
+
+/** An item as a part of a turn. `family` made what is sealed without a mark of ours. */
+export function partOfItem(item: unknown, losses: Losses, family: string): Turn {
+  if (!isObject(item)) return { role: 'user', blocks: [unknown(item, 'unknown.block')] }
+  const type = item.type ?? 'message'
+  if (type === 'message') return messageOf(item, losses)
+  if (type === 'reasoning') return { role: 'assistant', blocks: [reasoningOf(item, family)] }
+  const call = callOf(item)
+  if (call) return { role: 'assistant', blocks: [call] }
+  if (typeof type === 'string' && OUTPUTS.has(type) && item.execution !== 'server')
+    return { role: 'user', blocks: [resultOf(item, losses)] }
+  const role = String(type).endsWith('_output') ? 'user' : 'assistant'
+  return { role, blocks: [unknown(item, lossOf(String(type)))] }
+}
+
+function messageOf({ role, content }: Json, losses: Losses): Turn {
+  const blocks = partsOf(content, losses)
+  return role === 'assistant' || role === 'system' || role === 'developer'
+    ? { role, blocks }
+    : { role: 'user', blocks }
+}
+
+/** A text, or a list of parts. */
+export function partsOf(content: unknown, losses: Losses): Block[] {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return list(content).map((part) => partOf(part, losses))
+}
+
+function partOf(part: unknown, losses: Losses): Block {
+  if (typeof part === 'string') return { type: 'text', text: part }
+  if (!isObject(part)) return unknown(part, 'unknown.block')
+  switch (part.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      if (list(part.annotations).length > 0) losses.add('citations')
+      return { type: 'text', text: textOf(part.text) }
+    case 'refusal':
+      losses.add('refusal')
+      return { type: 'text', text: textOf(part.refusal) }
+    case 'input_image': {
+      const { image_url: url, file_id: id, detail } = part
+      const source: Source = typeof url === 'string' ? sourceOf(url) : { kind: 'file', id: textOf(id) }
+      return { type: 'image', source, ...(typeof detail === 'string' ? { detail } : {}) }
+    }
+    case 'input_file': {
+      const { file_data: data, file_url: url, file_id: id, filename } = part
+      const source: Source =
+        typeof data === 'string'
+          ? sourceOf(data)
+          : typeof url === 'string'
+            ? { kind: 'url', url }
+            : { kind: 'file', id: textOf(id) }
+      return { type: 'document', source, name: typeof filename === 'string' ? filename : null }
+    }
+    case 'input_audio': {
+      const { data, format } = isObject(part.input_audio) ? part.input_audio : {}
+      const source: Source = { kind: 'base64', mediaType: `audio/${textOf(format)}`, data: textOf(data) }
+      return { type: 'document', source, name: null }
+    }
+    default:
+      return unknown(part, 'unknown.block')
+  }
+}
+
+/** An address, or a `data:` URL with the bytes themselves. */
+function sourceOf(url: string): Source {
+  const [, mediaType, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
+  return data === undefined ? { kind: 'url', url } : { kind: 'base64', mediaType: mediaType!, data }
+}
+
+const BETWEEN = '\n\n'
+const textsOf = (parts: unknown): string[] => list(parts).map((part) => textOf(member(part, 'text')))
+
+/** What can be read of it is its summary, else its content. */
+export function reasoningOf(item: Json, family: string): ReasoningBlock {
+  const summary = textsOf(item.summary)
+  const text = (summary.length > 0 ? summary : textsOf(item.content)).join(BETWEEN)
+  return { type: 'reasoning', text, opaque: sealOf(item, family) }
+}
+
+/** Null where nothing is sealed. The provider wants its id back too, and the summary in as many parts as it had. */
+export function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string): Opaque | null {
+  if (typeof sealed !== 'string' || sealed === '') return null
+  const ours = unpackOpaque(sealed)
+  if (ours) return ours
+  const parts = list(summary).length > 1 ? { summary } : {}
+  return { family, bytes: JSON.stringify({ id, encrypted_content: sealed, ...parts }) }
+}
+
+/** Members of the item that `sealOf` sealed; null for what is none. */
+export function unsealed(bytes: string): Json | null {
+  try {
+    const json: unknown = JSON.parse(bytes)
+    return isObject(json) && typeof json.encrypted_content === 'string' ? json : null
+  } catch {
+    return null
+  }
+}
+
+/** A call of a tool that the client runs; null for any other item. */
+export function callOf({ type, call_id, name, namespace, execution, ...item }: Json): CallBlock | null {
+  const call = {
+    type: 'call',
+    id: originalId(textOf(call_id)),
+    name: textOf(name),
+    namespace: typeof namespace === 'string' ? namespace : null,
+  } as const
+  if (type === 'function_call') return { ...call, kind: 'function', args: textOf(item.arguments) }
+  if (type === 'custom_tool_call') return { ...call, kind: 'custom', args: textOf(item.input) }
+  if (type !== 'tool_search_call' || execution === 'server') return null
+  const { arguments: args } = item
+  return {
+    ...call,
+    kind: 'search',
+    name: SEARCH,
+    args: typeof args === 'string' ? args : JSON.stringify(args ?? {}),
+  }
+}
+
+const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
+
+/** Of a search for tools, the model is shown what was found as the client described it. */
+function resultOf({ type, call_id, output, tools }: Json, losses: Losses): Block {
+  const found = type === 'tool_search_output' ? JSON.stringify(tools ?? []) : output
+  return { type: 'result', id: originalId(textOf(call_id)), blocks: partsOf(found, losses), error: false }
+}
+
+const unknown = (raw: unknown, loss: Loss): Block => ({ type: 'unknown', dialect: 'responses', raw, loss })
+
+/** What an item that cannot be translated is. */
+function lossOf(type: string): Loss {
+  if (type.startsWith('compaction') || type === 'context_compaction') return 'compaction'
+  if (type === 'item_reference') return 'store'
+  if (/^(local_shell|shell|apply_patch|computer)_call/.test(type)) return 'tool.builtin'
+  if (/^tool_search/.test(type)) return 'tool.search'
+  return /_call(_output)?$|^mcp_/.test(type) ? 'tool.server' : 'unknown.block'
+}
+
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

@@ -1,0 +1,184 @@
+// A responses request -> blocks. Shapes: OpenAI API reference, "Responses"; tools as Codex offers them. Says what no other
+// dialect could carry; never throws for a shape that it does not know.
+import type { Loss, Losses } from '../../losses.ts'
+import {
+  type Choice,
+  type Conversation,
+  type Extra,
+  extrasOf,
+  type Format,
+  NO_SAMPLING,
+  type Tool,
+  type Turn,
+} from '../blocks.ts'
+import { isObject, type Json, member } from '../json.ts'
+import { list, partOfItem, SEARCH, textOf } from './blocks-items.ts'
+
+export const FAMILY = 'openai'
+
+const READ = new Set(
+  'model stream stream_options instructions input max_output_tokens temperature top_p tools tool_choice parallel_tool_calls reasoning text user include'.split(
+    ' ',
+  ),
+)
+const FIELDS: Readonly<Record<string, Loss>> = {
+  metadata: 'metadata',
+  client_metadata: 'metadata',
+  service_tier: 'service_tier',
+  store: 'store',
+  background: 'store',
+  conversation: 'store',
+  previous_response_id: 'store',
+  prompt: 'store',
+  prompt_cache_key: 'prompt_cache',
+  prompt_cache_retention: 'prompt_cache',
+  prompt_cache_options: 'prompt_cache',
+  safety_identifier: 'safety_identifier',
+  moderation: 'safeguards',
+  top_logprobs: 'logprobs',
+  truncation: 'context_management',
+  context_management: 'context_management',
+  max_tool_calls: 'tool.server',
+}
+
+export function parseRequest(json: Json, _request: unknown, losses: Losses): Conversation {
+  const { instructions, input, tools, tool_choice: choice, reasoning, text } = json
+  const items = typeof input === 'string' ? [{ role: 'user', content: input }] : list(input)
+  const prompt: Turn[] =
+    typeof instructions === 'string' && instructions !== ''
+      ? [{ role: 'system', blocks: [{ type: 'text', text: instructions }] }]
+      : []
+  const effort = member(reasoning, 'effort')
+  nameIncluded(json.include, losses)
+  return {
+    turns: [...prompt, ...joined(items.map((item) => partOfItem(item, losses, FAMILY)))],
+    // What a search has found may be called from then on.
+    tools: named([...list(tools), ...items.flatMap((item) => foundBy(item))], losses),
+    choice: choiceOf(choice, losses),
+    parallel: typeof json.parallel_tool_calls === 'boolean' ? json.parallel_tool_calls : null,
+    maxTokens: numberOf(json.max_output_tokens),
+    stop: [],
+    sampling: { ...NO_SAMPLING, temperature: numberOf(json.temperature), topP: numberOf(json.top_p) },
+    reasoning: { effort: typeof effort === 'string' ? effort : null, budget: null, on: null },
+    format: formatOf(member(text, 'format'), losses),
+    user: typeof json.user === 'string' ? json.user : null,
+    extras: [...extrasOf(json, FAMILY, READ, FIELDS).filter(isSaying), ...verbosityOf(text)],
+  }
+}
+
+/** What is not kept anyway is nothing lost. */
+const isSaying = ({ name, value }: Extra): boolean =>
+  !(['store', 'background'].includes(name) && value === false) &&
+  !(name === 'truncation' && value === 'disabled')
+
+const verbosityOf = (text: unknown): Extra[] => {
+  const value = member(text, 'verbosity')
+  return value == null ? [] : [{ owner: FAMILY, name: 'verbosity', value, loss: 'verbosity' }]
+}
+
+/** Encrypted reasoning comes without being asked for. */
+function nameIncluded(include: unknown, losses: Losses): void {
+  for (const each of list(include))
+    if (/logprobs/.test(String(each))) losses.add('logprobs')
+    else if (each !== 'reasoning.encrypted_content') losses.add('tool.server')
+}
+
+/** Items of the assistant that follow each other are one turn, and so are results of tools. */
+function joined(parts: readonly Turn[]): Turn[] {
+  const turns: { role: Turn['role']; blocks: Turn['blocks'][number][]; isJoined: boolean }[] = []
+  for (const { role, blocks } of parts) {
+    const isJoined = role === 'assistant' || blocks.every(({ type }) => type === 'result')
+    const last = turns.at(-1)
+    if (last?.role === role && last.isJoined && isJoined) last.blocks.push(...blocks)
+    else turns.push({ role, blocks: [...blocks], isJoined })
+  }
+  return turns.map(({ role, blocks }) => ({ role, blocks }))
+}
+
+const foundBy = (item: unknown): readonly unknown[] =>
+  member(item, 'type') === 'tool_search_output' ? list(member(item, 'tools')) : []
+
+/** Each tool once: what was searched for twice was found twice. */
+function named(tools: readonly unknown[], losses: Losses): Tool[] {
+  const byName = new Map<string, Tool>()
+  for (const tool of tools.flatMap((each) => toolsOf(each, losses)))
+    byName.set(JSON.stringify([tool.namespace, tool.name]), tool)
+  return [...byName.values()]
+}
+
+function toolsOf(tool: unknown, losses: Losses): Tool[] {
+  if (!isObject(tool)) return lost(losses, 'unknown.tool')
+  const { type, name, description, tools } = tool
+  if (type !== 'namespace') return toolOf(tool, null, null, losses)
+  // What is said of the group is said of each of its tools.
+  return list(tools).flatMap((each) =>
+    isObject(each)
+      ? toolOf(each, textOf(name), textOf(description) || null, losses)
+      : lost(losses, 'unknown.tool'),
+  )
+}
+
+function toolOf(
+  { type, name, description, parameters, strict, format, defer_loading: defer, execution }: Json,
+  namespace: string | null,
+  ofGroup: string | null,
+  losses: Losses,
+): Tool[] {
+  const own = typeof description === 'string' ? description : null
+  const described = ofGroup === null ? own : [ofGroup, own].filter((each) => each !== null).join('\n\n')
+  const base = { name: textOf(name), namespace, description: described, strict: null }
+  const schema = isObject(parameters) ? parameters : {}
+  if (defer === true) losses.add('tool.search')
+  if (type === 'function')
+    return [{ ...base, kind: 'function', schema, strict: typeof strict === 'boolean' ? strict : null }]
+  if (type === 'custom') {
+    const grammar = format == null || member(format, 'type') === 'text' ? {} : { grammar: format }
+    return [{ ...base, kind: 'custom', schema: null, ...grammar }]
+  }
+  if (type === 'tool_search' && execution !== 'server')
+    return [{ ...base, kind: 'search', name: SEARCH, schema }]
+  return lost(losses, kindOf(String(type)))
+}
+
+/** Tools that the client runs are known by their shape to OpenAI's models alone; all others are run by the provider. */
+const kindOf = (type: string): Loss =>
+  /^tool_search/.test(type)
+    ? 'tool.search'
+    : /^(local_shell|shell|apply_patch|computer)/.test(type)
+      ? 'tool.builtin'
+      : /search|code_interpreter|image_generation|mcp|programmatic/.test(type)
+        ? 'tool.server'
+        : 'unknown.tool'
+
+function lost(losses: Losses, word: Loss): [] {
+  losses.add(word)
+  return []
+}
+
+function choiceOf(choice: unknown, losses: Losses): Choice | null {
+  if (choice == null) return null
+  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  const { type, name, namespace, mode } = isObject(choice) ? choice : {}
+  if ((type === 'function' || type === 'custom') && typeof name === 'string')
+    return { type: 'tool', name, namespace: typeof namespace === 'string' ? namespace : null }
+  losses.add('tool_choice')
+  return mode === 'required' ? { type: 'required' } : null
+}
+
+function formatOf(format: unknown, losses: Losses): Format | null {
+  const type = member(format, 'type')
+  if (format == null || type === 'text') return null
+  if (type === 'json_object') return { type: 'json' }
+  const { name, schema, strict } = format as Json
+  if (type === 'json_schema' && isObject(schema))
+    return {
+      type: 'schema',
+      name: typeof name === 'string' ? name : null,
+      schema,
+      strict: typeof strict === 'boolean' ? strict : null,
+    }
+  losses.add('format')
+  return null
+}
+
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)

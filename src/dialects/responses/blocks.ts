@@ -1,0 +1,18 @@
+// How responses are translated, to and from: joins the parts.
+import type { DialectBlocks } from '../blocks.ts'
+import { parseAnswer, writeAnswer } from './blocks-answer.ts'
+import { ResponsesReader } from './blocks-reader.ts'
+import { FAMILY, parseRequest } from './blocks-request.ts'
+import { writeRequest } from './blocks-write.ts'
+import { ResponsesWriter } from './blocks-writer.ts'
+
+export const blocks = {
+  family: FAMILY,
+  tools: { name: /^[a-zA-Z0-9_-]{1,64}$/, namespaces: true, custom: true },
+  parseRequest,
+  writeRequest,
+  parseAnswer,
+  writeAnswer: (answer, _asker, losses) => writeAnswer(answer, losses),
+  openReader: (peer, losses) => new ResponsesReader(peer, losses),
+  openWriter: (_asker, losses) => new ResponsesWriter(losses),
+} satisfies DialectBlocks
