@@ -3,6 +3,7 @@
 // because it is a list.
 import type { Loss } from '../losses.ts'
 import type { Json } from './json.ts'
+import { PLAIN, RESPONSES_CASES } from './responses/loss-cases.ts'
 
 export interface LossCase {
   readonly from: string
@@ -21,6 +22,7 @@ export interface LossCase {
 export const PLAIN_REQUESTS: Readonly<Record<string, Json>> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'm', max_tokens: 50_000, messages: [{ role: 'user', content: 'hi' }] },
+  responses: PLAIN,
 }
 
 const user = (...content: unknown[]): Json => ({ messages: [{ role: 'user', content }] })
@@ -263,4 +265,4 @@ const CHAT_TO_MESSAGES = of('chat', 'messages', [
   },
 ])
 
-export const LOSS_CASES: readonly LossCase[] = [...MESSAGES_TO_CHAT, ...CHAT_TO_MESSAGES]
+export const LOSS_CASES: readonly LossCase[] = [...MESSAGES_TO_CHAT, ...CHAT_TO_MESSAGES, ...RESPONSES_CASES]

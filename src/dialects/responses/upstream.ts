@@ -3,7 +3,9 @@
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
 import { keepElements, spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { count, isObject, type Json, member } from '../json.ts'
+import { FAMILY } from './blocks-request.ts'
 import { errorIn, failureIn } from './errors.ts'
 import { isEncrypted } from './traits.ts'
 
@@ -19,7 +21,7 @@ export const upstream = {
     return {
       path: `${basePath}/responses${query && `?${query}`}`,
       headers,
-      body: spliceMembers(text, { model: JSON.stringify(model) }),
+      body: spliceMembers(withoutForeignReasoning(text, FAMILY), { model: JSON.stringify(model) }),
     }
   },
 
