@@ -162,11 +162,15 @@ export function callItem(
 }
 
 /** Clients take numbers or nothing at all here: where one of the two is not known, there is no usage. */
-function usageFor({ input, output, cached_input, reasoning }: Tokens): Json | null {
+function usageFor({ input, output, cached_input, cache_write, reasoning }: Tokens): Json | null {
   if (input === null || output === null) return null
+  const read = {
+    ...(cached_input === null ? {} : { cached_tokens: cached_input }),
+    ...(cache_write === null ? {} : { cache_write_tokens: cache_write }),
+  }
   return {
     input_tokens: input,
-    ...(cached_input === null ? {} : { input_tokens_details: { cached_tokens: cached_input } }),
+    ...(Object.keys(read).length === 0 ? {} : { input_tokens_details: read }),
     output_tokens: output,
     ...(reasoning === null ? {} : { output_tokens_details: { reasoning_tokens: reasoning } }),
     total_tokens: input + output,
