@@ -1,11 +1,11 @@
 // Reads `call_logs` and `call_attempts` into records. Cannot write.
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../call.ts'
-import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord, type Field } from '../../record.ts'
+import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord } from '../../record.ts'
 import { type Row, readerOf } from '../columns.ts'
-import type { CallFilter } from '../filters.ts'
+import { conditions } from '../conditions.ts'
 import type { CallLogReads } from '../reads.ts'
-import { AFTER_ALL, ALL_HOURS, isAside, openHourIndex } from './hour-index.ts'
+import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
 
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
 
@@ -65,25 +65,4 @@ export function openCallLogs(db: Database): CallLogReads {
     providerOf: (responseId, keyName) => providerOf.get(responseId, keyName) ?? null,
   }
   return reads
-}
-
-function conditions(filter: CallFilter): { where: string[]; values: unknown[] } {
-  const where: string[] = []
-  const values: unknown[] = []
-  const add = (sql: string, value: unknown) => {
-    where.push(sql)
-    values.push(value)
-  }
-  for (const [column, field] of Object.entries<Field>(CALL_FIELDS)) {
-    const value = field.filter && filter[field.filter as keyof CallFilter]
-    if (value === undefined) continue
-    if (field.filterNone && value === 'none') where.push(`${column} IS NULL`)
-    else if (value === 'ok' && field.kind === 'status') where.push(`state = 'completed'`)
-    else if (value === 'error' && field.kind === 'status')
-      where.push(`state IN ('failed', 'aborted', 'interrupted')`)
-    else if (field.kind === 'count') where.push(`${column} > 0`)
-    else add(`${column} = ?`, value)
-  }
-  if (isAside(filter)) where.push(`purpose <> 'main'`) // as the index has it, which is found by these words
-  return { where, values }
 }

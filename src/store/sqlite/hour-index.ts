@@ -4,6 +4,7 @@
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'
 import { CALL_FIELDS, type Field } from '../../record.ts'
+import { isAside } from '../conditions.ts'
 import type { CallFilter } from '../filters.ts'
 import { HOUR, LABELS } from './roll-ups.ts'
 
@@ -14,9 +15,6 @@ export interface Hour {
 }
 
 export const ALL_HOURS: Hour = { from: 0, to: 2 ** 48 - 1 }
-
-/** It asks for calls beside main conversations, which have an index of their own. */
-export const isAside = ({ purpose }: CallFilter): boolean => purpose !== undefined && purpose !== 'main'
 
 /** Sorts behind every id. */
 export const AFTER_ALL = 'g'

@@ -194,6 +194,14 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_attempts ADD COLUMN losses TEXT;
   `,
+
+  // 10: what the log that a fleet shares has not taken yet (`outbox.ts`); numbers are never used again. And who this
+  // database is, among those of the fleet.
+  `
+  CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, call_id TEXT NOT NULL) STRICT;
+  CREATE TABLE journal (id TEXT NOT NULL) STRICT;
+  INSERT INTO journal VALUES (lower(hex(randomblob(8))));
+  `,
 ]
 
 /** The newest schema. */

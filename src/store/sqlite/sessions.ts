@@ -2,37 +2,19 @@
 // went is asked of the rows. Cannot write.
 
 import type { Database } from 'better-sqlite3'
-import { timeOfId } from '../../call.ts'
-import type { Session, SessionModel, SessionReads } from '../reads.ts'
+import type { Session, SessionReads } from '../reads.ts'
 import {
-  add,
-  COLUMNS,
-  calls,
-  costOf,
-  emptySum,
-  failed,
-  merge,
-  SUMMAND,
-  type Sum,
-  type Summand,
-  tokensOf,
-} from '../usage-sum.ts'
+  type Begun,
+  byModel,
+  type LastCall,
+  type ModelOf,
+  newestFirst,
+  sessionOf,
+} from '../session-answers.ts'
+import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from '../usage-sum.ts'
 import { AFTER_ALL } from './hour-index.ts'
 
-/** A session and the id of its first call. */
-interface Begun {
-  readonly session_id: string
-  readonly first_id: string
-}
-
-interface Last {
-  readonly id: string
-  readonly requested_model: string
-  readonly resolved_provider: string
-  readonly resolved_model: string
-}
-
-type Row = Summand & { readonly provider: string; readonly model: string }
+type Row = Summand & ModelOf
 
 const OWN = '(@key IS NULL OR key_name = @key)'
 
@@ -57,7 +39,7 @@ export function openSessions(db: Database): SessionReads {
     `SELECT ${SUMMAND} FROM call_logs INDEXED BY call_logs_open
        WHERE completed_at IS NULL AND session_id = @id AND ${OWN}`,
   )
-  const lastOf = db.prepare<object, Last>(
+  const lastOf = db.prepare<object, LastCall>(
     `SELECT id, requested_model, resolved_provider, resolved_model FROM call_logs
        WHERE session_id = @id AND ${OWN} ORDER BY id DESC LIMIT 1`,
   )
@@ -71,16 +53,7 @@ export function openSessions(db: Database): SessionReads {
     for (const closed of sumOf.all({ id, key })) merge(sum, closed)
     for (const row of openOf.all({ id, key })) add(sum, row)
     const last = lastOf.get({ id, key })!
-    return {
-      session_id: id,
-      first_seen: seen(first_id),
-      last_seen: seen(last.id),
-      ...countsOf(sum),
-      last_requested_model: last.requested_model,
-      last_provider: last.resolved_provider,
-      last_model: last.resolved_model,
-      ...amountsOf(sum),
-    }
+    return sessionOf(id, first_id, last, sum)
   }
 
   return {
@@ -106,24 +79,16 @@ export function openSessions(db: Database): SessionReads {
       if (rows.length === 0) return null
       const first_id =
         firstOf.get({ id, key }) ?? open.all({ key }).find((each) => each.session_id === id)!.first_id
-      return { ...read({ session_id: id, first_id }, key), by_model: byModel(rows) }
+      return {
+        ...read({ session_id: id, first_id }, key),
+        by_model: byModel(rows.map((row) => ({ ...row, sum: sumOfRow(row) }))),
+      }
     },
   }
 }
 
-function byModel(rows: readonly Row[]): SessionModel[] {
-  const models = Map.groupBy(rows, ({ provider, model }) => `${provider}/${model}`)
-  return [...models.values()]
-    .map((group) => {
-      const sum = emptySum()
-      for (const row of group) add(sum, row)
-      const { provider, model } = group[0]!
-      return { provider, model, ...countsOf(sum), ...amountsOf(sum) }
-    })
-    .sort((a, b) => b.calls - a.calls)
+function sumOfRow(row: Summand): Sum {
+  const sum = emptySum()
+  add(sum, row)
+  return sum
 }
-
-const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first_id ? 1 : -1)
-const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()
-const countsOf = (sum: Sum) => ({ calls: calls(sum), failed: failed(sum) })
-const amountsOf = (sum: Sum) => ({ tokens: tokensOf(sum), cost_usd: costOf(sum) })

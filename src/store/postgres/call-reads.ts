@@ -1,0 +1,100 @@
+// Reads single calls and lists of them from the shared log. Cannot write.
+import { timeOfId } from '../../call.ts'
+import { CALL_FIELDS, type CallDetail, type CallRecord, type Field } from '../../record.ts'
+import { type Row, readerOf } from '../columns.ts'
+import { conditions, isAside } from '../conditions.ts'
+import type { CallFilter } from '../filters.ts'
+import type { Reads } from '../reads.ts'
+import type { Link } from './link.ts'
+import { LABELS, lowestId } from './schema.ts'
+
+const HOUR = 3_600_000
+/** Sorts behind every id that a gateway makes. */
+const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
+const IS_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+const toRecord = readerOf<CallRecord>(CALL_FIELDS)
+
+/** What of a filter the sums can tell apart: their labels, by the parameters of the filter. */
+const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
+    filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
+  ),
+)
+
+export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'find' | 'providerOf'> {
+  const list: Reads['list'] = async (filter, { limit, cursor = AFTER_ALL }) => {
+    const { where, values } = conditions(filter)
+    const { since = 0, until } = filter
+    const from = lowestId(since)
+    const to = until !== undefined && lowestId(until) < cursor ? lowestId(until) : cursor
+    const page = (low: string, high: string, most: number) =>
+      link.query<Row>(
+        `SELECT * FROM waybill.calls WHERE ${[...where, 'id >= ?', 'id < ?'].join(' AND ')} ORDER BY id DESC LIMIT ?`,
+        [...values, low, high, most],
+      )
+    const rows: Row[] = []
+    for (const [begin, end] of (await hoursOf(filter, from, to)) ?? [[from, to]]) {
+      rows.push(...(await page(begin > from ? begin : from, end < to ? end : to, limit + 1 - rows.length)))
+      if (rows.length > limit) break
+    }
+    const data = rows.slice(0, limit).map(toRecord)
+    const has_more = rows.length > limit
+    return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
+  }
+
+  /** Between which ids a row can stand that matches, newest first; null where the sums say nothing about it. */
+  async function hoursOf(filter: CallFilter, from: string, to: string): Promise<[string, string][] | null> {
+    const { session_id, agent_id, error_code, state, status, fallbacks } = filter
+    if (session_id !== undefined || error_code !== undefined || isAside(filter)) return null
+    if (agent_id !== undefined && agent_id !== 'none') return null
+    if (state === 'routed' || state === 'streaming') return null // an index leads to open calls
+    const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
+    const failed = status === 'error' || (state !== undefined && state !== 'completed')
+    if (labels.length === 0 && !failed && fallbacks === undefined) return null
+    const found = await link.query<{ hour: number }>(
+      `SELECT hour FROM (
+         SELECT hour FROM waybill.usage_hours WHERE hour >= ? AND hour <= ?
+           ${failed ? 'AND failed > 0' : ''} ${fallbacks === undefined ? '' : 'AND fell_back > 0'} ${labels.map(([, column]) => `AND ${column} = ?`).join(' ')}
+         UNION SELECT created_at / ${HOUR} FROM waybill.calls WHERE completed_at IS NULL AND id >= ? AND id < ?
+       ) AS hours ORDER BY hour DESC`,
+      [
+        Math.floor(timeOfId(from) / HOUR),
+        Math.min(Math.floor(timeOfId(to) / HOUR), 2 ** 40),
+        ...labels.map(([field]) => filter[field as keyof CallFilter]),
+        from,
+        to,
+      ],
+    )
+    return found.map(({ hour }) => [lowestId(hour * HOUR), lowestId((hour + 1) * HOUR)])
+  }
+
+  return {
+    list,
+    async listText(filter, page, fields) {
+      const { data, ...rest } = await list(filter, page)
+      const shown = fields
+        ? data.map((record) => Object.fromEntries(fields.map((field) => [field, record[field]])))
+        : data
+      return JSON.stringify({ object: 'list', data: shown, ...rest })
+    },
+    async providerOf(responseId, keyName) {
+      const [found] = await link.query<{ provider: string }>(
+        `SELECT resolved_provider AS provider FROM waybill.calls
+           WHERE response_id = ? AND key_name IS NOT DISTINCT FROM ? ORDER BY id DESC LIMIT 1`,
+        [responseId, keyName],
+      )
+      return found?.provider ?? null
+    },
+    async find(id, keyName) {
+      if (!IS_ID.test(id)) return null
+      const [row] = await link.query<Row & { attempt_log: string }>(
+        'SELECT * FROM waybill.calls WHERE id = ?',
+        [id],
+      )
+      if (!row || (keyName !== undefined && row.key_name !== keyName)) return null
+      const attempt_log = JSON.parse(row.attempt_log) as CallDetail['attempt_log']
+      return { ...toRecord(row), attempt_log, artifact: { available: false, bytes: 0 } }
+    },
+  }
+}

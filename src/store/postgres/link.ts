@@ -1,0 +1,146 @@
+// One connection to PostgreSQL that comes back by itself: statements one after the other, each with a time limit, after
+// which the connection is given up, because a server that is frozen says nothing at all. Works through pgbouncer in
+// transaction mode: no named statement, nothing that belongs to a session. Keeps the address out of every message.
+import { readFileSync } from 'node:fs'
+import pg from 'pg'
+
+export interface LinkOptions {
+  /** `postgresql://user:password@host:port/database`; `?host=/directory` for a socket. A secret. */
+  readonly url: string
+  /** off: a connection beyond this machine may be in the clear. */
+  readonly tls: 'verify' | 'off'
+  /** A file of certificates to trust instead of the usual ones. */
+  readonly ca?: string | undefined
+}
+
+/** The database did not do what it was asked.  */
+export class LinkError extends Error {
+  override readonly name = 'LinkError'
+  /** PostgreSQL's SQLSTATE; null where it did not answer. */
+  readonly code: string | null
+  constructor(message: string, code: string | null) {
+    super(message)
+    this.code = code
+  }
+}
+
+export interface Link {
+  query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[], ms?: number): Promise<Row[]>
+  /** Several statements, all or none of them; `text` has no values. */
+  script(text: string, ms?: number): Promise<void>
+  close(): Promise<void>
+}
+
+const CONNECT_MS = 2_000
+const ANSWER_MS = 4_000
+
+// Counts and times come as numbers; JSON stays text, it is parsed where it is needed.
+const types = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
+    if (oid === 20 || oid === 1700) return Number
+    if (oid === 114 || oid === 3802) return String
+    return pg.types.getTypeParser(oid, format as 'text')
+  }) as typeof pg.types.getTypeParser,
+}
+
+export function openLink(options: LinkOptions, name: string): Link {
+  let client: pg.Client | null = null
+  let last: Promise<unknown> = Promise.resolve()
+  let closed = false
+
+  const drop = () => {
+    const dropped = client as (pg.Client & { connection?: { stream?: { destroy(): void } } }) | null
+    client = null
+    dropped?.connection?.stream?.destroy() // `end` would wait for a server that says nothing
+  }
+  const connect = async (): Promise<pg.Client> => {
+    if (closed) throw new LinkError('the connection was closed', null)
+    const fresh = new pg.Client({ ...settingsOf(options), application_name: `waybill ${name}`, types })
+    client = fresh
+    fresh.on('error', () => {
+      if (client === fresh) drop()
+    })
+    await fresh.connect()
+    return fresh
+  }
+  const run = async (config: { text: string; values?: unknown[] }, ms: number) => {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        drop()
+        reject(new LinkError(`PostgreSQL did not answer within ${ms} ms`, null))
+      }, ms)
+    })
+    const work = (async () => (await (client ?? (await connect())).query(config)).rows ?? [])()
+    work.catch(() => {}) // it may fail after it was given up
+    try {
+      return await Promise.race([work, late])
+    } catch (error) {
+      const { message, code } = error as Error & { code?: string }
+      const answered = /^[0-9A-Z]{5}$/.test(code ?? '') && !/^(57P|08|25006)/.test(code!)
+      if (!answered) drop()
+      throw error instanceof LinkError
+        ? error
+        : new LinkError(withoutAddress(message, options), answered ? code! : null)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  const inTurn = <Answer>(work: () => Promise<Answer>): Promise<Answer> => {
+    const mine = last.then(work, work)
+    last = mine.catch(() => {})
+    return mine
+  }
+
+  return {
+    query: (text, values = [], ms = ANSWER_MS) => {
+      let n = 0
+      const numbered = text.replace(/\?/g, () => `$${++n}`)
+      return inTurn(() => run({ text: numbered, values: [...values] }, ms)) as Promise<never>
+    },
+    script: (text, ms = 10 * ANSWER_MS) => inTurn(async () => void (await run({ text }, ms))),
+    async close() {
+      closed = true
+      await Promise.race([last, new Promise((resolve) => setTimeout(resolve, 200))])
+      const open = client
+      client = null
+      open?.removeAllListeners('error').on('error', () => {})
+      const ended = open?.end().catch(() => {})
+      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 200))])
+      ;(open as { connection?: { stream?: { destroy(): void } } } | null)?.connection?.stream?.destroy()
+    },
+  }
+}
+
+/** Where it leads, as pg wants it. Beyond this machine the server's certificate is checked, unless that is switched off. */
+function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
+  const parsed = addressOf(url)
+  return {
+    ...parsed,
+    connectionTimeoutMillis: CONNECT_MS,
+    ssl:
+      isHere(parsed.host) || tls === 'off'
+        ? false
+        : { rejectUnauthorized: true, ...(ca && { ca: readFileSync(ca, 'utf8') }) },
+  }
+}
+
+const addressOf = (text: string) => {
+  const url = new URL(text.replace(/^postgres(ql)?:\/\/([^@/]*@)?\//, 'postgresql://$2localhost/'))
+  return {
+    host: url.searchParams.get('host') ?? decodeURIComponent(url.hostname.replace(/^\[|\]$/g, '')),
+    port: Number(url.searchParams.get('port') ?? (url.port || 5432)),
+    user: decodeURIComponent(url.username) || 'postgres',
+    password: decodeURIComponent(url.password),
+    database: decodeURIComponent(url.pathname.slice(1)) || 'postgres',
+  }
+}
+
+const isHere = (host: string): boolean =>
+  host.startsWith('/') || host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)
+
+function withoutAddress(message: string, { url }: LinkOptions): string {
+  const { password } = addressOf(url)
+  const bare = message.replaceAll(url, '[address]')
+  return password ? bare.replaceAll(password, '[password]') : bare
+}

@@ -1,0 +1,216 @@
+// The tables of the log that several gateways share, and how they come about. Steps only add, so that two releases work
+// side by side: an older one leaves out the columns that it does not know. The columns of `calls` follow from the record.
+// Calls lie in a partition for each day (UTC): the id begins with the time, so it is the key and the partition key.
+import { idAt } from '../../call.ts'
+import { CALL_FIELDS } from '../../record.ts'
+import { columnsOf } from '../columns.ts'
+import { COLUMNS } from '../usage-sum.ts'
+import type { Link } from './link.ts'
+
+const DAY = 86_400_000
+const TYPES = { TEXT: 'text', INTEGER: 'bigint', REAL: 'double precision' }
+
+/** Columns of a call as they stand in `call_logs`, but for its id and its price, which is in the row here. */
+export const CALL_COLUMNS: readonly { readonly name: string; readonly type: string }[] = columnsOf(
+  CALL_FIELDS,
+)
+  .filter(({ name }) => name !== 'id' && name !== 'price_id')
+  .map(({ name, type }) => ({ name, type: TYPES[type] }))
+
+/** What the calls of a series have in common. */
+export const LABELS = [
+  'key_name',
+  'requested_model',
+  'resolved_provider',
+  'resolved_model',
+  'route',
+  'strategy',
+  'tier',
+  'cache',
+  'endpoint',
+] as const
+
+/** A change that an older release cannot work with raises this to the version that brought it. */
+const OLDEST_COMPATIBLE = 1
+
+const STEPS: readonly string[] = [
+  // 1: instances, calls, sums that belong to the instance that wrote them, limits, cool-downs.
+  `
+  CREATE TABLE instances (
+    id text PRIMARY KEY,
+    name text NOT NULL,
+    place text NOT NULL,
+    start bigint NOT NULL,
+    seen_at timestamptz NOT NULL,
+    started_at timestamptz NOT NULL,
+    version text NOT NULL,
+    config text NOT NULL,
+    backlog bigint NOT NULL DEFAULT 0
+  );
+
+  CREATE TABLE calls (
+    id uuid PRIMARY KEY,
+    instance text NOT NULL,
+    rev bigint NOT NULL,
+    attempt_log json,
+    price json
+  ) PARTITION BY RANGE (id);
+
+  CREATE TABLE usage_hours (
+    hour bigint NOT NULL,
+    instance text NOT NULL,
+    series uuid NOT NULL,
+    ${LABELS.map((name) => `${name} text`).join(', ')},
+    ${COLUMNS.map((name) => `${name} double precision NOT NULL`).join(', ')},
+    PRIMARY KEY (hour, instance, series)
+  );
+
+  CREATE TABLE latency_hours (
+    hour bigint NOT NULL,
+    instance text NOT NULL,
+    provider text NOT NULL,
+    key_name text NOT NULL,
+    step bigint NOT NULL,
+    calls bigint NOT NULL,
+    PRIMARY KEY (hour, instance, provider, key_name, step)
+  );
+
+  CREATE TABLE sessions (
+    session_id text NOT NULL,
+    key_name text NOT NULL,
+    instance text NOT NULL,
+    first_id uuid NOT NULL,
+    PRIMARY KEY (session_id, key_name, instance)
+  );
+  CREATE INDEX sessions_first ON sessions (first_id);
+
+  CREATE TABLE key_spending (
+    key_name text NOT NULL,
+    month text NOT NULL,
+    instance text NOT NULL,
+    usd double precision NOT NULL,
+    estimated_usd double precision NOT NULL,
+    PRIMARY KEY (key_name, month, instance)
+  );
+
+  CREATE TABLE budgets (
+    key_name text NOT NULL,
+    month text NOT NULL,
+    granted double precision NOT NULL,
+    last double precision NOT NULL DEFAULT 0,
+    PRIMARY KEY (key_name, month)
+  );
+  CREATE TABLE leases (
+    key_name text NOT NULL,
+    month text NOT NULL,
+    instance text NOT NULL,
+    granted double precision NOT NULL,
+    PRIMARY KEY (key_name, month, instance)
+  );
+  CREATE TABLE rates (key varchar(255) PRIMARY KEY, points integer NOT NULL DEFAULT 0, expire bigint);
+
+  CREATE TABLE cooldowns (target text PRIMARY KEY, until timestamptz NOT NULL);
+  `,
+]
+
+/** Indexes come with the columns: they are made on the empty parent, or on each partition in turn. */
+const INDEXES = [
+  'calls_session ON calls (session_id, id) WHERE session_id IS NOT NULL',
+  'calls_agent ON calls (agent_id, id) WHERE agent_id IS NOT NULL',
+  `calls_aside ON calls (purpose, id) WHERE purpose <> 'main'`,
+  'calls_key ON calls (key_name, id) WHERE key_name IS NOT NULL',
+  'calls_error ON calls (error_code, id) WHERE error_code IS NOT NULL',
+  'calls_response ON calls (response_id) WHERE response_id IS NOT NULL',
+  'calls_open ON calls (id) WHERE completed_at IS NULL',
+]
+
+/** The version of the tables that this release makes. */
+export const SCHEMA_VERSION = STEPS.length
+
+/** What is there, and whether this release can work with it, in words for an operator; null when it can. */
+export async function lookAtSchema(link: Link): Promise<{ version: number; problem: string | null }> {
+  const [there] = await link.query<{ table: string | null }>(
+    `SELECT to_regclass('waybill.schema')::text AS table`,
+  )
+  if (!there?.table) return { version: 0, problem: 'the database has no tables of Waybill' }
+  const [found] = await link.query<{ version: number; oldest: number }>(
+    'SELECT version, oldest FROM waybill.schema',
+  )
+  const { version, oldest } = found!
+  if (oldest > SCHEMA_VERSION)
+    return {
+      version,
+      problem: `the shared log was made by a newer Waybill (schema ${version}, for schema ${oldest} and later; this one knows ${SCHEMA_VERSION}); update this gateway`,
+    }
+  if (version < SCHEMA_VERSION)
+    return { version, problem: `the shared log has schema ${version}, this Waybill needs ${SCHEMA_VERSION}` }
+  const missing = await missingColumns(link)
+  return { version, problem: missing.length > 0 ? `the shared log lacks ${missing.length} columns` : null }
+}
+
+const missingColumns = async (link: Link) => {
+  const there = await link.query<{ name: string }>(
+    `SELECT column_name AS name FROM information_schema.columns WHERE table_schema = 'waybill' AND table_name = 'calls'`,
+  )
+  const names = new Set(there.map(({ name }) => name))
+  return CALL_COLUMNS.filter(({ name }) => !names.has(name))
+}
+
+/**
+ * Makes the tables, or what of them is missing; several may try at once, one does it. Changes nothing where everything is
+ * there or where a newer release was here.
+ */
+export async function migrate(link: Link): Promise<void> {
+  const { version, problem } = await lookAtSchema(link)
+  if (problem === null || version > SCHEMA_VERSION) return
+  const steps = STEPS.slice(version).map(
+    (step, index) => `
+    IF (SELECT version FROM waybill.schema) = ${version + index} THEN
+      ${step}
+      UPDATE waybill.schema SET version = ${version + index + 1}, oldest = ${OLDEST_COMPATIBLE};
+    END IF;`,
+  )
+  await link.script(`
+    SELECT pg_advisory_xact_lock(${LOCK});
+    CREATE SCHEMA IF NOT EXISTS waybill;
+    SET LOCAL search_path = waybill;
+    CREATE TABLE IF NOT EXISTS schema (version integer NOT NULL, oldest integer NOT NULL);
+    INSERT INTO schema SELECT 0, ${OLDEST_COMPATIBLE} WHERE NOT EXISTS (SELECT 1 FROM schema);
+    DO $steps$ BEGIN ${steps.join('\n')} END $steps$;
+    ${CALL_COLUMNS.map(({ name, type }) => `ALTER TABLE calls ADD COLUMN IF NOT EXISTS ${name} ${type};`).join('\n')}
+    ${INDEXES.map((index) => `CREATE INDEX IF NOT EXISTS ${index};`).join('\n')}`)
+}
+
+/** One at a time changes the tables. */
+export const LOCK = 4_949_001
+
+/** The partition of a moment, ms since the epoch. */
+export function partitionOf(at: number): { name: string; from: string; to: string } {
+  const day = Math.floor(at / DAY) * DAY
+  return {
+    name: `calls_${new Date(day).toISOString().slice(0, 10).replaceAll('-', '')}`,
+    from: lowestId(day),
+    to: lowestId(day + DAY),
+  }
+}
+
+/** The smallest UUID of a moment, ms since the epoch. */
+export const lowestId = (at: number): string => `${idAt(at)}0000-0000-000000000000`
+
+/** Makes the partitions of these days where they are missing. */
+export async function makePartitions(link: Link, days: readonly number[]): Promise<void> {
+  const wanted = [...new Map(days.map((at) => [partitionOf(at).name, partitionOf(at)])).values()]
+  const there = await link.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relname = ANY(?)`,
+    [wanted.map(({ name }) => name)],
+  )
+  const missing = wanted.filter(({ name }) => !there.some((each) => each.name === name))
+  if (missing.length === 0) return
+  await link.script(`
+    SET LOCAL lock_timeout = '2s';
+    SELECT pg_advisory_xact_lock(${LOCK});
+    ${missing.map(({ name, from, to }) => `CREATE TABLE IF NOT EXISTS waybill.${name} PARTITION OF waybill.calls FOR VALUES FROM ('${from}') TO ('${to}');`).join('\n')}`)
+}
+
+/** Today and the days that follow, so that the first call after midnight finds its place. */
+export const comingDays = (now: number): number[] => [0, 1, 2, 3].map((days) => now + days * DAY)

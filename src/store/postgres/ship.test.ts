@@ -1,0 +1,200 @@
+// The shared log against a real PostgreSQL: batches in any order and number, and sums that equal the rows.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { idOf } from '../../call.ts'
+import { CALL_FIELDS } from '../../record.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test-postgres.ts'
+import { columnsOf } from '../columns.ts'
+import type { Unshipped } from '../sqlite/outbox.ts'
+import { openCallReads } from './call-reads.ts'
+import { type Link, openLink } from './link.ts'
+import { comingDays, lookAtSchema, makePartitions, migrate } from './schema.ts'
+import { openSessionReads } from './session-reads.ts'
+import { ship } from './ship.ts'
+import { openSpanReads } from './span-reads.ts'
+import { checkSharedSums } from './test-shared-log.ts'
+
+let postgres: TestPostgres
+let link: Link
+if (NO_POSTGRES === false) {
+  before(async () => {
+    postgres = await startPostgres()
+    link = openLink({ url: await postgres.database('ship'), tls: 'verify' }, 'test')
+    await migrate(link)
+    await makePartitions(link, comingDays(Date.now()))
+  })
+  after(async () => {
+    await link.close()
+    await postgres.end()
+  })
+}
+
+type Call = Unshipped['calls'][number]
+
+/** A row of the journal: of every column of the record some value. */
+function row(values: Readonly<Record<string, unknown>>): Call {
+  const empty = Object.fromEntries(
+    columnsOf(CALL_FIELDS).map(({ name, type, notNull }) => [
+      name,
+      notNull ? (type === 'TEXT' ? 'x' : 1) : null,
+    ]),
+  )
+  const id = (values.id as string) ?? idOf(Date.now())
+  return {
+    ...empty,
+    id,
+    created_at: Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16),
+    decision: '{"cause":"priority","skipped":[]}',
+    price: null,
+    attempts: [{ n: 1, provider: 'alpha', model: 'a', outcome: 'answered' }],
+    ...values,
+  } as unknown as Call
+}
+
+const batch = (revision: number, ...calls: Call[]): Unshipped => ({
+  until: revision,
+  revision,
+  calls,
+  spending: [],
+})
+const rows = () =>
+  link.query<{ id: string; state: string; rev: number }>(
+    'SELECT id, state, rev FROM waybill.calls ORDER BY id',
+  )
+
+test('every column of the record stands in the shared log, and a second migration changes nothing', {
+  skip: NO_POSTGRES,
+}, async () => {
+  assert.equal((await lookAtSchema(link)).problem, null)
+  await Promise.all([migrate(link), migrate(link)])
+  assert.equal((await lookAtSchema(link)).problem, null)
+})
+
+test('batches twice, late, in any order, from a dead predecessor: each call once, sums equal rows (FLEET-05)', {
+  skip: NO_POSTGRES,
+}, async () => {
+  const ids = Array.from({ length: 40 }, (_, n) => idOf(Date.now() - n))
+  const closed = {
+    state: 'completed',
+    completed_at: Date.now(),
+    latency_ms: 40,
+    tokens_input: 7,
+    cost_usd: 0.25,
+    session_id: 's',
+  }
+  const batches = ids.flatMap((id, n) => [
+    {
+      start: 1,
+      unshipped: batch(2 * n + 1, row({ id, state: 'routed', completed_at: null, session_id: 's' })),
+    },
+    { start: 1, unshipped: batch(2 * n + 2, row({ id, ...closed, key_name: n % 2 ? 'ann' : null })) },
+    // The process died over the other half, and its successor found them open.
+    ...(n % 3 === 0
+      ? [{ start: 2, unshipped: batch(2 * n + 1, row({ id, ...closed, state: 'interrupted' })) }]
+      : []),
+  ])
+  for (let round = 0; round < 3; round++) {
+    const shuffled = batches.map((each) => ({ each, at: Math.random() })).sort((a, b) => a.at - b.at)
+    await Promise.all(
+      shuffled.map(({ each: { start, unshipped } }) => ship(link, { instance: 'one', start }, unshipped)),
+    )
+  }
+  const found = await rows()
+  assert.deepEqual(
+    found.map(({ id }) => id),
+    [...ids].sort(),
+  )
+  assert.ok(found.every(({ state }) => state === 'completed' || state === 'interrupted'))
+  await checkSharedSums(link)
+  // What another instance says of a call that is not its own changes nothing.
+  await ship(link, { instance: 'two', start: 9 }, batch(99, row({ id: ids[0], ...closed, state: 'failed' })))
+  assert.deepEqual(await rows(), found)
+  await checkSharedSums(link)
+})
+
+test('reads add up over instances: lists, filters, history, shares, sessions (FLEET-06)', {
+  skip: NO_POSTGRES,
+}, async () => {
+  const closed = {
+    state: 'completed',
+    completed_at: Date.now(),
+    latency_ms: 100,
+    cost_usd: 1,
+    route: 'r6',
+    session_id: 'six',
+  }
+  const ids = Array.from({ length: 10 }, (_, n) => idOf(Date.now() + n))
+  for (const [n, id] of ids.entries())
+    await ship(
+      link,
+      { instance: `i${n % 2}`, start: 1 },
+      batch(n + 1, row({ id, ...closed, ...(n === 3 && { state: 'failed' }) })),
+    )
+  const { list, find } = openCallReads(link)
+  const first = await list({ route: 'r6' }, { limit: 6 })
+  const second = await list({ route: 'r6' }, { limit: 6, cursor: first.next_cursor! })
+  assert.deepEqual(
+    [...first.data, ...second.data].map(({ id }) => id),
+    [...ids].reverse(),
+  )
+  assert.equal((await list({ route: 'r6', status: 'error' }, { limit: 6 })).data.length, 1)
+  assert.equal((await find(ids[0]!))?.attempt_log.length, 1)
+  assert.equal(await find('no id'), null)
+  const span = { since: Date.now() - 7_200_000, until: Date.now() + 7_200_000 }
+  const { history, routing } = openSpanReads(link)
+  for (const bucket of [60_000, 3_600_000, 86_400_000]) {
+    const { buckets, totals } = await history(span, bucket, 'route')
+    const mine = buckets.filter(({ by }) => by === 'r6')
+    assert.equal(
+      mine.reduce((sum, { calls }) => sum + calls, 0),
+      10,
+    )
+    assert.equal(
+      mine.reduce((sum, { failed }) => sum + failed, 0),
+      1,
+    )
+    assert.equal(totals.calls, (await rows()).length)
+  }
+  const { total_calls, top_providers } = await routing(span)
+  assert.equal(total_calls, (await rows()).length)
+  assert.ok(top_providers[0]!.p50_latency_ms! > 0)
+  const { sessions, session } = openSessionReads(link)
+  assert.deepEqual(
+    (await sessions({ limit: 5 })).data.map(({ session_id }) => session_id),
+    ['six', 's'],
+  )
+  const six = await session('six')
+  assert.equal(six?.calls, 10)
+  assert.equal(six?.cost_usd, 10)
+  assert.equal(six?.by_model[0]?.calls, 10)
+  assert.equal(await session('none'), null)
+})
+
+test('a text that PostgreSQL has no form for does not stop the shipping', { skip: NO_POSTGRES }, async () => {
+  const id = idOf(Date.now())
+  await ship(
+    link,
+    { instance: 'one', start: 3 },
+    batch(1, row({ id, requested_model: 'a\0b\ud800c', error_code: '\\u0000' })),
+  )
+  assert.equal((await openCallReads(link).find(id))?.requested_model, 'a\ufffdb\ufffdc')
+})
+
+test('a call of a day without a partition makes it; without the right to, it is refused aloud (FLEET-13)', {
+  skip: NO_POSTGRES,
+}, async () => {
+  const past = idOf(Date.now() - 9 * 86_400_000)
+  await ship(link, { instance: 'one', start: 4 }, batch(1, row({ id: past })))
+  assert.ok(await openCallReads(link).find(past))
+  await link.script(
+    `CREATE ROLE weak LOGIN; GRANT USAGE ON SCHEMA waybill TO weak; GRANT ALL ON ALL TABLES IN SCHEMA waybill TO weak`,
+  )
+  const url = `postgresql://weak@/ship?host=${encodeURIComponent(postgres.directory)}`
+  const weak = openLink({ url, tls: 'verify' }, 'weak')
+  const far = idOf(Date.now() - 19 * 86_400_000)
+  await assert.rejects(
+    ship(weak, { instance: 'one', start: 4 }, batch(2, row({ id: far }))),
+    /permission denied/,
+  )
+  await weak.close()
+})

@@ -1,0 +1,102 @@
+// Puts calls of one instance into the shared log: one statement, safe to send again, late, or from a process that is dead
+// by now. A row changes only while its call is open, and only to a later revision; what it adds to the sums is added by
+// the statement that closes it, so the sums equal the rows. Sums belong to the instance, so no two write the same one.
+import type { Unshipped } from '../sqlite/outbox.ts'
+import { COLUMNS } from '../usage-sum.ts'
+import { type Link, LinkError } from './link.ts'
+import { CALL_COLUMNS, LABELS, makePartitions } from './schema.ts'
+import { LATENCY_STEP, SUMS } from './sums.ts'
+
+const NAMES = CALL_COLUMNS.map(({ name }) => name)
+const HOUR = 'created_at / 3600000'
+const SERIES = `md5(json_build_array(${LABELS.join(', ')})::text)::uuid`
+
+const SHIP = `
+WITH given AS (
+  SELECT * FROM json_to_recordset(?::json) AS t(id uuid, attempt_log json, price json,
+    ${CALL_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')})
+), put AS (
+  INSERT INTO waybill.calls AS c (id, instance, rev, attempt_log, price, ${NAMES.join(', ')})
+  SELECT id, ?, ?, attempt_log, price, ${NAMES.join(', ')} FROM given ORDER BY id
+  ON CONFLICT (id) DO UPDATE SET rev = excluded.rev, attempt_log = excluded.attempt_log, price = excluded.price,
+    ${NAMES.map((name) => `${name} = excluded.${name}`).join(', ')}
+    WHERE c.completed_at IS NULL AND c.rev < excluded.rev AND c.instance = excluded.instance
+  RETURNING c.*
+), closed AS (
+  SELECT * FROM put WHERE completed_at IS NOT NULL
+), hours AS (
+  INSERT INTO waybill.usage_hours AS h (hour, instance, series, ${LABELS.join(', ')}, ${COLUMNS.join(', ')})
+  SELECT ${HOUR}, instance, ${SERIES}, ${LABELS.join(', ')}, ${SUMS.join(', ')}
+    FROM closed GROUP BY 1, 2, 3, ${LABELS.map((_, index) => index + 4).join(', ')} ORDER BY 1, 3
+  ON CONFLICT (hour, instance, series) DO UPDATE SET ${COLUMNS.map((name) => `${name} = h.${name} + excluded.${name}`).join(', ')}
+), latencies AS (
+  INSERT INTO waybill.latency_hours AS h (hour, instance, provider, key_name, step, calls)
+  SELECT ${HOUR}, instance, resolved_provider, coalesce(key_name, ''), ${LATENCY_STEP}, count(*)
+    FROM closed WHERE state = 'completed' AND latency_ms IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 3, 4, 5
+  ON CONFLICT (hour, instance, provider, key_name, step) DO UPDATE SET calls = h.calls + excluded.calls
+), begun AS (
+  INSERT INTO waybill.sessions AS s (session_id, key_name, instance, first_id)
+  SELECT session_id, coalesce(key_name, ''), instance, min(id::text)::uuid
+    FROM put WHERE session_id IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2
+  ON CONFLICT DO NOTHING
+), spent AS (
+  INSERT INTO waybill.key_spending AS k (key_name, month, instance, usd, estimated_usd)
+  SELECT key_name, month, ?, usd, estimated_usd
+    FROM json_to_recordset(?::json) AS t(key_name text, month text, usd double precision, estimated_usd double precision)
+    ORDER BY key_name, month
+  ON CONFLICT (key_name, month, instance) DO UPDATE SET usd = excluded.usd, estimated_usd = excluded.estimated_usd
+    WHERE excluded.usd > k.usd
+)
+SELECT count(*) AS rows FROM put`
+
+/** An instance, and which start of it this is. */
+export interface Sender {
+  readonly instance: string
+  readonly start: number
+}
+
+/** Starts of an instance count more than anything that one of them wrote. */
+const PER_START = 2n ** 40n
+
+/** Rejects with LinkError; then it is not known whether they are there, and they are to be sent again. */
+export async function ship(link: Link, { instance, start }: Sender, unshipped: Unshipped): Promise<void> {
+  const { calls, revision, spending } = unshipped
+  const rev = String(BigInt(start) * PER_START + BigInt(revision))
+  const values = [
+    JSON.stringify(calls.map(rowOf)),
+    instance,
+    rev,
+    instance,
+    JSON.stringify(spending.map(clean)),
+  ]
+  try {
+    await link.query(SHIP, values)
+  } catch (error) {
+    if (!(error instanceof LinkError) || error.code !== NO_PARTITION) throw error
+    await makePartitions(
+      link,
+      calls.map(({ created_at }) => created_at as number),
+    )
+    await link.query(SHIP, values)
+  }
+}
+
+/** A row has no partition to go to. */
+const NO_PARTITION = '23514'
+
+function rowOf({ attempts, price, ...call }: Unshipped['calls'][number]): object {
+  return {
+    ...clean(call),
+    attempt_log: attempts.map(clean),
+    price: typeof price === 'string' ? JSON.parse(price) : null,
+  }
+}
+
+/** PostgreSQL's texts hold no NUL and no half of a character. */
+const clean = (row: object): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.replaceAll('\0', '\ufffd').toWellFormed() : value,
+    ]),
+  )

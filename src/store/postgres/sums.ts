@@ -1,0 +1,23 @@
+// What calls add up to, as SQL over rows of `calls`; the same sums as in `../usage-sum.ts`, by the names of its columns.
+import { COLUMNS, type Sum } from '../usage-sum.ts'
+
+const sqlOf = (name: string): string => {
+  if (name === 'calls') return 'count(*)'
+  if (name === 'failed') return `count(*) FILTER (WHERE state IN ('failed', 'aborted', 'interrupted'))`
+  if (name === 'fell_back') return 'count(*) FILTER (WHERE fallbacks > 0)'
+  return name.endsWith('_known')
+    ? `count(${name.slice(0, -6)})`
+    : `coalesce(sum(${name}), 0)::double precision`
+}
+
+export const SUMS: readonly string[] = COLUMNS.map(sqlOf)
+
+/** For a SELECT. */
+export const NAMED_SUMS: string = COLUMNS.map((name) => `${sqlOf(name)} AS ${name}`).join(', ')
+
+/** The sum in a row that has these columns. */
+export const sumIn = (row: Readonly<Record<string, unknown>>): Sum => COLUMNS.map((name) => Number(row[name]))
+
+/** The step of latency of a row, see `../latency.ts`. */
+export const LATENCY_STEP =
+  'least(greatest(ceil(2 * ln(greatest(latency_ms, 0.001) / 16) / ln(2)), 0), 31)::bigint'

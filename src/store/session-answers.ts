@@ -1,0 +1,47 @@
+// Answers about sessions from sums and from the last call of each: the same for every engine. Pure; knows no SQL.
+import { timeOfId } from '../call.ts'
+import type { Session, SessionModel } from './reads.ts'
+import { calls, costOf, failed, type Sum, tokensOf, total } from './usage-sum.ts'
+
+/** A session and the id of its first call. */
+export interface Begun {
+  readonly session_id: string
+  readonly first_id: string
+}
+
+export interface LastCall {
+  readonly id: string
+  readonly requested_model: string
+  readonly resolved_provider: string
+  readonly resolved_model: string
+}
+
+export interface ModelOf {
+  readonly provider: string
+  readonly model: string
+}
+
+export const sessionOf = (session_id: string, first_id: string, last: LastCall, sum: Sum): Session => ({
+  session_id,
+  first_seen: seen(first_id),
+  last_seen: seen(last.id),
+  ...countsOf(sum),
+  last_requested_model: last.requested_model,
+  last_provider: last.resolved_provider,
+  last_model: last.resolved_model,
+  ...amountsOf(sum),
+})
+
+export const byModel = (parts: readonly (ModelOf & { readonly sum: Sum })[]): SessionModel[] =>
+  [...Map.groupBy(parts, ({ provider, model }) => `${provider}/${model}`).values()]
+    .map((same) => {
+      const { provider, model } = same[0]!
+      const sum = total(same)
+      return { provider, model, ...countsOf(sum), ...amountsOf(sum) }
+    })
+    .sort((a, b) => b.calls - a.calls)
+
+export const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first_id ? 1 : -1)
+const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()
+const countsOf = (sum: Sum) => ({ calls: calls(sum), failed: failed(sum) })
+const amountsOf = (sum: Sum) => ({ tokens: tokensOf(sum), cost_usd: costOf(sum) })

@@ -1,0 +1,128 @@
+// Answers about a span of time from sums that were grouped: the same for every engine. Pure; knows no SQL.
+import { type Latencies, medianOf } from './latency.ts'
+import type { History, RoutingShares, Share, Span, Usage, UsageKey } from './reads.ts'
+import { calls, costOf, failed, fellBack, type Sum, savedOf, tokensOf, total } from './usage-sum.ts'
+
+const HOUR = 3_600_000
+
+export type GroupKey = string | number | null
+
+/** Calls that are alike in the columns that were grouped by. */
+export interface SpanGroup {
+  /** As many as columns were asked for. */
+  readonly keys: readonly GroupKey[]
+  readonly sum: Sum
+}
+
+/** What is grouped by: labels of a series, or `@start`, the beginning of the bucket of time, ms. */
+export type GroupBy =
+  | '@start'
+  | 'resolved_provider'
+  | 'resolved_model'
+  | 'route'
+  | 'strategy'
+  | 'tier'
+  | 'key_name'
+
+/** What usage can be told apart by -> its column. */
+export const COLUMN_OF = {
+  provider: 'resolved_provider',
+  model: 'resolved_model',
+  route: 'route',
+  tier: 'tier',
+  key: 'key_name',
+} as const satisfies Record<UsageKey, GroupBy>
+
+/** Collects groups; the sum of one that is new is empty. */
+export function groupSums(): { sumOf(keys: readonly GroupKey[]): Sum; all(): SpanGroup[] } {
+  const groups = new Map<string, SpanGroup>()
+  return {
+    sumOf(keys) {
+      const name = JSON.stringify(keys)
+      let group = groups.get(name)
+      if (!group) {
+        group = { keys, sum: total([]) }
+        groups.set(name, group)
+      }
+      return group.sum
+    },
+    all: () => [...groups.values()],
+  }
+}
+
+/** Collects latencies by provider. */
+export function groupLatencies() {
+  const found = new Map<string, Latencies>()
+  return {
+    found,
+    count(provider: string, step: number, calls: number): void {
+      const steps = found.get(provider) ?? new Map<number, number>()
+      found.set(provider, steps.set(step, (steps.get(step) ?? 0) + calls))
+    },
+  }
+}
+
+/** The whole hours of a span, by their numbers, and what is left of it; buckets below an hour need the rows. */
+export function partsOf({ since, until }: Span, bucketMs: number) {
+  const [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
+  if (bucketMs < HOUR || first >= last) return { rows: [[since, until]] as const, hours: null }
+  const ends = [
+    [since, first * HOUR],
+    [last * HOUR, until],
+  ] as const
+  return { rows: ends.filter(([from, to]) => from < to), hours: [first, last] as const }
+}
+
+/** Groups by `@start`, and by one key more where there is one. */
+export function historyOf(groups: readonly SpanGroup[], by: UsageKey | undefined): History {
+  const start = ({ keys }: SpanGroup) => keys[0] as number
+  return {
+    totals: usageOf(total(groups)),
+    buckets: groups
+      .toSorted((a, b) => start(a) - start(b) || calls(b.sum) - calls(a.sum))
+      .map((group) => ({
+        start: new Date(start(group)).toISOString(),
+        ...(by && { by: group.keys[1] as string | null }),
+        ...usageOf(group.sum),
+      })),
+  }
+}
+
+/** Groups by strategy, tier and provider; latencies by provider. */
+export function sharesOf(
+  groups: readonly SpanGroup[],
+  latencies: ReadonlyMap<string, Latencies>,
+): RoutingShares {
+  const sum = total(groups)
+  const all = calls(sum)
+  const share = (count: number): Share => ({ calls: count, share: all === 0 ? null : count / all })
+  /** Shares by one of the keys, largest first. */
+  const shares = (index: 0 | 1 | 2): [string, Share][] =>
+    [...Map.groupBy(groups, ({ keys }) => String(keys[index] ?? 'none'))]
+      .map(([name, same]): [string, Share] => [name, share(calls(total(same)))])
+      .sort(([, a], [, b]) => b.calls - a.calls)
+  return {
+    total_calls: all,
+    strategy_distribution: Object.fromEntries(shares(0)),
+    tier_distribution: Object.fromEntries(shares(1)),
+    top_providers: shares(2).map(([provider, share]) => ({
+      provider,
+      ...share,
+      p50_latency_ms: medianOf(latencies.get(provider) ?? new Map()),
+    })),
+    fallback: share(fellBack(sum)),
+  }
+}
+
+const usageOf = (sum: Sum): Usage => {
+  const { input, output } = tokensOf(sum)
+  return {
+    calls: calls(sum),
+    failed: failed(sum),
+    fell_back: fellBack(sum),
+    input_tokens: input,
+    output_tokens: output,
+    cost_usd: costOf(sum),
+    saved_usd: savedOf(sum),
+  }
+}

@@ -1,0 +1,82 @@
+// Calls that the log which several gateways share has not taken yet: each has an entry in `outbox`, written in the
+// transaction that changed it, by triggers that exist on the connection of a gateway in a fleet and on no other. So
+// nothing else knows of it, and without a fleet nothing is written. Knows no network.
+import type { Database } from 'better-sqlite3'
+import { ATTEMPT_FIELDS, type AttemptRecord } from '../../record.ts'
+import { type Row, readerOf } from '../columns.ts'
+
+/** From now on this connection notes each call that it changes. An attempt changes only with its call. */
+export function fillOutbox(db: Database): void {
+  for (const change of ['INSERT', 'UPDATE'])
+    db.exec(`CREATE TEMP TRIGGER outbox_${change} AFTER ${change} ON call_logs
+      BEGIN INSERT INTO outbox (call_id) VALUES (new.id); END`)
+}
+
+/** The calls of a stretch of the outbox as they are now, and what the keys have spent by now. */
+export interface Unshipped {
+  /** The outbox was looked through up to here. */
+  readonly until: number
+  /** Grows with every change of the journal: of two states of a row the one with the larger number is the later. */
+  readonly revision: number
+  /** Columns of `call_logs`, the price as JSON text. */
+  readonly calls: readonly (Row & { readonly id: string; readonly attempts: readonly AttemptRecord[] })[]
+  readonly spending: readonly {
+    readonly key_name: string
+    readonly month: string
+    readonly usd: number
+    readonly estimated_usd: number
+  }[]
+}
+
+export interface Outbox {
+  /** The oldest entries after `after`, `most` of them; null when there are none. */
+  read(after: number, most: number): Unshipped | null
+  /** How many calls wait, and since when the first of them, ms since the epoch; null when none does. */
+  backlog(after: number): { readonly calls: number; readonly since: number | null }
+}
+
+const toAttempt = readerOf<AttemptRecord>(ATTEMPT_FIELDS)
+
+export function openOutbox(db: Database): Outbox {
+  const stretch = db
+    .prepare<[number, number], number | null>(
+      'SELECT max(seq) FROM (SELECT seq FROM outbox WHERE seq > ? ORDER BY seq LIMIT ?)',
+    )
+    .pluck()
+  const newest = db.prepare<[], number>('SELECT max(seq) FROM outbox').pluck()
+  const ids = 'SELECT call_id FROM outbox WHERE seq > ? AND seq <= ?'
+  const calls = db.prepare<[number, number], Row & { readonly id: string }>(
+    `SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id
+       WHERE call_logs.id IN (${ids})`,
+  )
+  const attempts = db.prepare<[number, number], Row>(
+    `SELECT * FROM call_attempts WHERE call_id IN (${ids}) ORDER BY call_id, n`,
+  )
+  const spending = db.prepare<[], Unshipped['spending'][number]>(
+    'SELECT * FROM key_spending ORDER BY month DESC, key_name LIMIT 1000',
+  )
+  const waiting = db.prepare<[number], { calls: number; first: string | null }>(
+    `SELECT count(DISTINCT call_id) AS calls, min(call_id) AS first FROM outbox WHERE seq > ?`,
+  )
+  const created = db.prepare<[string], number>('SELECT created_at FROM call_logs WHERE id = ?').pluck()
+
+  return {
+    read: db.transaction((after: number, most: number) => {
+      const until = stretch.get(after, most) ?? null
+      if (until === null) return null
+      const attemptsOf = Map.groupBy(attempts.all(after, until), ({ call_id }) => call_id)
+      return {
+        until,
+        revision: newest.get()!,
+        calls: calls
+          .all(after, until)
+          .map((call) => ({ ...call, attempts: (attemptsOf.get(call.id) ?? []).map(toAttempt) })),
+        spending: spending.all(),
+      }
+    }) as Outbox['read'],
+    backlog(after) {
+      const { calls, first } = waiting.get(after)!
+      return { calls, since: first === null ? null : (created.get(first) ?? null) }
+    },
+  }
+}
