@@ -3,12 +3,13 @@ import { defineConfig } from 'tsup'
 
 // Types come from tsc (tsconfig.build.json): TypeScript 7 has no API for tsup to make them with.
 export const gateway = defineConfig({
-  // `writer` and `reader` are files of their own because threads are started from them.
+  // `writer`, `reader` and `fleet-worker` are files of their own because threads are started from them.
   entry: {
     cli: 'src/cli.ts',
     gateway: 'src/gateway.ts',
     writer: 'src/store/sqlite/writer.ts',
     reader: 'src/store/sqlite/reader.ts',
+    'fleet-worker': 'src/fleet/worker.ts',
     mocks: 'mocks/library.ts',
     conformance: 'conformance/library.ts',
     testcontainers: 'src/testcontainers/library.ts',

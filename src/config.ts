@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { z } from 'zod'
-import { inconsistencies, missingKeys } from './config/consistency.ts'
+import { inconsistencies, missingSecrets } from './config/consistency.ts'
 import type { Problem } from './config/problem.ts'
 import { configJsonSchema, schema } from './config/schema.ts'
 import { mistakes } from './config/wording.ts'
@@ -24,6 +24,8 @@ export interface Loaded {
   readonly config: Config
   /** Provider name -> key. */
   readonly secrets: ReadonlyMap<string, string>
+  /** The address of the shared log, which is a secret; absent without `fleet`, and in replay. */
+  readonly fleetUrl?: string | undefined
 }
 
 /** A configuration that cannot be used. `problems` are complete lines for a person. */
@@ -71,7 +73,7 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
     problems.push(
       ...mistakes(raw, { schema, json: configJsonSchema() }),
       ...inconsistencies(raw),
-      ...(replay ? [] : missingKeys(raw, env)),
+      ...(replay ? [] : missingSecrets(raw, env)),
     )
   if (problems.length > 0) throw new ConfigError(linesOf(problems, yaml, variables))
 
@@ -83,7 +85,8 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
       const value = key && env[key.slice(1)]?.trim()
       if (value) secrets.set(id, value)
     }
-  return { config: Object.freeze(config), secrets }
+  const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
+  return { config: Object.freeze(config), secrets, fleetUrl }
 }
 
 /** The problems as lines, in the order of the file; those of an environment variable come first, under its name. */
@@ -125,6 +128,12 @@ function override(
   take('WAYBILL_PORT', 'server.port', (value) => (server.port = Number(value)))
   take('WAYBILL_ALLOWED_HOSTS', 'server.allowed_hosts', (value) => (server.allowed_hosts = value.split(',')))
   take('WAYBILL_DATA', 'data', (value) => (config.data = resolve(value)))
+  if (typeof config.fleet === 'object')
+    take(
+      'WAYBILL_INSTANCE',
+      'fleet.instance',
+      (value) => (config.fleet = { ...(config.fleet as object), instance: value }),
+    )
   take('WAYBILL_KEY_DIGESTS', 'keys', (value) => (config.keys = value.split(',').map(keyOf)))
   if (Object.keys(server).length > 0) config.server = { ...(config.server as object | undefined), ...server }
   return { raw: config, variables }

@@ -1,5 +1,6 @@
 // Joins the parts into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Dispatcher } from 'undici'
@@ -11,7 +12,7 @@ import { type Config, ConfigError, type KeyConfig, type Loaded, type ProviderCon
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from './dialects/translate.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
-import type { BudgetUse, ConfigurationState, ReadContext } from './endpoints/context.ts'
+import type { BudgetUse, ConfigurationState, FleetStanding, ReadContext } from './endpoints/context.ts'
 import { exported } from './endpoints/export.ts'
 import { healthz } from './endpoints/healthz.ts'
 import { hello } from './endpoints/hello.ts'
@@ -30,6 +31,7 @@ import { session, sessions } from './endpoints/sessions.ts'
 import { SIGN_IN } from './endpoints/sign-in.ts'
 import { statusline } from './endpoints/statusline.ts'
 import { usageHistory, usageLogs } from './endpoints/usage.ts'
+import type { Fleet } from './fleet/fleet.ts'
 import { createAuth } from './http/auth.ts'
 import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
@@ -55,6 +57,7 @@ import { createRouter } from './routing/router.ts'
 import { RoutingState } from './routing/routing-state.ts'
 import { createReservations } from './store/reservations.ts'
 import { openStore } from './store/sqlite/open-store.ts'
+import type { Spent } from './store/store.ts'
 import { plain } from './terminal/clean.ts'
 
 export interface GatewayOptions extends Loaded {
@@ -140,11 +143,13 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const { now = Date.now, random = Math.random, log = SILENT, replay = false, dialects = DIALECTS } = options
   refuseOpenAccess(options.config, options.config.server.host, replay)
   const { server: bind, data, durability, retention, artifacts } = options.config
+  const inFleet = replay ? undefined : options.config.fleet
 
   const meters = createMetrics({
     cooling: () => targetStates(context.readContext),
     configurationCurrent: () => configuration.state === 'current',
-    writable: () => store.failure === null,
+    writable: () => storeFailure() === null,
+    fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
     readable: () => store.readFailure === null,
     budgets: () => context.readContext.config.keys.flatMap(budgetOf),
   })
@@ -183,6 +188,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     retention,
     artifacts,
     now,
+    fleet: inFleet !== undefined,
     onFailure: (reason) => log.error({ reason }, 'the request log cannot be written; calls are refused'),
     onDeath(reason) {
       meters.failed()
@@ -191,12 +197,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   })
   const routingState = new RoutingState(now)
   const connections = createConnections(options.wire)
-  const reservations = createReservations(store.write)
+  const fleet = inFleet && (await joinFleet(inFleet, options.fleetUrl!))
+  const reservations = createReservations(fleet?.write ?? store.write)
   const limitsOf = createLimits({
-    spent: (keyName, at) => store.spending.spent(keyName, at).usd,
+    spent: (keyName, at) => spentBy(keyName, at).usd,
     reserved: reservations.reserved,
     reserve: reservations.add,
     now,
+    shared: fleet && { ...fleet.leases, consume: fleet.rates.consume },
   })
   let configuration: ConfigurationState = { state: 'current', since: now() }
   const feed = createFeed()
@@ -215,7 +223,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const same = (...settings: (keyof Config)[]) =>
       settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
     const router = createRouter(config, { now, random, routingState, canTranslate: canTranslate(dialects) })
-    const mask = createMask(secrets.values())
+    const mask = createMask([...secrets.values(), ...secretsIn(options.fleetUrl)])
     const price = createPricer(pricingOf(config))
     meters.configure(config)
     const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = config.server
@@ -233,8 +241,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         config,
         router,
         plainLosses: plainLossesIn(config, dialects),
-        calls: store.calls,
-        storeFailure: () => store.failure,
+        calls: fleet?.reads ?? store.calls,
+        instanceCalls: store.calls,
+        fleet: fleet && (() => standingOf(fleet)),
+        storeFailure,
         readFailure: () => store.readFailure,
         configuration: () => configuration,
         replay,
@@ -250,7 +260,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         config,
         replay,
         router,
-        store: { write, saveArtifact: store.saveArtifact, calls: store.calls },
+        store: { write, saveArtifact: store.saveArtifact, calls: fleet?.reads ?? store.calls },
         price,
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
@@ -265,10 +275,42 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }
   }
 
+  /** Loads what only a gateway among several needs. */
+  async function joinFleet(settings: NonNullable<Config['fleet']>, url: string): Promise<Fleet> {
+    const { openFleet } = await import('./fleet/fleet.ts')
+    const { instance, tls, ca, days, spool, rate_fallback: rateFallback } = settings
+    try {
+      return await openFleet({
+        ...{ url, tls, ca, days, spool, rateFallback, now, log, journal: store, version: manifest.version },
+        name: instance ?? `${hostname()}-${bind.port}`.replaceAll(/[^\w.-]/g, '-'),
+        shared: durability === 'shared',
+        config: options.config,
+        reserved: (keyName) => reservations.reserved(keyName),
+        failedTargets: () => routingState.takeFailed(),
+        cool: (target, ms) => routingState.coolAlong(target, ms),
+      })
+    } catch (error) {
+      await store.close()
+      throw error
+    }
+  }
+
+  /** What counts of a key's budget in the month of a moment, at all gateways that share it. */
+  function spentBy(keyName: string, at: number): Spent {
+    const own = store.spending.spent(keyName, at)
+    const others = fleet?.spentElsewhere(keyName)
+    return others ? { usd: own.usd + others.usd, estimatedUsd: own.estimatedUsd + others.estimatedUsd } : own
+  }
+
+  /** Why no call can be taken, or recorded. */
+  function storeFailure(): string | null {
+    return store.failure ?? fleet?.refusal() ?? null
+  }
+
   function budgetUse(keyName: string | null): BudgetUse {
     const resetsAt = resetOf(now())
     if (keyName === null) return { usd: null, estimatedUsd: null, reservedUsd: null, resetsAt }
-    return { ...store.spending.spent(keyName, now()), reservedUsd: reservations.reserved(keyName), resetsAt }
+    return { ...spentBy(keyName, now()), reservedUsd: reservations.reserved(keyName), resetsAt }
   }
 
   function budgetOf({ name, budget }: KeyConfig): KeyBudget[] {
@@ -284,6 +326,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))
   } catch (cause) {
+    await fleet?.close()
     await store.close()
     throw cannotListen(bind.host, bind.port, cause as NodeJS.ErrnoException)
   }
@@ -298,6 +341,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await closed
     clearInterval(idle)
     clearTimeout(cutOff)
+    await fleet?.close()
     await store.close()
     await connections.destroy()
   }
@@ -311,6 +355,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         refuseOpenAccess(config, bind.host, replay)
         context = buildContext({ config, secrets }, context.callContext)
         configuration = { state: 'current', since: now() }
+        fleet?.configured(config)
         const restart = needRestart(options.config, config)
         log.info({ routes: Object.keys(config.routes).length }, 'the configuration was reloaded')
         if (restart.length > 0)
@@ -341,8 +386,23 @@ function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void
     )
 }
 
+/** What of the address of the shared log must not be told: the whole of it, and the password in it. */
+function secretsIn(url: string | undefined): string[] {
+  const password = url && /^\w+:\/\/[^:@/]*:([^@/]+)@/.exec(url)?.[1]
+  return [url, password, password && decodeURIComponent(password)].filter(
+    (secret) => secret !== undefined && secret !== '',
+  ) as string[]
+}
+
 /** What is replayed costs nothing. */
 const withoutBudget = ({ budget: _, ...key }: KeyConfig): KeyConfig => key
+
+const standingOf = ({ name, instances, backlog, failure }: Fleet): FleetStanding => ({
+  instance: name,
+  instances: instances.length,
+  backlog,
+  failure: failure(),
+})
 
 /** The targets of all routes, and which are being passed over. */
 function targetStates({ config, router }: ReadContext) {

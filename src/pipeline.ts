@@ -88,15 +88,23 @@ class Arrival implements BodyTaker {
   }
 
   #open(body: JsonBody, read: ReadRequest, provider: string | null): void {
-    let found: Found | undefined
+    try {
+      const found = route(this.#dialect, body, read, provider, this.admitted, this.#context)
+      if (found instanceof Promise)
+        found.then((found) => this.#call(body, found)).catch((error) => this.refuse(error))
+      else this.#call(body, found)
+    } catch (error) {
+      this.refuse(error)
+    }
+  }
+
+  #call(body: JsonBody, found: Found): void {
     let call: OpenCall
     try {
-      found = route(this.#dialect, body, read, provider, this.admitted, this.#context)
       call = new OpenCall(this.#dialect, found, body, this, this.#context)
     } catch (error) {
-      found?.routed.tracker.over()
-      this.refuse(error)
-      return
+      found.routed.tracker.over()
+      throw error
     }
     call.begin()
   }
@@ -118,7 +126,10 @@ interface Found {
   readonly purpose: Purpose
 }
 
-/** The way of a request, within what its key may spend. `provider`: the only one that can answer it. */
+/**
+ * The way of a request, within what its key may spend; a promise where other gateways have to be asked. `provider`: the only one
+ * that can answer it.
+ */
 function route(
   dialect: ClientDialect,
   { json }: JsonBody,
@@ -126,7 +137,7 @@ function route(
   provider: string | null,
   { request: { headers }, requestId: callId, caller }: Admitted,
   context: CallContext,
-): Found {
+): Found | Promise<Found> {
   const { router, limits } = context
   const purpose = read.purpose ?? purposeOf(headers, traits)
   const sessionId = sessionOf(headers, sessionHints)
@@ -138,8 +149,13 @@ function route(
   if (!routed) throw unknownModel(request.model)
   try {
     const allowed = withoutLossy(routed.route, request, dialect, context)
-    const route = limits.reserve({ callId, keyName, route: allowed, traits, body: json })
-    return { request, routed: { ...routed, route }, sessionId, purpose }
+    const reserved = limits.reserve({ callId, keyName, route: allowed, traits, body: json })
+    const found = (route: Route): Found => ({ request, routed: { ...routed, route }, sessionId, purpose })
+    if (!(reserved instanceof Promise)) return found(reserved)
+    return reserved.then(found, (error) => {
+      routed.tracker.over()
+      throw error
+    })
   } catch (error) {
     routed.tracker.over()
     throw error

@@ -23,6 +23,8 @@ export interface Setup {
   readonly apis?: Readonly<Record<string, readonly string[]>>
   /** A data directory that outlives the test's gateway. */
   readonly data?: string
+  /** Environment variables that the configuration names, beside the providers' keys. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export interface TestGateway {
@@ -75,7 +77,8 @@ export async function testGateway(t: TestContext, setup: Setup = {}): Promise<Te
     upstream[name] = standIn
     lines.push(`  ${name}: { api: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)
   }
-  const env = Object.fromEntries(Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)]))
+  const keys = Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)])
+  const env = { ...setup.env, ...Object.fromEntries(keys) }
   const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
   for (const [name, api] of Object.entries(setup.apis ?? {}))
     Object.assign(loaded.config.providers[name]!, { api })

@@ -1,6 +1,6 @@
 // A PostgreSQL of the test's own: started from the machine's packages on a socket in a scratch directory, without a
 // container. Can be stopped, killed and frozen. Where there is none, tests say so and are skipped.
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, globSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ export const NO_POSTGRES: string | false =
   BIN === null ? 'there is no PostgreSQL on this machine: apt-get install postgresql' : false
 
 export interface TestPostgres {
-  /** Of a fresh database. */
+  /** The address of a fresh database; the server runs afterwards, whatever a test before did to it. */
   database(name: string): Promise<string>
   readonly directory: string
   readonly pid: number
@@ -59,6 +59,8 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
       return server.pid!
     },
     async database(name) {
+      if (server.exitCode !== null || server.signalCode !== null) await postgres.start() // a test before this one failed
+      signalAll('SIGCONT')
       const link = admin()
       await link.query(`CREATE DATABASE "${name}"`)
       await link.close()
@@ -108,8 +110,8 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   /** The server and the processes that it started. */
   function signalAll(signal: NodeJS.Signals): void {
     const { pid } = server
-    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
-    for (const each of [pid!, ...children.split('\n').map(Number).filter(Boolean)])
+    const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    for (const each of [pid!, ...stdout.split('\n').map(Number).filter(Boolean)])
       try {
         process.kill(each, signal)
       } catch {} // it has ended meanwhile

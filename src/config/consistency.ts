@@ -22,27 +22,38 @@ export function inconsistencies(raw: unknown): Problem[] {
     ),
     ...defaultProblems(config),
     ...keyProblems(list(config.keys).map(fields)),
+    ...(config.durability === 'shared' && config.fleet === undefined
+      ? [{ path: ['durability'], message: 'shared needs `fleet`, which says where the shared log is' }]
+      : []),
   ]
 }
 
-/** Keys of providers that the environment does not hold, or that cannot be keys. */
-export function missingKeys(raw: unknown, env: Env): Problem[] {
-  return Object.entries(fields(fields(raw).providers)).flatMap(([id, provider]) => {
-    const { key } = fields(provider)
-    const [, variable] = (typeof key === 'string' && /^\$([A-Za-z_]\w*)$/.exec(key)) || []
+/** Secrets that the environment does not hold, or that cannot be what they are for. */
+export function missingSecrets(raw: unknown, env: Env): Problem[] {
+  const config = fields(raw)
+  const named = [
+    ...Object.entries(fields(config.providers)).map(([id, provider]) => ({
+      path: ['providers', id, 'key'],
+      name: fields(provider).key,
+      remedy: 'take the provider out',
+      isRight: (value: string) => /^[\x21-\x7e]+$/.test(value),
+      wrong: 'holds characters that no key has',
+    })),
+    {
+      path: ['fleet', 'url'],
+      name: fields(config.fleet).url,
+      remedy: 'take `fleet` out',
+      isRight: (value: string) => /^postgres(ql)?:\/\/\S+$/.test(value),
+      wrong: 'holds no address of the form postgresql://USER:PASSWORD@HOST/DATABASE',
+    },
+  ]
+  return named.flatMap(({ path, name, remedy, isRight, wrong }) => {
+    const [, variable] = (typeof name === 'string' && /^\$([A-Za-z_]\w*)$/.exec(name)) || []
     if (variable === undefined) return []
     const value = env[variable]?.trim()
-    const path = ['providers', id, 'key']
     if (!value)
-      return [
-        {
-          path,
-          message: `environment variable ${variable} is not set; export it, or take the provider out`,
-        },
-      ]
-    return /^[\x21-\x7e]+$/.test(value)
-      ? []
-      : [{ path, message: `environment variable ${variable} holds characters that no key has` }]
+      return [{ path, message: `environment variable ${variable} is not set; export it, or ${remedy}` }]
+    return isRight(value) ? [] : [{ path, message: `environment variable ${variable} ${wrong}` }]
   })
 }
 

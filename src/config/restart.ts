@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 
 /** The settings that differ and that a running gateway cannot change. */
 export function needRestart(before: Config, after: Config): string[] {
-  const fixed = ({ server, data, durability, retention, artifacts }: Config) => ({
+  const fixed = ({ server, data, durability, retention, artifacts, fleet }: Config) => ({
     'server.host': server.host,
     'server.port': server.port,
     'server.headers_timeout': server.headers_timeout,
@@ -15,6 +15,7 @@ export function needRestart(before: Config, after: Config): string[] {
     'retention.bytes': retention.bytes,
     'artifacts.keep': artifacts.keep,
     'artifacts.bytes': artifacts.bytes,
+    fleet: JSON.stringify(fleet),
   })
   const [old, wanted] = [fixed(before), fixed(after)]
   return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])

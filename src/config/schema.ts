@@ -67,6 +67,19 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 
 const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
+/** $NAME of an environment variable that holds a secret. */
+const secret = (what: string) =>
+  z.string().superRefine((text, context) => {
+    if (/^\$[A-Za-z_]\w*$/.test(text)) return
+    const [, inBraces] = /^\$\{([A-Za-z_]\w*)\}$/.exec(text) ?? []
+    context.addIssue({
+      code: 'custom',
+      message: inBraces
+        ? `write $${inBraces}, without braces`
+        : `write $NAME and put the ${what} into that environment variable; ${what}s do not belong in this file`,
+    })
+  })
+
 const provider = z.strictObject({
   api: z
     .union([dialect, z.array(dialect).min(1)], {
@@ -84,18 +97,7 @@ const provider = z.strictObject({
   base_url: baseUrl.describe(
     'Up to and without /chat/completions or /responses; for messages with or without the /v1 before /messages, for gemini with or without the /v1beta before /models.',
   ),
-  key: z
-    .string()
-    .superRefine((text, context) => {
-      if (/^\$[A-Za-z_]\w*$/.test(text)) return
-      const [, inBraces] = /^\$\{([A-Za-z_]\w*)\}$/.exec(text) ?? []
-      context.addIssue({
-        code: 'custom',
-        message: inBraces
-          ? `write $${inBraces}, without braces`
-          : 'write $NAME and put the key into that environment variable; keys do not belong in this file',
-      })
-    })
+  key: secret('key')
     .optional()
     .describe('$NAME of the environment variable that holds the key; absent for a provider that needs none.'),
   family: name
@@ -360,6 +362,46 @@ const server = z.strictObject({
     .describe('For a client to send a whole request, body included; not for its answer.'),
 })
 
+const fleet = z.strictObject({
+  url: secret('URL').describe(
+    '$NAME of the environment variable that holds the address of the PostgreSQL database, postgresql://USER:PASSWORD@HOST/DATABASE.',
+  ),
+  instance: name
+    .optional()
+    .describe(
+      'What this gateway is called among them; host name and port by default. WAYBILL_INSTANCE goes first.',
+    ),
+  tls: z
+    .enum(['verify', 'off'])
+    .default('verify')
+    .describe(
+      'verify: beyond this machine the certificate of the database is checked; off: it may be reached in the clear.',
+    ),
+  ca: z.string().optional().describe('File of certificates to trust instead of the usual ones.'),
+  days: z
+    .number()
+    .min(1)
+    .max(3_650)
+    .default(30)
+    .describe('How long calls stay in the shared log; it drops whole days (UTC).'),
+  spool: z
+    .strictObject({
+      calls: z.int().min(1).default(100_000).describe('Calls.'),
+      bytes: bytes.prefault('1GiB').describe('What the journal may have in use while calls wait in it.'),
+      age: wait.prefault('24h').describe('How long the oldest of them may wait.'),
+    })
+    .prefault({})
+    .describe(
+      'What may wait for the shared log while it is away; beyond that, calls are refused and none is dropped.',
+    ),
+  rate_fallback: z
+    .enum(['divide', 'refuse'])
+    .default('divide')
+    .describe(
+      "While the shared log is away: divide: each instance allows its part of a key's rate; refuse: calls of keys with a rate are refused.",
+    ),
+})
+
 export const schema = z.strictObject({
   server: server.prefault({}).describe('How clients reach the gateway.'),
   data: z
@@ -367,9 +409,16 @@ export const schema = z.strictObject({
     .default('./data')
     .describe('Directory of the database; relative to this file. WAYBILL_DATA goes first.'),
   durability: z
-    .enum(['process', 'full'])
+    .enum(['process', 'full', 'shared'])
     .default('process')
-    .describe('process: survives a killed gateway; full: survives a power cut too.'),
+    .describe(
+      'process: survives a killed gateway; full: survives a power cut too; shared, only with `fleet`: survives the loss of the data directory, because no byte leaves before the shared log has the call.',
+    ),
+  fleet: fleet
+    .optional()
+    .describe(
+      'One of several gateways that share a log, budgets, rates and cool-downs in a PostgreSQL database.',
+    ),
   providers: z.record(name, provider).default({}).describe('Who answers calls, by name.'),
   models: z
     .record(z.string(), model)

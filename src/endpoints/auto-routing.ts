@@ -3,10 +3,10 @@ import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { ownKey, span, spanAnswer, spanOf } from './query.ts'
+import { ownKey, readsOf, scope, span, spanAnswer, spanOf } from './query.ts'
 import * as schemas from './schemas.ts'
 
-const query = z.strictObject(span)
+const query = z.strictObject({ ...span, ...scope })
 const share = z.strictObject({ calls: schemas.count, share: schemas.share })
 
 const response = z.strictObject({
@@ -25,8 +25,8 @@ export const autoRouting = {
   summary: 'shares of strategies, tiers and providers, and of calls that fell back; `?window=24h|7d|30d`',
   query,
   response,
-  async answer(asked, { caller, requestId }, { calls }) {
+  async answer({ scope, ...asked }, { caller, requestId }, context) {
     const span = spanOf(asked, timeOfId(requestId))
-    return { window: spanAnswer(span), ...(await calls.routing(span, ownKey(caller))) }
+    return { window: spanAnswer(span), ...(await readsOf({ scope }, context).routing(span, ownKey(caller))) }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>

@@ -32,6 +32,17 @@ export interface PageFile {
   readonly etag: string
 }
 
+/** How a gateway stands to the others that share its log. */
+export interface FleetStanding {
+  readonly instance: string
+  /** Instances that are alive, this one included; 0 while the shared log is away. */
+  readonly instances: number
+  /** Calls that the shared log has not taken yet. */
+  readonly backlog: number
+  /** Why it does not take them just now; null when it does. */
+  readonly failure: string | null
+}
+
 export interface ReadContext {
   readonly config: Config
   readonly router: Pick<Router, 'resolve'>
@@ -39,7 +50,12 @@ export interface ReadContext {
   readonly plainLosses: (
     target: Pick<Target, 'provider' | 'model'>,
   ) => Readonly<Record<string, readonly string[]>>
+  /** Of all gateways that share a log. */
   readonly calls: Reads
+  /** Of this one; the same where there is no fleet. */
+  readonly instanceCalls: Reads
+  /** Absent for a gateway alone. */
+  readonly fleet: (() => FleetStanding) | undefined
   /** Why calls cannot be recorded right now; null when they can. */
   readonly storeFailure: () => string | null
   /** Why the request log cannot be read right now; null when it can. */

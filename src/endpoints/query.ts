@@ -5,10 +5,20 @@ import { GatewayError } from '../errors.ts'
 import type { Caller } from '../http/auth.ts'
 import { CALL_FIELDS, type Field, type FieldFilter, type Kind } from '../record.ts'
 import type { CallFilter, Page } from '../store/filters.ts'
-import type { Span } from '../store/reads.ts'
+import type { Reads, Span } from '../store/reads.ts'
+import type { ReadContext } from './context.ts'
 
 /** For an endpoint that takes no parameter. */
 export const noQuery = z.strictObject({})
+
+/** Whose calls are read: those of all gateways that share a log, or of the one that is asked. */
+export const scope = { scope: z.enum(['fleet', 'instance']).default('fleet') }
+export const scopeOnly = z.strictObject(scope)
+
+export const readsOf = (
+  { scope }: { readonly scope: 'fleet' | 'instance' },
+  { calls, instanceCalls }: Pick<ReadContext, 'calls' | 'instanceCalls'>,
+): Reads => (scope === 'instance' ? instanceCalls : calls)
 
 const text = z.string().min(1).optional()
 const time = z.iso
@@ -51,11 +61,11 @@ const filters = Object.fromEntries<z.ZodType>(
 ) as { [Name in keyof FieldFilter]-?: z.ZodType<FieldFilter[Name]> }
 
 /** A page of calls, and what it is narrowed to. Contract "Lists". */
-export const callList = z.strictObject({ ...page, ...filters, since: time, until: time })
+export const callList = z.strictObject({ ...page, ...filters, ...scope, since: time, until: time })
 
 /** The arguments of a list of calls, from its query and from who asks. */
 export function listArguments(
-  { limit, cursor, ...filter }: z.output<typeof callList>,
+  { limit, cursor, scope: _, ...filter }: z.output<typeof callList>,
   caller: Caller,
 ): [CallFilter, Page] {
   const own = ownKey(caller)

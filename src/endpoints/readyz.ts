@@ -21,6 +21,17 @@ const response = z.strictObject({
   reads: z
     .enum(['ready', 'restarting'])
     .describe('restarting: reads are 503, because what answers them died and is started again'),
+  fleet: z
+    .strictObject({
+      instance: z.string(),
+      instances: z.int().nonnegative().describe('that are alive; 0 while the shared log is away'),
+      backlog: z.int().nonnegative().describe('calls that the shared log has not taken yet'),
+      shared_log: z
+        .enum(['ready', 'unavailable'])
+        .describe('unavailable: reads are 503, but for those with scope=instance'),
+    })
+    .optional()
+    .describe('One of several gateways that share a log.'),
 })
 
 export const readyz = {
@@ -30,16 +41,25 @@ export const readyz = {
   open: true,
   query: noQuery,
   response,
-  answer(_query, _admitted, { storeFailure, readFailure, configuration, replay }) {
+  answer(_query, _admitted, { storeFailure, readFailure, configuration, replay, fleet }) {
     const failure = storeFailure()
     if (failure !== null)
       throw new GatewayError('log_unavailable', `The request log cannot be written: ${failure}.`)
     const { state, since } = configuration()
+    const standing = fleet?.()
     return {
       status: 'ready',
       replay,
       configuration: { state, since: new Date(since).toISOString() },
       reads: readFailure() === null ? 'ready' : 'restarting',
+      ...(standing && {
+        fleet: {
+          instance: standing.instance,
+          instances: standing.instances,
+          backlog: standing.backlog,
+          shared_log: standing.failure === null ? 'ready' : 'unavailable',
+        },
+      }),
     }
   },
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

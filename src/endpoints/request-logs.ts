@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
-import { callList, listArguments, noQuery, ownKey } from './query.ts'
+import { callList, listArguments, noQuery, ownKey, readsOf, scopeOnly } from './query.ts'
 import { attempt, callRecord, count, page, time } from './schemas.ts'
 
 const requestLogsResponse = page(callRecord)
@@ -16,9 +16,9 @@ export const requestLogs = {
   summary: 'the request log, newest first, with filters and pages',
   query: callList,
   response: requestLogsResponse,
-  async answer(query, { caller }, { calls }) {
+  async answer(query, { caller }, context) {
     const [filter, page] = listArguments(query, caller)
-    return new JsonText(await calls.listText(filter, page))
+    return new JsonText(await readsOf(query, context).listText(filter, page))
   },
 } satisfies ReadEndpoint<ReadContext, typeof callList, typeof requestLogsResponse>
 
@@ -30,15 +30,15 @@ const requestLogResponse = callRecord.extend({
 export const requestLog = {
   path: '/api/usage/request-logs/*',
   summary: 'one call with all its attempts',
-  query: noQuery,
+  query: scopeOnly,
   response: requestLogResponse,
-  async answer(_query, { rest, caller }, { calls }) {
-    const found = await calls.find(rest, ownKey(caller))
+  async answer(query, { rest, caller }, context) {
+    const found = await readsOf(query, context).find(rest, ownKey(caller))
     if (!found)
       throw new GatewayError('not_found', 'There is no call with this id in the log, or it is not yours.')
     return found
   },
-} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof requestLogResponse>
+} satisfies ReadEndpoint<ReadContext, typeof scopeOnly, typeof requestLogResponse>
 
 /** Value by name; null where the value is not shown. */
 const headers = z.record(z.string(), z.string().nullable())

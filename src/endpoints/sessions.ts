@@ -4,10 +4,10 @@ import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { noQuery, ownKey, page } from './query.ts'
+import { ownKey, page, readsOf, scope, scopeOnly } from './query.ts'
 import * as schemas from './schemas.ts'
 
-const query = z.strictObject(page)
+const query = z.strictObject({ ...page, ...scope })
 
 const sessionsResponse = schemas.page(schemas.session)
 
@@ -16,8 +16,8 @@ export const sessions = {
   summary: 'sessions, newest first, with their calls, tokens and cost; in pages',
   query,
   response: sessionsResponse,
-  async answer(page, { caller }, { calls }) {
-    return { object: 'list', ...(await calls.sessions(page, ownKey(caller))) }
+  async answer({ scope, ...page }, { caller }, context) {
+    return { object: 'list', ...(await readsOf({ scope }, context).sessions(page, ownKey(caller))) }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof sessionsResponse>
 
@@ -37,11 +37,11 @@ const sessionResponse = schemas.session.extend({
 export const session = {
   path: '/api/sessions/*',
   summary: 'one session, with what it used of each model',
-  query: noQuery,
+  query: scopeOnly,
   response: sessionResponse,
-  async answer(_query, { rest, caller }, { calls }) {
-    const found = await calls.session(rest, ownKey(caller))
+  async answer(query, { rest, caller }, context) {
+    const found = await readsOf(query, context).session(rest, ownKey(caller))
     if (!found) throw new GatewayError('not_found', 'There is no session with this id, or it is not yours.')
     return found
   },
-} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof sessionResponse>
+} satisfies ReadEndpoint<ReadContext, typeof scopeOnly, typeof sessionResponse>

@@ -6,7 +6,17 @@ import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
-import { callList, invalid, listArguments, ownKey, span, spanAnswer, spanOf } from './query.ts'
+import {
+  callList,
+  invalid,
+  listArguments,
+  ownKey,
+  readsOf,
+  scope,
+  span,
+  spanAnswer,
+  spanOf,
+} from './query.ts'
 import * as schemas from './schemas.ts'
 
 const item = schemas.callRecord.pick({
@@ -28,9 +38,9 @@ export const usageLogs = {
   summary: 'tokens and cost of each call; filters and pages of the request log',
   query: callList,
   response: usageLogsResponse,
-  async answer(query, { caller }, { calls }) {
+  async answer(query, { caller }, context) {
     const [filter, page] = listArguments(query, caller)
-    return new JsonText(await calls.listText(filter, page, FIELDS))
+    return new JsonText(await readsOf(query, context).listText(filter, page, FIELDS))
   },
 } satisfies ReadEndpoint<ReadContext, typeof callList, typeof usageLogsResponse>
 
@@ -41,6 +51,7 @@ const MOST_BUCKETS = 1_500
 
 const query = z.strictObject({
   ...span,
+  ...scope,
   bucket: z.enum(Object.keys(BUCKETS) as (keyof typeof BUCKETS)[]).default('1h'),
   by: z.enum(['provider', 'model', 'route', 'tier', 'key']).optional(),
 })
@@ -58,11 +69,14 @@ export const usageHistory = {
   summary: 'usage in buckets of time; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
   query,
   response: usageHistoryResponse,
-  async answer({ bucket, by, ...asked }, { caller, requestId }, { calls }) {
+  async answer({ bucket, by, scope, ...asked }, { caller, requestId }, context) {
     const span = spanOf(asked, timeOfId(requestId))
     const bucketMs = BUCKETS[bucket]
     if ((span.until - span.since) / bucketMs > MOST_BUCKETS)
       throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones, or for less time`)
-    return { window: spanAnswer(span), ...(await calls.history(span, bucketMs, by, ownKey(caller))) }
+    return {
+      window: spanAnswer(span),
+      ...(await readsOf({ scope }, context).history(span, bucketMs, by, ownKey(caller))),
+    }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof usageHistoryResponse>

@@ -17,7 +17,26 @@ export interface LimitsDeps {
   readonly reserve: (claim: Claim) => void
   /** Milliseconds since the epoch. */
   readonly now: () => number
+  /** What several gateways count together; absent for one alone. */
+  readonly shared?: SharedLimits | undefined
 }
+
+/** Limits that several gateways hold together, so that asking about them can take a moment. */
+export interface SharedLimits {
+  /** Null where one more call passes, else how long it has to wait, ms. */
+  consume(rate: { keyName: string; requests: number; per: number }): Promise<number | null>
+  /** What is set aside for a call that may cost `usd`; null where nobody knows what it may cost. */
+  claimed(usd: number | null, budget: number): number
+  /** Lets a call in, calling `admit` in the same moment; else says why not. */
+  cover(
+    keyName: string,
+    usd: number,
+    budget: number,
+    admit: () => void,
+  ): Uncovered | null | Promise<Uncovered | null>
+}
+/** Nothing is left, or nobody can say so. */
+export type Uncovered = 'spent' | 'unreachable'
 
 /** A call that is routed and about to be opened. */
 export interface RoutedCall extends Pick<ClaimOptions, 'callId' | 'body'> {
@@ -35,9 +54,10 @@ export interface KeyLimits {
   admit(keyName: string | null): Promise<void> | null
   /**
    * Sets aside what the call may cost, where its key has a budget. Returns its route without the targets that the key
-   * may not call because nobody knows what they cost. Throws `budget_exceeded` or `price_unknown`.
+   * may not call because nobody knows what they cost. Throws `budget_exceeded` or `price_unknown`. A promise only where
+   * other gateways have to be asked.
    */
-  reserve(call: RoutedCall): Route
+  reserve(call: RoutedCall): Route | Promise<Route>
 }
 
 /**
@@ -46,7 +66,7 @@ export interface KeyLimits {
  * anything of the budget is left after what was spent and what is set aside for open calls.
  */
 export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], price: Pricer) => KeyLimits {
-  const { spent, reserved, reserve, now } = deps
+  const { spent, reserved, reserve, now, shared } = deps
   const limiters = new Map<string, RateLimiterMemory>()
   const limiterOf = (keyName: string, { requests, per }: NonNullable<KeyConfig['rate']>) => {
     const id = `${keyName} ${requests} ${per}`
@@ -64,31 +84,80 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
         const limit = keyName === null ? undefined : limited.get(keyName)
         if (!limit) return null
         const { rate, limiter, budget } = limit
+        if (shared && (budget || rate)) return admitShared(shared, keyName!, limit)
         if (budget) withinBudget(keyName!, budget.usd)
         if (!limiter) return null
         const passed = () => {}
         return limiter.consume(keyName!).then(passed, (refused: RateLimiterRes) => {
-          const seconds = Math.ceil(refused.msBeforeNext / 1000)
-          throw new GatewayError(
-            'rate_limited',
-            `The key "${keyName}" may make ${rate!.requests} calls in ${rate!.per / 1000} s; try again in ${seconds} s.`,
-            { retryAfter: seconds },
-          )
+          throw tooMany(keyName!, rate!, refused.msBeforeNext)
         })
       },
       reserve({ callId, keyName, route, traits, body }) {
         const budget = keyName === null ? undefined : limited.get(keyName)?.budget
         if (!budget) return route
-        withinBudget(keyName!, budget.usd) // others may have passed while this one's body came
+        if (!shared) withinBudget(keyName!, budget.usd) // others may have passed while this one's body came
         const at = now()
         const allowed = budget.unpriced === 'allow' ? route : pricedOnly(keyName!, route, price, at)
         const targets = allowed.candidates
-        reserve(
-          claimOf({ callId, keyName: keyName!, targets, textTokens: traits.inputTokens, body, price, at }),
-        )
+        const claim = claimOf({
+          callId,
+          keyName: keyName!,
+          targets,
+          textTokens: traits.inputTokens,
+          body,
+          price,
+          at,
+        })
+        if (shared)
+          return cover(
+            shared,
+            claim,
+            budget.usd,
+            allowed,
+            targets.every((target) => isPriced(price, target, at)),
+          )
+        reserve(claim)
         return allowed
       },
     }
+  }
+
+  async function admitShared(
+    shared: SharedLimits,
+    keyName: string,
+    { rate, budget }: Pick<KeyConfig, 'rate' | 'budget'>,
+  ): Promise<void> {
+    if (budget) refuse(await shared.cover(keyName, 0, budget.usd, () => {}), keyName, budget.usd)
+    const wait = rate ? await shared.consume({ keyName, ...rate }) : null
+    if (wait !== null) throw tooMany(keyName, rate!, wait)
+  }
+
+  /** The same where the budget is shared: the call waits while a part of it is asked for, if at all. */
+  function cover(shared: SharedLimits, claim: Claim, budget: number, route: Route, priced: boolean) {
+    const { keyName } = claim
+    const usd = shared.claimed(priced ? claim.usd : null, budget)
+    const covered = shared.cover(keyName, usd, budget, () => reserve({ ...claim, usd }))
+    const after = (why: Uncovered | null): Route => {
+      refuse(why, keyName, budget)
+      return route
+    }
+    return covered instanceof Promise ? covered.then(after) : after(covered)
+  }
+
+  function refuse(why: Uncovered | null, keyName: string, usd: number): void {
+    if (why === 'unreachable')
+      throw new GatewayError(
+        'budget_exceeded',
+        `This gateway's part of the budget of the key "${keyName}" is used up, and the log that the gateways share cannot be asked for more; try again later.`,
+        { retryAfter: 5 },
+      )
+    if (why === null) return
+    withinBudget(keyName, usd)
+    throw new GatewayError(
+      'budget_exceeded',
+      `What is left of the budget of $${usd} of the key "${keyName}" is set aside for open calls, here or at other gateways; try again in a moment.`,
+      { retryAfter: 1 },
+    )
   }
 
   function withinBudget(keyName: string, usd: number): void {
@@ -110,6 +179,19 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
       { retryAfter: Math.ceil((reset - at) / 1000) },
     )
   }
+}
+
+function tooMany(
+  keyName: string,
+  { requests, per }: NonNullable<KeyConfig['rate']>,
+  ms: number,
+): GatewayError {
+  const seconds = Math.ceil(ms / 1000)
+  return new GatewayError(
+    'rate_limited',
+    `The key "${keyName}" may make ${requests} calls in ${per / 1000} s; try again in ${seconds} s.`,
+    { retryAfter: seconds },
+  )
 }
 
 /** When the month of a moment is over, both in ms since the epoch. */

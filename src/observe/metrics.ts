@@ -22,6 +22,17 @@ export interface Gauges {
   readonly readable: () => boolean
   /** Keys that have a budget, US dollars; of this month. */
   readonly budgets: () => readonly KeyBudget[]
+  /** How this gateway stands to those that share its log; undefined for one alone, which has no figures of it. */
+  readonly fleet: () => FleetFigures | undefined
+}
+
+export interface FleetFigures {
+  readonly instance: string
+  readonly instances: number
+  readonly backlog: number
+  readonly failure: string | null
+  /** Calls whose rate was counted without the shared log. */
+  readonly fallbacks: number
 }
 
 export interface KeyBudget {
@@ -116,6 +127,28 @@ export function createMetrics(gauges: Gauges): Metrics {
     one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
   ]
 
+  const ofFleet = (name: string, help: string, value: (fleet: FleetFigures) => number) =>
+    new Gauge(`waybill_fleet_${name}`, help, () => {
+      const fleet = gauges.fleet()
+      return fleet ? [[labels('instance', fleet.instance), value(fleet)]] : []
+    })
+  const fleetFigures = [
+    ofFleet(
+      'instances',
+      'Gateways that share the log and are alive; 0 while it is away.',
+      ({ instances }) => instances,
+    ),
+    ofFleet('backlog_calls', 'Calls that the shared log has not taken yet.', ({ backlog }) => backlog),
+    ofFleet('log_available', '0 while the shared log does not take calls.', ({ failure }) =>
+      Number(failure === null),
+    ),
+    ofFleet(
+      'rate_fallbacks',
+      'Calls whose rate was counted without the shared log.',
+      ({ fallbacks }) => fallbacks,
+    ),
+  ]
+
   /** Of the targets that the configuration names, and of every provider for those that it does not. */
   let known = new Map<string, Labels>()
   const unknown = new Map<string, Labels>()
@@ -168,6 +201,6 @@ export function createMetrics(gauges: Gauges): Metrics {
         }),
       )
     },
-    render: () => render(figures),
+    render: () => render(gauges.fleet() ? [...figures, ...fleetFigures] : figures),
   }
 }

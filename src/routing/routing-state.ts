@@ -13,6 +13,8 @@ const NO_ANSWER_HOLDS = 30_000
 /** Direct ids are the clients' to choose, and sessions too. */
 const MOST_LATENCIES = 1_000
 const MOST_SESSIONS = 10_000
+/** Nobody may ask. */
+const MOST_FAILED = 1_000
 
 interface Latency {
   readonly ms: number
@@ -24,6 +26,8 @@ export class RoutingState {
   readonly #now: () => number
   readonly #turns = new Map<string, number>()
   readonly #cooling = new Map<string, number>()
+  /** Of these the other gateways of a fleet are told, where there is one. */
+  readonly #failed = new Map<string, number>()
   readonly #open = new Map<string, number>()
   readonly #latencies = new LRUCache<string, Latency>({ max: MOST_LATENCIES })
   readonly #stickyTargets = new LRUCache<string, string>({ max: MOST_SESSIONS })
@@ -58,7 +62,23 @@ export class RoutingState {
   cool(target: Target, ms: number): void {
     const time = this.#now()
     for (const [id, until] of this.#cooling) if (until <= time) this.#cooling.delete(id)
-    if (time + ms > this.coolingUntil(target)) this.#cooling.set(targetId(target), time + ms)
+    if (time + ms <= this.coolingUntil(target)) return
+    this.#cooling.set(targetId(target), time + ms)
+    if (this.#failed.size < MOST_FAILED) this.#failed.set(targetId(target), time + ms)
+  }
+
+  /** Another gateway says that a target (`provider/model`) failed; the later end counts. */
+  coolAlong(id: string, ms: number): void {
+    const until = this.#now() + ms
+    if (until > (this.#cooling.get(id) ?? 0)) this.#cooling.set(id, until)
+  }
+
+  /** The targets that failed here since this was asked last, and how long they are still passed over, ms. */
+  takeFailed(): { target: string; ms: number }[] {
+    const time = this.#now()
+    const failed = [...this.#failed].map(([target, until]) => ({ target, ms: until - time }))
+    this.#failed.clear()
+    return failed.filter(({ ms }) => ms > 0)
   }
 
   /** Attempts that are open at a target. */

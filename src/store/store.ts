@@ -23,6 +23,16 @@ export interface Store {
   close(graceMs?: number): Promise<void>
 }
 
+/** The store of a gateway in a fleet, whose calls go to a log that several gateways share. */
+export interface Journal extends Store {
+  /** Where it is, for a thread that reads it. */
+  readonly file: string
+  /** Resolves when what was written so far is committed; rejects where that cannot be told. */
+  settle(): Promise<void>
+  /** The shared log has taken all of the outbox up to this number. */
+  shipped(seq: number): Promise<void>
+}
+
 /** What the keys have spent, a sum of its own: retention may drop a call in the month in which it was made. */
 export interface Spending {
   /** What a key's calls of the month of `at` (ms since the epoch) count. */
@@ -37,7 +47,8 @@ export interface Spent {
   readonly estimatedUsd: number
 }
 
-export type Durability = 'process' | 'full'
+/** `shared`: what is recorded is in the log of the fleet, too, before a byte leaves. */
+export type Durability = 'process' | 'full' | 'shared'
 
 export interface RetentionLimits {
   readonly rows: number
@@ -54,6 +65,8 @@ export interface StoreOptions {
   readonly now: () => number
   /** Milliseconds that have really passed since some moment; by default those of the process. */
   readonly elapsed?: () => number
+  /** What is written is to go to the log of a fleet. */
+  readonly fleet?: boolean
   /** Hears of it when nothing can be written any more. */
   readonly onFailure?: (message: string) => void
   /** Hears why a thread of an open store died. It is started again. */

@@ -46,7 +46,7 @@ function row(values: Readonly<Record<string, unknown>>): Call {
     created_at: Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16),
     decision: '{"cause":"priority","skipped":[]}',
     price: null,
-    attempts: [{ n: 1, provider: 'alpha', model: 'a', outcome: 'answered' }],
+    attempt_log: [{ n: 1, provider: 'alpha', model: 'a', outcome: 'answered' }],
     ...values,
   } as unknown as Call
 }

@@ -84,10 +84,10 @@ export async function ship(link: Link, { instance, start }: Sender, unshipped: U
 /** A row has no partition to go to. */
 const NO_PARTITION = '23514'
 
-function rowOf({ attempts, price, ...call }: Unshipped['calls'][number]): object {
+function rowOf({ attempt_log, price, ...call }: Unshipped['calls'][number]): object {
   return {
     ...clean(call),
-    attempt_log: attempts.map(clean),
+    attempt_log: attempt_log.map(clean),
     price: typeof price === 'string' ? JSON.parse(price) : null,
   }
 }

@@ -9,9 +9,9 @@ import { ArtifactBuffer } from '../artifact-buffer.ts'
 import { DOUBT_MS, guardClock } from '../clock-guard.ts'
 import { type Commit, WriteQueue } from '../queue.ts'
 import type { CallLogReads } from '../reads.ts'
+import { refusedEnd } from '../refused-end.ts'
 import { storable } from '../storable.ts'
-import type { Store, StoreOptions } from '../store.ts'
-import type { Write } from '../writes.ts'
+import type { Journal, StoreOptions } from '../store.ts'
 import { openCallLogs } from './call-logs.ts'
 import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
 import { claim, databaseFile, isDamage, openPaths, refusal } from './open.ts'
@@ -32,7 +32,7 @@ const MOST_ARTIFACTS = 8
 const MANY_OPEN = 8
 
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
-export async function openStore(options: StoreOptions): Promise<Store> {
+export async function openStore(options: StoreOptions): Promise<Journal> {
   const {
     directory,
     durability,
@@ -41,13 +41,14 @@ export async function openStore(options: StoreOptions): Promise<Store> {
     elapsed = () => performance.now(),
     onFailure = () => {},
     onDeath = () => {},
+    fleet = false,
   } = options
   // Artifacts that could fill the database would drive out the calls.
   const artifacts = {
     ...options.artifacts,
     bytes: Math.min(options.artifacts.bytes, retention.bytes / MOST_ARTIFACTS),
   }
-  const release = claim(directory, now())
+  const release = claim(directory, now(), fleet)
   const file = databaseFile(directory)
   let main: Database.Database | undefined
   let files: OpenFiles
@@ -67,7 +68,7 @@ export async function openStore(options: StoreOptions): Promise<Store> {
   }
   const writer = startThread(
     'writer',
-    { file, files, durability, retention, artifacts } satisfies WriterData,
+    { file, files, durability, retention, artifacts, fleet } satisfies WriterData,
     noteDeath,
   )
   let damage: string | null = null
@@ -167,6 +168,9 @@ export async function openStore(options: StoreOptions): Promise<Store> {
         }
       },
     },
+    settle: seen,
+    shipped: async (seq) => void (await ask({ shipped: seq })),
+    file,
     get failure() {
       return damage ?? lostFile(files) ?? writer.failure ?? queue.failure
     },
@@ -203,24 +207,3 @@ function lastSure({ list }: CallLogReads): number | null {
   const last = newest()
   return last === null ? null : (newest(last - DOUBT_MS) ?? last)
 }
-
-/** The end of a call that was refused and yet may be on record. Where it is not, this writes nothing. */
-const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at: number): Write => ({
-  kind: 'close',
-  id: call.id,
-  at,
-  requestsSent: 0,
-  fallbacks: 0,
-  target: route.candidates[0],
-  ended: null,
-  cost: { usd: null, price: null },
-  outcome: {
-    state: 'failed',
-    status: 503,
-    errorCode: 'log_unavailable',
-    responseModel: null,
-    latencyMs: Math.max(0, at - call.createdAt),
-    ttftMs: null,
-    tokens: null,
-  },
-})

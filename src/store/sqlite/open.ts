@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { lockDirectory } from './directory-lock.ts'
 import { migrate } from './migrations.ts'
+import { fillOutbox } from './outbox.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
 import { chargeReservations } from './spending.ts'
 
@@ -67,7 +68,7 @@ export function refusal(directory: string, cause: unknown): StoreError {
  * marks what a killed gateway left open. Returns a function that gives the directory free again; the
  * operating system does the same when the process dies.
  */
-export function claim(directory: string, now: number): () => void {
+export function claim(directory: string, now: number, fleet = false): () => void {
   let release: (() => void) | undefined
   try {
     release = lockDirectory(directory)
@@ -80,6 +81,7 @@ export function claim(directory: string, now: number): () => void {
       makeShrinkable(db, file)
       db.pragma('journal_mode = WAL')
       migrate(db)
+      if (fleet) fillOutbox(db)
       interrupt(db, now)
     } finally {
       db.close()

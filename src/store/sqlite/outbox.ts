@@ -19,7 +19,7 @@ export interface Unshipped {
   /** Grows with every change of the journal: of two states of a row the one with the larger number is the later. */
   readonly revision: number
   /** Columns of `call_logs`, the price as JSON text. */
-  readonly calls: readonly (Row & { readonly id: string; readonly attempts: readonly AttemptRecord[] })[]
+  readonly calls: readonly (Row & { readonly id: string; readonly attempt_log: readonly AttemptRecord[] })[]
   readonly spending: readonly {
     readonly key_name: string
     readonly month: string
@@ -70,7 +70,7 @@ export function openOutbox(db: Database): Outbox {
         revision: newest.get()!,
         calls: calls
           .all(after, until)
-          .map((call) => ({ ...call, attempts: (attemptsOf.get(call.id) ?? []).map(toAttempt) })),
+          .map((call) => ({ ...call, attempt_log: (attemptsOf.get(call.id) ?? []).map(toAttempt) })),
         spending: spending.all(),
       }
     }) as Outbox['read'],

@@ -38,7 +38,12 @@ const FULL = 0.9
 export const deletesFrom = (bytes: number): number => databaseShare(bytes) * FULL
 
 /** Sets how large the write-ahead log may become, and returns what is done between batches. */
-export function openRetention(db: Database, limits: RetentionLimits, rollUps: RollUps): Retention {
+export function openRetention(
+  db: Database,
+  limits: RetentionLimits,
+  rollUps: RollUps,
+  fleet = false,
+): Retention {
   const pageSize = db.pragma('page_size', { simple: true }) as number
   const canShrink = db.pragma('auto_vacuum', { simple: true }) === 2
   const walBytes = walShare(limits.bytes)
@@ -53,7 +58,7 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
   const pages = db.prepare<[], number>('PRAGMA page_count').pluck()
   const freePages = db.prepare<[], number>('PRAGMA freelist_count').pluck()
   const oldest = db.prepare<[string, number], ClosedCall>(
-    `SELECT ${CLOSED_CALL} FROM call_logs WHERE completed_at IS NOT NULL AND id < ? ORDER BY id LIMIT ?`,
+    `SELECT ${CLOSED_CALL} FROM call_logs WHERE completed_at IS NOT NULL AND id < ? ${fleet ? UNSHIPPED_STAY : ''} ORDER BY id LIMIT ?`,
   )
   const ofCall = [
     'DELETE FROM artifacts WHERE call_id = ?',
@@ -128,6 +133,9 @@ export function openRetention(db: Database, limits: RetentionLimits, rollUps: Ro
     return true
   }
 }
+
+/** What the log of a fleet has not taken yet is nowhere else. */
+const UNSHIPPED_STAY = `AND id < coalesce((SELECT min(call_id) FROM outbox), 'g')`
 
 /** Sorts behind every id. */
 const EVERY_ID = 'g'

@@ -11,6 +11,7 @@ import type { Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
 import { lostFile, type OpenFiles } from './data-files.ts'
 import { BUSY_MS, isDamage, LOG_CUT } from './open.ts'
+import { fillOutbox } from './outbox.ts'
 import { openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { answerRequests, UnansweredError } from './thread.ts'
@@ -22,6 +23,8 @@ export interface WriterData {
   readonly durability: Durability
   readonly retention: RetentionLimits
   readonly artifacts: ArtifactLimits
+  /** What is written goes to the log of a fleet, too. */
+  readonly fleet: boolean
 }
 
 /**
@@ -32,9 +35,11 @@ export type WriterRequest =
   | string
   | { readonly artifacts: readonly Artifact[] }
   | { readonly expire: number }
+  /** The log of the fleet has taken the outbox up to here. */
+  | { readonly shipped: number }
   | { readonly damaged: string }
 
-const { file, files, durability, retention: limits, artifacts } = workerData as WriterData
+const { file, files, durability, retention: limits, artifacts, fleet } = workerData as WriterData
 /** Why nothing is written: the files are not where they were. */
 let lost = lostFile(files)
 if (lost !== null) throw new Error(lost)
@@ -46,7 +51,9 @@ const pageSize = db.pragma('page_size', { simple: true }) as number
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
-const retention = openRetention(db, limits, rollUps)
+const retention = openRetention(db, limits, rollUps, fleet)
+if (fleet) fillOutbox(db)
+const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
 let damaged: string | null = null
 /** A step of cleaning up is about to run. */
 let cleaning = false
@@ -76,6 +83,7 @@ function answer(request: WriterRequest): unknown {
     if (typeof request === 'string') return write(JSON.parse(request))
     if ('artifacts' in request) ring.keep(request.artifacts)
     else if ('expire' in request) expire(request.expire)
+    else if ('shipped' in request) letGo.run(request.shipped)
     return null
   } catch (error) {
     rollUps.forget()

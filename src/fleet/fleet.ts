@@ -1,0 +1,248 @@
+// A gateway as one of several: the journal stays as it is, and what it holds goes to the log that all share. Writes pass
+// through here, reads come from there, and once a second the instances tell each other what they have to know. Holds the
+// thread that speaks with PostgreSQL; knows no SQL. Loaded with `fleet:` alone.
+import { GatewayError } from '../errors.ts'
+import type { ReadName, Reads } from '../store/reads.ts'
+import { refusedEnd } from '../store/refused-end.ts'
+import type { Journal, Spent, Store } from '../store/store.ts'
+import { digestOf, placeOf } from './identity.ts'
+import { createLeases, type LeaseDeps, type Leases, monthOf } from './leases.ts'
+import type { Standing } from './protocol.ts'
+import { createFleetRates, type FleetRates } from './rates.ts'
+import { createSpool, type SpoolLimits } from './spool.ts'
+import { type FleetThread, startFleetThread } from './thread.ts'
+
+export interface FleetOptions {
+  /** The connection string; a secret. */
+  readonly url: string
+  readonly tls: 'verify' | 'off'
+  readonly ca?: string | undefined
+  readonly name: string
+  readonly version: string
+  /** What is recorded must be in the shared log before a byte leaves. */
+  readonly shared: boolean
+  readonly days: number
+  readonly spool: SpoolLimits
+  readonly rateFallback: 'divide' | 'refuse'
+  readonly journal: Journal
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  readonly config: object
+  readonly reserved: (keyName: string) => number
+  /** Targets that have failed here since it was asked last, and how long they are passed over, ms. */
+  readonly failedTargets: () => readonly { readonly target: string; readonly ms: number }[]
+  readonly cool: (target: string, ms: number) => void
+  readonly log: {
+    info(fields: object, said: string): void
+    warn(fields: object, said: string): void
+    error(fields: object, said: string): void
+  }
+}
+
+export interface Fleet {
+  readonly name: string
+  readonly write: Store['write']
+  readonly reads: Reads
+  /** Why no call can be taken just now; null when they are. */
+  refusal(): string | null
+  /** Why the shared log does not take calls just now; null when it does. */
+  failure(): string | null
+  readonly backlog: number
+  readonly instances: readonly { readonly name: string; readonly config: string }[]
+  readonly leases: Leases
+  /** What the others have told of a key's spending in this month. */
+  spentElsewhere(keyName: string): Spent
+  readonly rates: FleetRates
+  /** Hears of a configuration that was reloaded. */
+  configured(config: object): void
+  close(): Promise<void>
+}
+
+const PULSE_MS = 1_000
+/** A call waits no longer for the shared log, ms. */
+const SHARED_MS = 4_500
+const READ_MS = 30_000
+const START_MS = 3_000
+/** Every call of a key with a rate waits for its answer, ms. */
+const RATE_MS = 1_500
+
+/** Rejects where the instance may not take part; where the shared log is away, it starts, and joins later. */
+export async function openFleet(options: FleetOptions): Promise<Fleet> {
+  const { journal, now, log, name, shared } = options
+  let digest = digestOf(options.config)
+  let shipped = 0
+  let failure: string | null = 'it has not been reached yet'
+  let standing: Standing | null = null
+  let spentElsewhere: Readonly<Record<string, Spent>> = {}
+  let lastLive = 1
+  let lettingGo = false
+  const spool = createSpool(options.spool)
+
+  const letGo = async () => {
+    if (lettingGo) return
+    lettingGo = true
+    await new Promise((resolve) => setTimeout(resolve, 100)) // several batches go in one write
+    await journal.shipped(shipped).catch(() => {}) // the next one takes it along
+    lettingGo = false
+  }
+  const thread: FleetThread = startFleetThread(
+    () => ({
+      file: journal.file,
+      link: { url: options.url, tls: options.tls, ca: options.ca },
+      identity: { name, place: placeOf(journal.file), version: options.version },
+      config: digest,
+      days: options.days,
+      shipped,
+    }),
+    (said) => {
+      if ('shipped' in said) {
+        shipped = said.shipped
+        void letGo()
+      } else if ('note' in said) log.warn({ instance: name }, said.note)
+      else {
+        failure = said.failure
+        if (failure !== null) log.error({ reason: failure }, 'the shared log does not take calls')
+        else log.info({ instance: name }, 'the shared log takes calls')
+      }
+    },
+    (reason) => log.error({ reason }, 'the fleet thread died; it restarts in one second'),
+  )
+  const leases = createLeases({
+    spent: (keyName, at) => journal.spending.spent(keyName, at).usd,
+    reserved: options.reserved,
+    ask: (request) => thread.ask('lease', request, SHARED_MS),
+    now,
+  } satisfies LeaseDeps)
+
+  const digestsSeen = new Set<string>()
+  async function beat(): Promise<void> {
+    const month = monthOf(now())
+    const seen = spool.looking()
+    const cooled = options.failedTargets()
+    const told = await thread
+      .ask('pulse', { config: digest, cooled, back: leases.beat(), month }, READ_MS)
+      .catch(() => null)
+    standing = told
+    if (!told) return
+    seen(told)
+    if (!told.pulse) return
+    for (const [target, ms] of Object.entries(told.pulse.cooling)) options.cool(target, ms)
+    leases.heard(told.pulse.granted, month)
+    spentElsewhere = told.pulse.spentElsewhere
+    lastLive = told.pulse.live.length
+    for (const { name: other, config } of told.pulse.live) {
+      if (config === digest || digestsSeen.has(`${other} ${config} ${digest}`)) continue
+      digestsSeen.add(`${other} ${config} ${digest}`)
+      log.warn({ instance: other }, 'another instance of the fleet has another configuration')
+    }
+  }
+  let stopped = false
+  const timer = { next: undefined as NodeJS.Timeout | undefined }
+  const keepBeating = async () => {
+    await beat()
+    if (!stopped) timer.next = setTimeout(keepBeating, PULSE_MS)
+  }
+
+  const refusal = (): string | null => {
+    if (standing?.refused) return `this instance may not take part in the fleet: ${standing.refused}`
+    if (shared && failure !== null) return `the shared log does not take calls: ${failure}`
+    const full = spool.full(now())
+    return full && `the shared log does not take calls (${failure ?? 'it is behind'}): ${full}`
+  }
+  const write: Store['write'] = async (what) => {
+    if (what.kind === 'streaming' || what.kind === 'close') return journal.write(what)
+    if (what.kind === 'open') {
+      const why = refusal()
+      if (why !== null) throw new Error(why)
+      spool.began()
+    }
+    await journal.write(what)
+    if (!shared) return
+    try {
+      if (failure !== null) throw new Error(failure)
+      await thread.ask('ship', null, SHARED_MS)
+    } catch (error) {
+      if (what.kind === 'open') void journal.write(refusedEnd(what, now()))
+      throw error
+    }
+  }
+
+  const read =
+    (name: Exclude<ReadName, 'artifact'>) =>
+    async (...args: readonly unknown[]) => {
+      try {
+        await journal.settle()
+        await thread.ask('ship', null, SHARED_MS)
+        return await thread.ask('read', { name, args }, READ_MS)
+      } catch (cause) {
+        throw new GatewayError(
+          'log_unavailable',
+          'The log that the gateways share cannot be read; ask with scope=instance for what this one has on record.',
+          { cause },
+        )
+      }
+    }
+  const find = read('find') as Reads['find']
+  const providerOf = read('providerOf') as Reads['providerOf']
+  const reads: Reads = {
+    list: read('list') as Reads['list'],
+    listText: read('listText') as Reads['listText'],
+    history: read('history') as Reads['history'],
+    routing: read('routing') as Reads['routing'],
+    sessions: read('sessions') as Reads['sessions'],
+    session: read('session') as Reads['session'],
+    async providerOf(responseId, keyName) {
+      const own = await journal.calls.providerOf(responseId, keyName)
+      return own ?? providerOf(responseId, keyName)
+    },
+    // Artifacts stay with the instance that made the call.
+    artifact: journal.calls.artifact,
+    async find(id, keyName) {
+      const found = await find(id, keyName)
+      const own = found && (await journal.calls.find(id, keyName))
+      return own ? { ...found, artifact: own.artifact } : found
+    },
+  }
+
+  const until = Date.now() + START_MS
+  do {
+    await thread.ask('ship', null, START_MS).catch(() => {})
+    await beat()
+  } while (standing === null && Date.now() < until)
+  const first = standing as Standing | null
+  if (first?.refused) {
+    await thread.stop()
+    throw new Error(`cannot take part in the fleet: ${first.refused}`)
+  }
+  timer.next = setTimeout(keepBeating, PULSE_MS)
+
+  return {
+    name,
+    write,
+    reads,
+    refusal,
+    failure: () => standing?.refused ?? failure,
+    get backlog() {
+      return spool.calls
+    },
+    get instances() {
+      return standing?.pulse?.live ?? []
+    },
+    leases,
+    spentElsewhere: (keyName) => spentElsewhere[keyName] ?? { usd: 0, estimatedUsd: 0 },
+    rates: createFleetRates(
+      (request) => thread.ask('rate', request, RATE_MS),
+      options.rateFallback,
+      () => standing?.pulse?.live.length ?? lastLive,
+    ),
+    configured(config) {
+      digest = digestOf(config)
+    },
+    async close() {
+      stopped = true
+      clearTimeout(timer.next)
+      await thread.stop()
+      await journal.shipped(shipped).catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,79 @@
+// This side of the thread that speaks with the shared log: questions and answers in any order, each with a time limit; a
+// thread that dies is started again. Knows nothing of what is asked.
+import { Worker } from 'node:worker_threads'
+import type { AskName, Asks, Request, Said, WorkerData } from './protocol.ts'
+
+export interface FleetThread {
+  ask<Name extends AskName>(name: Name, ask: Asks[Name][0], ms: number): Promise<Asks[Name][1]>
+  stop(): Promise<void>
+}
+
+/** How long a thread that died is left alone before it is started again, ms. */
+const AGAIN_MS = 1_000
+
+export function startFleetThread(
+  data: () => WorkerData,
+  heard: (said: Exclude<Said, { id: number }>) => void,
+  onDeath: (reason: string) => void,
+): FleetThread {
+  const source = import.meta.url.endsWith('.ts') ? './worker.ts' : './fleet-worker.js'
+  const waiting = new Map<number, { resolve(value: unknown): void; reject(error: Error): void }>()
+  let worker: Worker | null = null
+  let again: NodeJS.Timeout | undefined
+  let stopping = false
+  let id = 0
+
+  function start(): void {
+    const started = new Worker(new URL(source, import.meta.url), { name: 'fleet', workerData: data() })
+    let reason = 'the fleet thread ended'
+    worker = started
+    started.on('error', ({ message }: Error) => {
+      reason = `the fleet thread failed: ${message}`
+    })
+    started.on('exit', () => {
+      worker = null
+      for (const { reject } of waiting.values()) reject(new Error(reason))
+      waiting.clear()
+      if (stopping) return
+      onDeath(reason)
+      again = setTimeout(start, AGAIN_MS)
+    })
+    started.on('message', (said: Said) => {
+      if (!('id' in said)) return heard(said)
+      const asked = waiting.get(said.id)
+      waiting.delete(said.id)
+      if ('error' in said) asked?.reject(new Error(said.error))
+      else asked?.resolve(said.value)
+    })
+  }
+
+  const ask: FleetThread['ask'] = (name, ask, ms) =>
+    new Promise((resolve, reject) => {
+      if (!worker) return reject(new Error('the fleet thread is being started again'))
+      const mine = ++id
+      const timer = setTimeout(() => {
+        waiting.delete(mine)
+        reject(new Error(`no answer within ${ms} ms`))
+      }, ms)
+      const ended = (settle: () => void) => {
+        clearTimeout(timer)
+        settle()
+      }
+      waiting.set(mine, {
+        resolve: (value) => ended(() => resolve(value as never)),
+        reject: (error) => ended(() => reject(error)),
+      })
+      worker.postMessage({ id: mine, name, ask } satisfies Request)
+    })
+
+  start()
+  return {
+    ask,
+    async stop() {
+      stopping = true
+      clearTimeout(again)
+      await ask('stop', null, 6_000).catch(() => {})
+      await worker?.terminate()
+    },
+  }
+}

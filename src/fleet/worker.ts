@@ -1,0 +1,180 @@
+// The thread that speaks with the shared log: it carries the calls of the journal there, reads from it, and keeps the
+// pulse. Three connections, none of which waits for another: calls, reads, and what is short and must not be late. Only
+// reads the journal. Loaded with `fleet:` alone.
+import { parentPort, workerData } from 'node:worker_threads'
+import Database from 'better-sqlite3'
+import { openCallReads } from '../store/postgres/call-reads.ts'
+import { leave, type Pulse, pulse, register } from '../store/postgres/instances.ts'
+import { takeLease } from '../store/postgres/leases.ts'
+import { type LinkError, openLink } from '../store/postgres/link.ts'
+import { openRates } from '../store/postgres/rates.ts'
+import { dropOldDays } from '../store/postgres/retention.ts'
+import { comingDays, lookAtSchema, makePartitions, migrate } from '../store/postgres/schema.ts'
+import { openSessionReads } from '../store/postgres/session-reads.ts'
+import { type Sender, ship } from '../store/postgres/ship.ts'
+import { openSpanReads } from '../store/postgres/span-reads.ts'
+import { openOutbox } from '../store/sqlite/outbox.ts'
+import type { AskName, Asks, Request, Said, Standing, WorkerData } from './protocol.ts'
+
+/** How often the outbox is looked at, ms. */
+const SHIP_MS = 200
+/** Entries that go in one statement. */
+const MOST = 500
+const HOUR = 3_600_000
+
+const { file, link: options, identity, config, days, shipped: begin } = workerData as WorkerData
+const port = parentPort!
+const say = (said: Said): void => port.postMessage(said)
+
+const db = new Database(file, { readonly: true, fileMustExist: true, timeout: 1_000 })
+const outbox = openOutbox(db)
+const id = db.prepare<[], string>('SELECT id FROM journal').pluck().get()!
+const newest = db.prepare<[], number | null>('SELECT max(seq) FROM outbox').pluck()
+const usedBytes = () => {
+  const [pages, free, size] = ['page_count', 'freelist_count', 'page_size'].map(
+    (name) => db.pragma(name, { simple: true }) as number,
+  )
+  return (pages! - free!) * size!
+}
+
+const shipLink = openLink(options, 'ship')
+const readLink = openLink(options, 'read')
+const pulseLink = openLink(options, 'pulse')
+const reads = { ...openCallReads(readLink), ...openSpanReads(readLink), ...openSessionReads(readLink) }
+const consume = openRates(pulseLink)
+
+let sender: Sender | null = null
+let refused: string | null = null
+let shipped = begin
+/** Undefined until it was tried. */
+let failure: string | null | undefined
+let live = 1
+
+/** Takes part in the fleet: tables, coming days, an entry of its own. */
+async function join(): Promise<Sender> {
+  if (sender) return sender
+  const { problem } = await lookAtSchema(shipLink)
+  if (problem !== null) await migrate(shipLink)
+  const after = await lookAtSchema(shipLink)
+  if (after.problem !== null) throw new Error(after.problem)
+  const start = await register(shipLink, { ...identity, id }, config)
+  refused = typeof start === 'string' ? start : null
+  if (typeof start === 'string') throw new Error(start)
+  await makePartitions(shipLink, comingDays(Date.now()))
+  sender = { instance: id, start }
+  return sender
+}
+
+interface Waiter {
+  resolve(): void
+  reject(error: Error): void
+}
+let waiters: Waiter[] = []
+let running = false
+
+/** Whoever waits when a round begins is answered at its end. */
+async function shipAll(): Promise<void> {
+  if (running) return
+  running = true
+  while (waiters.length > 0) {
+    const mine = waiters
+    waiters = []
+    try {
+      const from = await join()
+      const target = newest.get() ?? shipped
+      while (shipped < target) {
+        const unshipped = outbox.read(shipped, MOST)
+        if (!unshipped) break
+        await ship(shipLink, from, unshipped)
+        shipped = unshipped.until
+        say({ shipped })
+      }
+      tell(null)
+      for (const { resolve } of mine) resolve()
+    } catch (error) {
+      tell((error as Error).message)
+      for (const { reject } of mine) reject(error as Error)
+    }
+  }
+  running = false
+}
+
+function tell(now: string | null): void {
+  if (now !== failure) say({ failure: now })
+  failure = now
+}
+
+const shipNow = (): Promise<void> =>
+  new Promise((resolve, reject) => {
+    waiters.push({ resolve, reject })
+    void shipAll()
+  })
+
+const timer = setInterval(() => void shipNow().catch(() => {}), SHIP_MS)
+const hourly = setInterval(() => void tidy(), HOUR)
+setTimeout(() => void tidy(), 5_000).unref()
+
+/** Makes the coming days and drops the old ones. */
+async function tidy(): Promise<void> {
+  if (!sender) return
+  try {
+    await makePartitions(shipLink, comingDays(Date.now()))
+    const dropped = await dropOldDays(readLink, Date.now(), days)
+    if (dropped.length > 0) say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
+  } catch (error) {
+    say({ note: `the days of the shared log could not be tidied: ${(error as LinkError).message}` })
+  }
+}
+
+async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
+  const backlog = outbox.backlog(shipped)
+  let told: Pulse | null = null
+  if (sender)
+    try {
+      told = await pulse(pulseLink, sender, { ...ask, backlog: backlog.calls })
+      live = Math.max(1, told.live.length)
+      if (!told.isCurrent) {
+        refused = 'another process has taken its place in the fleet'
+        sender = null
+      }
+    } catch {} // `pulse: null` says so
+  return { start: sender?.start ?? null, refused, backlog, bytes: usedBytes(), pulse: told }
+}
+
+function present(): Sender {
+  if (!sender) throw new Error(failure ?? 'it does not take part in the fleet yet')
+  return sender
+}
+
+const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1]> } = {
+  async ship() {
+    await shipNow()
+    return null
+  },
+  read: async ({ name, args }) => (reads[name] as (...args: readonly unknown[]) => Promise<unknown>)(...args),
+  pulse: beat,
+  lease: async (ask) => takeLease(pulseLink, present(), { ...ask, live }),
+  async rate(ask) {
+    present()
+    return consume(ask)
+  },
+  async stop() {
+    clearInterval(timer)
+    clearInterval(hourly)
+    if (sender && failure === null) {
+      await shipNow().catch(() => {}) // what stays is shipped at the next start
+      await leave(shipLink, sender).catch(() => {})
+    }
+    await Promise.all([shipLink.close(), readLink.close(), pulseLink.close()])
+    db.close()
+    return null
+  },
+}
+
+port.on('message', ({ id, name, ask }: Request) => {
+  ;(answers[name] as (ask: unknown) => Promise<unknown>)(ask).then(
+    (value) => say({ id, value }),
+    (error: Error) => say({ id, error: error.message }),
+  )
+})
+void shipNow().catch(() => {})

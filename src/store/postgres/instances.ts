@@ -1,0 +1,112 @@
+// The gateways that share the log: who takes part, who is alive, and what they tell each other once a second in one round
+// trip: cool-downs in and out, what of their leases they give back, whether their configurations are the same.
+import type { Link } from './link.ts'
+import type { Sender } from './ship.ts'
+
+/** Who does not say so for longer counts as dead, s. */
+const ALIVE_S = 10
+
+export interface Identity {
+  /** Of the journal: its rows, sums and leases belong to it. */
+  readonly id: string
+  /** What people call it. */
+  readonly name: string
+  /** Where its data directory is; a copy of it is elsewhere. */
+  readonly place: string
+  readonly version: string
+}
+
+/** Takes part. Returns which start of this instance it is, or in words why it may not. */
+export async function register(
+  link: Link,
+  { id, name, place, version }: Identity,
+  config: string,
+): Promise<number | string> {
+  const namesakes = await link.query(
+    `SELECT 1 FROM waybill.instances WHERE name = ? AND id <> ? AND place NOT IN ('', ?)
+       AND seen_at > now() - interval '${ALIVE_S} s'`,
+    [name, id, place],
+  )
+  if (namesakes.length > 0)
+    return `another gateway takes part as ${JSON.stringify(name)}; give each a name of its own with fleet.instance`
+  const [own] = await link.query<{ start: number }>(
+    `INSERT INTO waybill.instances AS i (id, name, place, start, seen_at, started_at, version, config)
+       VALUES (?, ?, ?, 1, now(), now(), ?, ?)
+     ON CONFLICT (id) DO UPDATE SET name = excluded.name, place = excluded.place, start = i.start + 1, seen_at = now(),
+       started_at = now(), version = excluded.version, config = excluded.config
+     WHERE i.place IN ('', excluded.place) OR i.seen_at < now() - interval '${ALIVE_S} s'
+     RETURNING start`,
+    [id, name, place, version, config],
+  )
+  return own
+    ? own.start
+    : `another gateway runs on a copy of this data directory (instance ${id}); give this one an empty directory`
+}
+
+/** It stops in order, so the next start need not wait. */
+export const leave = (link: Link, { instance, start }: Sender): Promise<unknown> =>
+  link.query(`UPDATE waybill.instances SET place = '' WHERE id = ? AND start = ?`, [instance, start], 1_000)
+
+export interface Beat {
+  readonly config: string
+  readonly backlog: number
+  /** Targets that failed here since the last time, and for how long they are to be passed over, ms. */
+  readonly cooled: readonly { readonly target: string; readonly ms: number }[]
+  /** Money of a lease that is not needed; of one key at a time, so that no two instances wait for each other. */
+  readonly back: { readonly keyName: string; readonly month: string; readonly usd: number } | null
+  readonly month: string
+}
+
+export interface Pulse {
+  /** False: another process has taken this instance's place. */
+  readonly isCurrent: boolean
+  /** Target -> how long it is passed over, ms. */
+  readonly cooling: Readonly<Record<string, number>>
+  readonly live: readonly { readonly name: string; readonly config: string }[]
+  /** What this instance may spend in this month in all, by key. */
+  readonly granted: Readonly<Record<string, number>>
+  /** What the other instances have told of their spending in this month, by key. */
+  readonly spentElsewhere: Readonly<Record<string, { readonly usd: number; readonly estimatedUsd: number }>>
+}
+
+export async function pulse(
+  link: Link,
+  { instance, start }: Sender,
+  { config, backlog, cooled, back, month }: Beat,
+): Promise<Pulse> {
+  const [{ pulse }] = (await link.query<{ pulse: string }>(
+    `WITH beat AS (
+       UPDATE waybill.instances SET seen_at = now(), config = ?, backlog = ? WHERE id = ? AND start = ? RETURNING 1
+     ), cooled AS (
+       INSERT INTO waybill.cooldowns AS c (target, until)
+       SELECT target, now() + ms * interval '1 ms' FROM json_to_recordset(?::json) AS t(target text, ms double precision)
+         ORDER BY target
+       ON CONFLICT (target) DO UPDATE SET until = greatest(c.until, excluded.until)
+     ), lease AS (
+       UPDATE waybill.leases SET granted = granted - ? WHERE key_name = ? AND month = ? AND instance = ? RETURNING 1
+     ), budget AS (
+       UPDATE waybill.budgets SET granted = granted - ? WHERE key_name = ? AND month = ? AND EXISTS (SELECT 1 FROM lease)
+     )
+     SELECT json_build_object(
+       'isCurrent', EXISTS (SELECT 1 FROM beat),
+       'cooling', coalesce((SELECT json_object_agg(target, extract(epoch FROM until - now()) * 1000)
+         FROM waybill.cooldowns WHERE until > now()), '{}'),
+       'live', coalesce((SELECT json_agg(json_build_object('name', name, 'config', config)) FROM waybill.instances
+         WHERE place <> '' AND seen_at > now() - interval '${ALIVE_S} s'), '[]'),
+       'granted', coalesce((SELECT json_object_agg(key_name, granted) FROM waybill.leases
+         WHERE instance = ? AND month = ?), '{}'),
+       'spentElsewhere', coalesce((SELECT json_object_agg(key_name, json_build_object('usd', usd, 'estimatedUsd', estimated))
+         FROM (SELECT key_name, sum(usd) AS usd, sum(estimated_usd) AS estimated FROM waybill.key_spending WHERE month = ? AND instance <> ? GROUP BY key_name) AS s), '{}')
+     )::text AS pulse`,
+    [
+      ...[config, backlog, instance, start, JSON.stringify(cooled)],
+      ...[back?.usd ?? 0, back?.keyName ?? '', back?.month ?? '', instance],
+      ...[back?.usd ?? 0, back?.keyName ?? '', back?.month ?? ''],
+      ...[instance, month, month, instance],
+    ],
+  )) as [{ pulse: string }]
+  const told = JSON.parse(pulse) as Pulse
+  if (!back || told.granted[back.keyName] === undefined || back.month !== month) return told
+  // The answer shows what was there before.
+  return { ...told, granted: { ...told.granted, [back.keyName]: told.granted[back.keyName]! - back.usd } }
+}

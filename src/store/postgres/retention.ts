@@ -1,0 +1,41 @@
+// What is too old goes by whole days: a partition is dropped, which takes no longer for a full day than for an empty one
+// and gives the space back, and the sums of its hours with it. Knows nothing of journals: what is not shipped is there.
+import type { Link } from './link.ts'
+import { LOCK, lowestId, partitionOf } from './schema.ts'
+
+const DAY = 86_400_000
+
+/** Returns the partitions that were dropped. `now` and what is kept: ms since the epoch, days. */
+export async function dropOldDays(link: Link, now: number, days: number): Promise<string[]> {
+  const first = Math.floor((now - days * DAY) / DAY) * DAY
+  const names = await link.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
+       WHERE inhparent = 'waybill.calls'::regclass AND relname < ? ORDER BY relname`,
+    [partitionOf(first).name],
+  )
+  if (names.length === 0) return []
+  const hour = first / 3_600_000
+  await link.script(
+    `SET LOCAL lock_timeout = '2s';
+     SELECT pg_advisory_xact_lock(${LOCK});
+     ${names.map(({ name }) => `DROP TABLE IF EXISTS waybill.${name};`).join('\n')}
+     DELETE FROM waybill.usage_hours WHERE hour < ${hour};
+     DELETE FROM waybill.latency_hours WHERE hour < ${hour};
+     DELETE FROM waybill.cooldowns WHERE until < now() - interval '1 hour';
+     DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;
+     DELETE FROM waybill.sessions AS s WHERE first_id < '${lowestId(first)}'
+       AND NOT EXISTS (SELECT 1 FROM waybill.calls AS c WHERE c.session_id = s.session_id);`,
+    120_000,
+  )
+  return names.map(({ name }) => name)
+}
+
+/** The days that have no partition although calls could come, from today on; for `doctor`. */
+export async function missingDays(link: Link, days: readonly number[]): Promise<string[]> {
+  const names = days.map((day) => partitionOf(day).name)
+  const there = await link.query<{ name: string }>(
+    `SELECT relname AS name FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relname = ANY(?)`,
+    [names],
+  )
+  return names.filter((name) => !there.some((each) => each.name === name))
+}
