@@ -20,6 +20,7 @@ const PARTS = [
   'RSP',
   'CNT',
   'PAGE',
+  'FLEET',
 ]
 
 /** Requirements that no test names yet, each with the reason. An entry that has a test is an error. */
