@@ -41,7 +41,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'a setting like no other': [
     'zebra: 1\n',
     [
-      'w.yaml:1:1 zebra: no such setting; there are: server, data, durability, providers, models, routes, defaults, resilience, retention, artifacts, cache, keys',
+      'w.yaml:1:1 zebra: no such setting; there are: server, data, durability, fleet, providers, models, routes, defaults, resilience, retention, artifacts, cache, keys',
     ],
   ],
   'names that do not exist beside wrong values': [
@@ -56,7 +56,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
     [
       'w.yaml:1:29 providers.openai.api: must be one of openai, anthropic, chat, messages, responses, embeddings, images, gemini, or a list of them',
       'w.yaml:2:29 routes.auto.strategy: must be one of priority, weighted, round-robin, random, cheapest, fastest, least-busy; did you mean priority?',
-      'w.yaml:3:13 durability: must be one of process, full',
+      'w.yaml:3:13 durability: must be one of process, full, shared',
     ],
   ],
   'values of the wrong kind': [
@@ -154,7 +154,7 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'text that steers a terminal': [
     '"ser\\e[31mver\\u009b\\u202e": 1\n',
     [
-      'w.yaml:1:1 ser\\u001b[31mver\\u009b\\u202e: no such setting; there are: server, data, durability, providers, models, routes, defaults, resilience, retention, artifacts, cache, keys',
+      'w.yaml:1:1 ser\\u001b[31mver\\u009b\\u202e: no such setting; there are: server, data, durability, fleet, providers, models, routes, defaults, resilience, retention, artifacts, cache, keys',
     ],
   ],
 }
