@@ -1,63 +1,97 @@
 // `npm run agents`: installs the coding agents that people use, runs each unmodified and headless through a Waybill gateway
 // with the witness as its provider, and prints what came of it. Nothing leaves this machine but the installation.
-//   npm run agents -- [--agent NAME]… [--dialect NAME]… [--trouble NAME]… [--scratch DIR] [--details FILE]
+//   npm run agents -- [--crossed] [--agent NAME]… [--dialect NAME]… [--upstream NAME]… [--trouble NAME]…
+//                     [--scratch DIR] [--details FILE]
+// The provider speaks the agent's own dialect; with --crossed, any other that the gateway translates to.
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DIALECT_NAMES } from '../src/config/schema.ts'
-import { install } from './agents/install.ts'
-import { type Result, runAgent, TROUBLES } from './agents/run.ts'
+import { type Installed, install } from './agents/install.ts'
+import { type Result, runAgent, type Task, TROUBLES } from './agents/run.ts'
+import { UPSTREAMS } from './agents/stage.ts'
 import { AGENTS } from './agents/table.ts'
 
 const { values } = parseArgs({
   options: {
+    crossed: { type: 'boolean', default: false },
     agent: { type: 'string', multiple: true },
     dialect: { type: 'string', multiple: true },
+    upstream: { type: 'string', multiple: true },
     trouble: { type: 'string', multiple: true },
     scratch: { type: 'string', default: join(tmpdir(), 'waybill-agents') },
     details: { type: 'string' },
   },
 })
-const wanted = (list: readonly string[] | undefined, name: string): boolean => list?.includes(name) ?? true
+const isWanted = (list: readonly string[] | undefined, name: string): boolean => list?.includes(name) ?? true
+const isSpoken = (dialect: string): boolean => (DIALECT_NAMES as readonly string[]).includes(dialect)
 
+const HEADER = values.crossed
+  ? 'agent|speaks|provider speaks|trouble|calls|inferences|outcome|second turn|thoughts|lost|line'
+  : 'agent|speaks|trouble|requests|calls|inferences|outcome|session|line|other hosts'
+const line = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
+
+console.log(line(HEADER.split('|')))
+console.log(line(HEADER.split('|').map(() => '---')))
 const results: Result[] = []
-for (const agent of AGENTS.filter(({ name }) => wanted(values.agent, name))) {
-  let installed: ReturnType<typeof install>
+for (const agent of AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
+  let installed: Installed
   try {
     installed = install(agent, values.scratch)
   } catch (error) {
     console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
     continue
   }
-  for (const client of Object.keys(agent.ways).filter((name) => wanted(values.dialect, name))) {
-    if (!(DIALECT_NAMES as readonly string[]).includes(client)) {
-      console.log(`${agent.title}, ${client}: the gateway does not speak it`)
-      continue
+  for (const client of Object.keys(agent.ways).filter((name) => isWanted(values.dialect, name)))
+    for (const upstream of upstreamsOf(client)) {
+      if (!isSpoken(client) || !isSpoken(upstream)) continue
+      for (const task of tasksOf(client, upstream)) {
+        const result = await runAgent(agent, installed, task)
+        results.push(result)
+        console.log(row(result))
+        if (values.details) writeFileSync(values.details, JSON.stringify(results, null, 1))
+        if (result.outcome === 'not translated') break
+      }
     }
-    for (const trouble of Object.keys(TROUBLES).filter((name) => wanted(values.trouble, name))) {
-      const result = await runAgent(agent, installed, client, client, trouble)
-      results.push(result)
-      console.log(row(result))
-      if (values.details) writeFileSync(values.details, JSON.stringify(results, null, 1))
-    }
-  }
+}
+
+function upstreamsOf(client: string): string[] {
+  if (!values.crossed) return [client]
+  return Object.keys(UPSTREAMS).filter((name) => name !== client && isWanted(values.upstream, name))
+}
+
+function tasksOf(client: string, upstream: string): Task[] {
+  const troubles = Object.keys(TROUBLES).filter((name) => isWanted(values.trouble, name))
+  if (!values.crossed) return troubles.map((trouble) => ({ client, upstream, trouble }))
+  return troubles.flatMap((trouble): Task[] => {
+    if (trouble !== 'task') return trouble === 'only 400' ? [] : [{ client, upstream, trouble }]
+    const turn = { client, upstream, trouble, parallel: true } as const
+    return [
+      { ...turn, again: 'same' },
+      { ...turn, again: 'other' },
+    ]
+  })
 }
 
 function row(result: Result): string {
-  const {
-    agent,
-    version,
-    client,
-    trouble,
-    requests,
-    calls,
-    inferences,
-    outcome,
-    session,
-    line,
-    seconds,
-    hosts,
-  } = result
-  return `| ${[`${agent} ${version}`, client, trouble, requests, calls, inferences, outcome, session, line, `${seconds} s`, hosts.join(' ') || '-'].join(' | ')} |`
+  const { agent, version, client, upstream, trouble, again, requests, calls, inferences, outcome, session } =
+    result
+  const who = `${agent} ${version}`
+  if (!values.crossed)
+    return line([
+      who,
+      client,
+      trouble,
+      requests,
+      calls,
+      inferences,
+      outcome,
+      session,
+      result.line,
+      result.hosts.join(', ') || '-',
+    ])
+  const what = again === 'other' ? 'task, then another family' : trouble
+  const across = [result.second ?? '-', result.reasoning ?? '-', result.losses.join(', ') || '-']
+  return line([who, client, upstream, what, calls, inferences, outcome, ...across, result.line])
 }

@@ -5,16 +5,21 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import type { Installed } from './install.ts'
-import { runBounded } from './process.ts'
-import { MODEL, openStage, type Stage } from './stage.ts'
+import { type Ran, runBounded } from './process.ts'
+import { MODEL, OTHER, openStage, type Stage, UPSTREAMS } from './stage.ts'
 import type { Agent, Place } from './table.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MOST_MS = 90_000
 
-/** What the model of the witness is to find in the file, and what it says when it has. */
-const SECRET = 'The lamp is out.\nThe keeper sleeps at seven.'
+/** What the model of the witness is to find in the files, what it thinks, and what it says when it has read them. */
+const FILES = {
+  'note.txt': 'The lamp is out.\nThe keeper sleeps at seven.',
+  'log.txt': 'Fog since noon.\nThe bell was rung twice.',
+}
+const THOUGHT = 'A lamp that is out wants its keeper.'
 const FOUND = 'The keeper has been woken.'
+const AGAIN = 'Then the lamp is lit.'
 
 /** What goes wrong, before all goes well. */
 export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
@@ -25,141 +30,184 @@ export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
   'only 400': [{ status: 400, times: 1_000 }],
 }
 
-export interface Result {
-  readonly agent: string
-  readonly version: string
+/** What one run is about. */
+export interface Task {
+  /** The dialect of the agent and that of its provider. */
   readonly client: string
   readonly upstream: string
+  /** One of TROUBLES. */
   readonly trouble: string
+  /** Two calls in one turn, and thoughts before them. */
+  readonly parallel?: true
+  /** A second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
+  readonly again?: 'same' | 'other'
+}
+
+export interface Result extends Task {
+  readonly agent: string
+  readonly version: string
   /** Requests at the gateway, calls on record, inferences at the provider. */
   readonly requests: number
   readonly calls: number
   readonly inferences: number
   readonly outcome: string
-  /** How its calls carry a session, and what the status line then shows. */
+  /** What came of the second turn, and whether what the model thought came back to it; null where there was none. */
+  readonly second: string | null
+  readonly reasoning: string | null
+  /** What the translations could not carry. */
+  readonly losses: readonly string[]
+  /** Whether all its main calls carry one session, and what the status line then shows. */
   readonly session: string
   readonly line: string
   readonly seconds: number
+  /** Hosts that it wanted to reach beside the gateway. */
   readonly hosts: readonly string[]
   /** For whoever looks into it. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-export async function runAgent(
-  agent: Agent,
-  { program, version }: Installed,
-  client: string,
-  upstream: string,
-  trouble: string,
-): Promise<Result> {
-  const way = agent.ways[client]!
+export async function runAgent(agent: Agent, installed: Installed, task: Task): Promise<Result> {
+  const { client, upstream } = task
   const home = mkdtempSync(join(tmpdir(), `waybill-${agent.name}-`))
   const work = join(home, 'work')
-  const file = join(work, 'note.txt')
   for (const name of ['work', 'tmp']) mkdirSync(join(home, name))
-  writeFileSync(file, `${SECRET}\n`)
-  const stage = await openStage({ client, upstream, tools: agent.reads !== null }, [
-    ...TROUBLES[trouble]!,
-    ...taskOf(agent, file),
-  ])
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(work, name), `${text}\n`)
+  const stage = await openStage(
+    { client, upstream, tools: agent.reads !== null },
+    scriptOf(agent, work, task),
+  )
   try {
-    const prompt = `Read note.txt and say what to do. ${stage.nonce}`
-    const place: Place = { url: stage.url, model: MODEL, home, work, prompt }
-    for (const [path, text] of Object.entries(way.files?.(place) ?? {})) {
-      mkdirSync(dirname(join(home, path)), { recursive: true })
-      writeFileSync(join(home, path), text)
-    }
-    const env = { ...surroundings(program, home, stage), ...way.env?.(place) }
-    const limits = { env, cwd: work, ms: MOST_MS }
-    if (way.before) await runBounded(program, way.before(place), limits)
-    const launcher = [join(root, 'src/cli.ts'), 'run', '--url', stage.url, '--model', MODEL, '--', program]
-    const ran = way.launched
-      ? await runBounded(process.execPath, [...launcher, ...way.args(place)], limits)
-      : await runBounded(program, way.args(place), limits)
-    const requests = stage.requests.slice(way.launched ? 1 : 0) // the first is the launcher's own
-    const records = await stage.records()
-    const inferences = stage.witness.entries().filter(({ kind }) => kind === 'inference')
-    const read =
-      agent.reads === null
-        ? readFileSync(file, 'utf8').includes('The lamp is lit.')
-        : inferences.some(({ body }) => JSON.stringify(body).includes('sleeps at seven'))
-    const said = ran.output.includes(FOUND) || agent.reads === null
-    const told = /Scripted 400/.test(ran.output)
-    const mains = records.filter(({ purpose }) => purpose === 'main')
-    const sessions = new Set(mains.map(({ session_id }) => session_id))
-    const [session] = sessions
-    const tied = sessions.size === 1 && session !== null && session !== undefined
-    return {
-      agent: agent.title,
-      version,
-      client,
-      upstream,
-      trouble,
-      requests: requests.length,
-      calls: records.length,
-      inferences: inferences.length,
-      outcome: outcomeOf({ ...ran, done: read && said, told, trouble }),
-      session: tied ? 'tied' : sessions.size > 1 ? 'several' : 'none',
-      line: tied ? await lineOf(session, stage.url, home) : '-',
-      seconds: Math.round(ran.ms / 100) / 10,
-      hosts: [...stage.hosts].toSorted(),
-      details: {
-        home,
-        code: ran.code,
-        left: ran.left,
-        requests,
-        records: records.map(
-          ({
-            purpose,
-            requested_model,
-            resolved_model,
-            state,
-            status,
-            error_code,
-            session_id,
-            agent_id,
-            tokens,
-            cost_usd,
-          }) => ({
-            purpose,
-            requested_model,
-            resolved_model,
-            state,
-            status,
-            error_code,
-            session_id,
-            agent_id,
-            tokens,
-            cost_usd,
-          }),
-        ),
-        witness: stage.witness
-          .entries()
-          .map(({ kind, path, model, stream, problems, answer: { from, status } }) => ({
-            kind,
-            path,
-            model,
-            stream,
-            problems,
-            from,
-            status,
-          })),
-        bodies: inferences.map(({ headers, body }) => ({ headers, body })),
-        output: ran.output.slice(-6_000),
-      },
-    }
+    const [first, second] = await turns(agent, installed, task, stage, { home, work })
+    return await resultOf(agent, installed, task, stage, first, second, { home, work })
   } finally {
     await stage.close()
     rmSync(home, { recursive: true, force: true, maxRetries: 5 })
   }
 }
 
-/** What the model does: it has the file read, and then says what it was asked for. */
-function taskOf({ reads, edits }: Agent, file: string): ScriptedAnswer[] {
-  const last: ScriptedAnswer = { say: { text: edits ? edits('note.txt') : FOUND }, times: 1_000 }
-  return reads
-    ? [{ say: { text: 'Let me look.', calls: [{ id: 'call_note_1', ...reads(file) }] } }, last]
-    : [last]
+type Directories = Pick<Place, 'home' | 'work'>
+
+/** The agent's own runs: one for the task, and one more where it is to go on. */
+async function turns(
+  { ways }: Agent,
+  { program }: Installed,
+  task: Task,
+  stage: Stage,
+  directories: Directories,
+): Promise<[Ran, Ran | null]> {
+  const way = ways[task.client]!
+  const { home, work } = directories
+  const run = (place: Place, args: readonly string[], launched: boolean) => {
+    for (const [path, text] of Object.entries(way.files?.(place) ?? {})) {
+      mkdirSync(dirname(join(home, path)), { recursive: true })
+      writeFileSync(join(home, path), text)
+    }
+    const env = { ...surroundings(program, home, stage), ...way.env?.(place) }
+    const limits = { env, cwd: work, ms: MOST_MS }
+    const launcher = [
+      join(root, 'src/cli.ts'),
+      'run',
+      '--url',
+      place.url,
+      '--model',
+      place.model,
+      '--',
+      program,
+    ]
+    return launched
+      ? runBounded(process.execPath, [...launcher, ...args], limits)
+      : runBounded(program, args, limits)
+  }
+  const prompt = `Read note.txt and say what to do. ${stage.nonce}`
+  const place: Place = { ...directories, url: stage.url, model: MODEL, prompt }
+  if (way.before) await run(place, way.before(place), false)
+  const first = await run(place, way.args(place), way.launched === true)
+  if (task.again === undefined || way.again === undefined || first.code !== 0) return [first, null]
+  const next = {
+    ...place,
+    model: task.again === 'other' ? OTHER : MODEL,
+    prompt: `And then? ${stage.nonce}`,
+  }
+  return [first, await run(next, way.again(next), way.launched === true)]
+}
+
+async function resultOf(
+  agent: Agent,
+  { version }: Installed,
+  task: Task,
+  stage: Stage,
+  first: Ran,
+  second: Ran | null,
+  { home, work }: Directories,
+): Promise<Result> {
+  // The launcher asks for the list of models each time; that is not the agent's.
+  const launched = agent.ways[task.client]!.launched === true
+  const requests = stage.requests.filter((request) => !(launched && request === 'GET /v1/models'))
+  const records = await Promise.all((await stage.records()).map(({ id }) => stage.record(id)))
+  const inferences = stage.witness.entries().filter(({ kind }) => kind === 'inference')
+  const bodies = inferences.map(({ body }) => JSON.stringify(body))
+  const heard = (text: string) => bodies.some((body) => body.includes(text.split('\n').at(-1)!))
+  const done =
+    agent.reads === null
+      ? readFileSync(join(work, 'note.txt'), 'utf8').includes('The lamp is lit.')
+      : first.output.includes(FOUND) && filesOf(task).every((name) => heard(FILES[name]))
+  const sessions = new Set(
+    records.filter(({ purpose }) => purpose === 'main').map(({ session_id }) => session_id),
+  )
+  const [session = null] = sessions
+  const isTied = sessions.size === 1 && session !== null
+  const model = second !== null && task.again === 'other' ? OTHER : MODEL
+  return {
+    ...task,
+    agent: agent.title,
+    version,
+    requests: requests.length,
+    calls: records.length,
+    inferences: inferences.length,
+    outcome: (await stage.refused()).includes('dialect_not_spoken')
+      ? 'not translated'
+      : outcomeOf(first, done, task),
+    second: task.again ? secondOf(second) : null,
+    reasoning: task.parallel
+      ? bodies.some((body) => body.includes(THOUGHT))
+        ? 'returned'
+        : 'dropped'
+      : null,
+    losses: [
+      ...new Set(records.flatMap(({ attempt_log }) => attempt_log.flatMap(({ losses }) => losses ?? []))),
+    ].toSorted(),
+    session: isTied ? 'yes' : sessions.size > 1 ? 'several' : 'no',
+    line: isTied ? await lineOf(session, stage.url, home, model) : '-',
+    seconds: Math.round((first.ms + (second?.ms ?? 0)) / 100) / 10,
+    hosts: [...stage.hosts].toSorted(),
+    details: {
+      code: first.code,
+      left: first.left,
+      requests,
+      records,
+      witness: inferences.map(({ headers, body, problems, answer }) => ({ headers, body, problems, answer })),
+      output: first.output.slice(-6_000),
+      second: second?.output.slice(-6_000),
+    },
+  }
+}
+
+const filesOf = ({ parallel }: Task): (keyof typeof FILES)[] =>
+  parallel ? ['note.txt', 'log.txt'] : ['note.txt']
+
+/** What the model does: it has the files read, and then says what it was asked for. */
+function scriptOf({ reads, edits }: Agent, work: string, task: Task): ScriptedAnswer[] {
+  const { parallel, trouble, again, client } = task
+  const reasoning = parallel ? { reasoning: THOUGHT } : {}
+  const calls = reads
+    ? filesOf(task).map((name, n) => ({ id: `call_note_${n}`, ...reads(join(work, name)) }))
+    : []
+  return [
+    ...TROUBLES[trouble]!,
+    ...(reads ? [{ say: { ...reasoning, text: 'Let me look.', calls } }] : []),
+    { say: { ...reasoning, text: edits ? edits('note.txt') : FOUND }, times: again ? 1 : 1_000 },
+    { say: { text: AGAIN }, times: 1_000, ...(again === 'other' && { model: UPSTREAMS[client]!.main }) },
+  ]
 }
 
 const surroundings = (program: string, home: string, { proxy }: Stage): Record<string, string> => ({
@@ -179,26 +227,26 @@ const surroundings = (program: string, home: string, { proxy }: Stage): Record<s
   no_proxy: '127.0.0.1,localhost',
 })
 
-function outcomeOf(ran: {
-  done: boolean
-  told: boolean
-  trouble: string
-  code: number | null
-  timedOut: boolean
-}): string {
-  const { done, told, trouble, code, timedOut } = ran
-  const end = timedOut ? 'ended after 90 s' : `exit ${code}`
+function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: Task): string {
+  const end = timedOut ? `ended after ${MOST_MS / 1_000} s` : `exit ${code}`
   if (done && code === 0) return 'done'
-  if (trouble === 'only 400' && told) return `told, ${end}`
+  // A terminal may break the line anywhere.
+  if (trouble === 'only 400' && /Scripted\s+400/.test(output)) return `told, ${end}`
   return `${done ? 'done' : 'not done'}, ${end}`
 }
 
+function secondOf(second: Ran | null): string {
+  if (second === null) return 'none'
+  const { code, output } = second
+  return code === 0 && output.includes(AGAIN) ? 'done' : `not done, exit ${code}`
+}
+
 /** The status line of a session, as its client would draw it. */
-async function lineOf(session_id: string, url: string, home: string): Promise<string> {
+async function lineOf(session_id: string, url: string, home: string, model: string): Promise<string> {
   const args = ['-c', `printf '%s' "$INPUT" | "$NODE" "$PROGRAM"`]
   const { output } = await runBounded('/bin/sh', args, {
     env: {
-      INPUT: JSON.stringify({ session_id, model: { id: MODEL } }),
+      INPUT: JSON.stringify({ session_id, model: { id: model } }),
       NODE: process.execPath,
       PROGRAM: join(root, 'src/statusline/main.ts'),
       WAYBILL_URL: url,

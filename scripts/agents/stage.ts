@@ -12,16 +12,37 @@ import { parseConfig } from '../../src/config.ts'
 import { createGateway } from '../../src/gateway.ts'
 import type { CallDetail, CallRecord } from '../../src/record.ts'
 
+interface Upstream {
+  readonly provider: string
+  readonly main: string
+  readonly aside: string
+}
+
 /** For each dialect: who speaks it, and its model for conversations and for what is asked beside them. */
-export const UPSTREAMS: Readonly<Record<string, { provider: string; main: string; aside: string }>> = {
+export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   chat: { provider: 'openai', main: 'gpt-5-mini', aside: 'gpt-5-nano' },
   messages: { provider: 'anthropic', main: 'claude-sonnet-5', aside: 'claude-haiku-4-5' },
   responses: { provider: 'openai', main: 'gpt-5.4', aside: 'gpt-5.4-nano' },
   gemini: { provider: 'gemini', main: 'gemini-2.5-pro', aside: 'gemini-2.5-flash' },
 }
 
-/** The model that agents ask for. */
+/** Across dialects a provider of chat is wanted that shows what its model thinks. */
+const THINKING: typeof UPSTREAMS = {
+  ...UPSTREAMS,
+  chat: { provider: 'deepseek', main: 'deepseek-reasoner', aside: 'deepseek-chat' },
+}
+
+/** What agents ask for; behind the other is always a provider of the agent's own dialect. */
 export const MODEL = 'auto'
+export const OTHER = 'other'
+
+export interface StageOptions {
+  /** The dialect of the agent, and that of the provider behind `auto`. */
+  readonly client: string
+  readonly upstream: string
+  /** Whether its conversations offer tools, so that what offers none is something beside them. */
+  readonly tools: boolean
+}
 
 export interface Stage {
   readonly url: string
@@ -35,40 +56,42 @@ export interface Stage {
   readonly proxy: string
   records(): Promise<readonly CallRecord[]>
   record(id: string): Promise<CallDetail>
+  /** Codes of the calls that were refused before they had a record. */
+  refused(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
 const NONCE = 'a9e07ca5e5000001'
 
+/** `script` is how the model behind `auto` answers, where an answer names no other. */
 export async function openStage(
-  {
-    client,
-    upstream,
-    tools,
-  }: { readonly client: string; readonly upstream: string; readonly tools: boolean },
+  { client, upstream, tools }: StageOptions,
   script: readonly ScriptedAnswer[],
 ): Promise<Stage> {
   const witness = await createWitness()
-  const { provider, main, aside } = UPSTREAMS[upstream]!
+  const own = UPSTREAMS[client]!
+  const there = upstream === client ? own : THINKING[upstream]!
   witness.script(NONCE, [
-    { model: aside, scenario: 'plain', times: 1_000 },
-    ...script.map((answer) => ({ ...answer, model: main })),
+    ...[there, own].map(({ aside }) => ({ model: aside, scenario: 'plain', times: 1_000 })),
+    ...script.map((answer) => ({ model: there.main, ...answer })),
   ])
   const data = mkdtempSync(join(tmpdir(), 'waybill-agents-'))
-  const rules = tools
-    ? `rules: [ { when: { tools: true }, use: { target: up/${main} } }, { when: { tools: false }, use: { target: up/${aside} } } ], `
-    : ''
+  const providerOf = (api: string, { provider }: Upstream) =>
+    `{ api: ${api}, base_url: "${witness.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
   const gateway = await createGateway(
     parseConfig(
       `server: { port: 0 }
 data: ${data}
-providers: { up: { api: ${upstream}, base_url: "${witness.baseUrl(provider)}", key: $KEY } }
-routes: { ${MODEL}: { ${rules}targets: [ { model: up/${main} }${tools ? `, { model: up/${aside} }` : ''} ] } }
+providers: { up: ${providerOf(upstream, there)}, own: ${providerOf(client, own)} }
+routes: { ${MODEL}: ${routeTo('up', there, tools)}, ${OTHER}: ${routeTo('own', own, tools)} }
 defaults: { ${client}: ${MODEL} }
-resilience: { retries: 0, cooldown: 1ms }
-retention: { rows: 10000 }`,
+resilience: { retries: 0, cooldown: 1ms }`,
       'agents.yaml',
-      { env: { KEY: witness.key(provider) } },
+      {
+        env: Object.fromEntries(
+          [there, own].map(({ provider }) => [provider.toUpperCase(), witness.key(provider)]),
+        ),
+      },
     ),
   )
   const { url } = gateway
@@ -104,6 +127,8 @@ retention: { rows: 10000 }`,
     records: async () =>
       (await read<{ data: CallRecord[] }>('/api/usage/request-logs?limit=200')).data.reverse(),
     record: (id) => read(`/api/usage/request-logs/${id}`),
+    refused: async () =>
+      (await read<{ data: { code: string }[] }>('/api/usage/refused-calls')).data.map(({ code }) => code),
     async close() {
       unsubscribe('http.server.request.start', count)
       proxy.closeAllConnections()
@@ -113,4 +138,12 @@ retention: { rows: 10000 }`,
       rmSync(data, { recursive: true, force: true })
     },
   }
+}
+
+/** What offers no tools goes to the small model. */
+function routeTo(provider: string, { main, aside }: Upstream, tools: boolean): string {
+  if (!tools) return `{ targets: [ { model: ${provider}/${main} } ] }`
+  const rule = (offered: boolean, model: string) =>
+    `{ when: { tools: ${offered} }, use: { target: ${provider}/${model} } }`
+  return `{ rules: [ ${rule(true, main)}, ${rule(false, aside)} ], targets: [ { model: ${provider}/${main} }, { model: ${provider}/${aside} } ] }`
 }
