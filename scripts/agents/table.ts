@@ -112,8 +112,15 @@ const copilot = (set: Readonly<Record<string, string>>, path: string): Way => ({
 
 const OPENCODE_ARGS = {
   env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: 'true', OPENCODE_DISABLE_MODELS_FETCH: 'true' }),
-  args: ({ prompt }: Place) => ['run', '--print-logs', prompt],
-  again: ({ prompt }: Place) => ['run', '--print-logs', '--continue', prompt],
+  args: ({ model, prompt }: Place) => ['run', '--print-logs', '--model', `waybill/${model}`, prompt],
+  again: ({ model, prompt }: Place) => [
+    'run',
+    '--print-logs',
+    '--continue',
+    '--model',
+    `waybill/${model}`,
+    prompt,
+  ],
 }
 const opencode = (npm: string): Way => ({
   ...OPENCODE_ARGS,

@@ -10,6 +10,8 @@ export interface LaunchInput {
   readonly session: string
   /** Null: the agent asks for what it likes. */
   readonly model: string | null
+  /** All that it may ask for. */
+  readonly models: readonly string[]
   /** Where the text of `Agent.file` is. */
   readonly file: string
 }
@@ -31,7 +33,15 @@ const NO_KEY = 'none-needed'
 
 export function launchOf(agent: Agent, args: readonly string[], input: LaunchInput): Launch {
   const { url, key, session, model, file } = input
-  const values: Readonly<Record<string, string | null>> = { url, key: key ?? NO_KEY, session, model, file }
+  const models = JSON.stringify(Object.fromEntries(input.models.map((id) => [id, {}])))
+  const values: Readonly<Record<string, string | null>> = {
+    url,
+    key: key ?? NO_KEY,
+    session,
+    model,
+    models,
+    file,
+  }
   const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (all, name) => values[name] ?? all)
   const isGiven = (text: string): boolean => model !== null || !text.includes('{model}')
   const set = Object.entries(agent.env).filter(([, text]) => isGiven(text))

@@ -6,8 +6,8 @@ export interface Agent {
   /** Names of the program. */
   readonly programs: readonly string[]
   /**
-   * Placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{file}`. What names the model is left
-   * out where none was asked for.
+   * Placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all that the gateway knows, as
+   * the members of a JSON object), `{file}`. What names the model is left out where none was asked for.
    */
   readonly env: Readonly<Record<string, string>>
   /** Stand before the user's own options; each list is left out as a whole. */
@@ -32,7 +32,7 @@ const OPENCODE = {
       npm: '@ai-sdk/openai-compatible',
       name: 'Waybill',
       options: { baseURL: '{url}/v1', apiKey: '{key}' },
-      models: { '{model}': {} },
+      models: '{models}',
     },
   },
 }
@@ -74,7 +74,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'opencode',
     programs: ['opencode'],
-    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(OPENCODE) },
+    env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(OPENCODE).replace('"{models}"', '{models}') },
     needsModel: true,
     session: 'own',
   },

@@ -120,16 +120,19 @@ test('what is missing is said in a line: the gateway, its key, the program', asy
 })
 
 test('every entry of the table is filled in, with and without a model', () => {
-  const input = { url: 'http://h:1', key: null, session: 's', file: '/f' }
+  const input = { url: 'http://h:1', key: null, session: 's', models: ['one', 'two'], file: '/f' }
   for (const agent of AGENTS)
     for (const model of ['auto', null]) {
       const { set, args } = launchOf(agent, ['mine'], { ...input, model })
       const all = JSON.stringify([set, args])
-      assert.doesNotMatch(all, /\{(url|key|session|model|file)\}/, agent.title)
+      assert.doesNotMatch(all, /\{(url|key|session|models?|file)\}/, agent.title)
       assert.equal(all.includes('auto'), model !== null, agent.title)
       assert.equal(args.at(-1), 'mine')
       assert.equal('file' in agent, JSON.stringify(agent.env).includes('{file}'), agent.title)
     }
+  const { set } = launchOf(agentOf('opencode'), [], { ...input, model: 'one' })
+  const { provider } = JSON.parse(set.OPENCODE_CONFIG_CONTENT!)
+  assert.deepEqual(provider.waybill.models, { one: {}, two: {} })
   assert.equal(agentOf('/usr/local/bin/codex').title, 'Codex')
   assert.deepEqual(agentOf('python').programs, [])
 })

@@ -41,7 +41,8 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
   const keyFile = options.keyFile ?? env.WAYBILL_KEY_FILE
   const get = gatewayAt(base, env, keyFile)
   const known = await get('/v1/models', catalog, AbortSignal.timeout(ANSWER_MS))
-  const model = options.model ?? (agent.needsModel ? modelOf(known.data.map(({ id }) => id)) : null)
+  const models = known.data.map(({ id }) => id)
+  const model = options.model ?? (agent.needsModel ? modelOf(models) : null)
   const { key } = findKey(env, keyFile ?? null)
 
   const directory = agent.file === undefined ? null : mkdtempSync(join(tmpdir(), 'waybill-run-'))
@@ -49,7 +50,7 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
     const file = join(directory ?? '', 'settings.json')
     if (agent.file !== undefined) writeFileSync(file, agent.file, { mode: 0o600 })
     const url = base.href.replace(/\/+$/, '')
-    const input = { url, session: randomUUID(), model, file }
+    const input = { url, session: randomUUID(), model, models, file }
     const launch = launchOf(agent, options.args, { ...input, key })
     if (!quiet)
       process.stderr.write(told(agent, launchOf(agent, options.args, { ...input, key: key && '***' })))
