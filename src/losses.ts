@@ -34,6 +34,7 @@ export const LOSSES = {
   prediction: 'A text that the answer is expected to be like.',
   modalities: 'Answers other than text.',
   verbosity: 'How long the answer is to be.',
+  max_tokens: 'A limit of the answer that is lower than what the provider takes; its lowest is asked for.',
   stop: 'Sequences at which the answer stops, where the provider takes none or fewer.',
   stop_sequence: 'Which of the sequences ended the answer.',
   stop_reason: 'Why the answer ended, where the dialect has no such word.',

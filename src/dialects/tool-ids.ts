@@ -16,6 +16,10 @@ export function safeId(id: string): string {
     : `wbx_${createHash('sha256').update(bytes).digest('base64url').slice(0, 36)}`
 }
 
+/** The id in a request to a provider, which takes longer ones than clients do; nobody has to read it back. */
+export const idForProvider = (id: string): string => (FITS_PROVIDER.test(id) ? id : safeId(id))
+const FITS_PROVIDER = /^[a-zA-Z0-9_-]{1,64}$/
+
 /** Whether the provider will not get its own id back. Calls and results agree all the same. */
 export const isReplaced = (id: string): boolean => safeId(id).startsWith('wbx_') && !id.startsWith('wbx_')
 

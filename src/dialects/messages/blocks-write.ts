@@ -14,7 +14,7 @@ import {
   writeExtras,
 } from '../blocks.ts'
 import { argumentsOf } from '../json-exact.ts'
-import { safeId } from '../tool-ids.ts'
+import { idForProvider } from '../tool-ids.ts'
 import { FAMILY, REDACTED } from './blocks-request.ts'
 
 /** `max_tokens` where the client names none: it must be there, and every model since Claude 4 takes it. */
@@ -148,7 +148,7 @@ function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
       return [
         {
           type: 'tool_use',
-          id: safeId(block.id),
+          id: idForProvider(block.id),
           name: block.name,
           input: input ?? { input: block.args },
           ...hint(block),
@@ -189,7 +189,7 @@ function resultFor(block: ResultBlock, peer: Peer, losses: Losses): object {
       : blocks.flatMap((each) => blockFor(each, peer, losses))
   return {
     type: 'tool_result',
-    tool_use_id: safeId(id),
+    tool_use_id: idForProvider(id),
     content,
     ...(error ? { is_error: true } : {}),
     ...hint(block),
@@ -274,7 +274,10 @@ function writeReasoning(
   const wanted = budget ?? budgetOfEffort(effort ?? 'medium')!
   const most = body.max_tokens as number
   const tokens = Math.max(LEAST_BUDGET, Math.min(wanted, most - LEAST_BUDGET))
-  if (most <= tokens) body.max_tokens = tokens + most
+  if (most <= tokens) {
+    losses.add('max_tokens')
+    body.max_tokens = tokens + most
+  }
   if (budget !== null && tokens !== budget) losses.add('thinking.budget')
   body.thinking = { type: 'enabled', budget_tokens: tokens }
 }

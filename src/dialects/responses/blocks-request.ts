@@ -59,12 +59,20 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
     maxTokens: numberOf(json.max_output_tokens),
     stop: [],
     sampling: { ...NO_SAMPLING, temperature: numberOf(json.temperature), topP: numberOf(json.top_p) },
-    reasoning: { effort: typeof effort === 'string' ? effort : null, budget: null, on: null },
+    reasoning: {
+      effort: typeof effort === 'string' ? effort : null,
+      budget: null,
+      on: wishesToSee(reasoning),
+    },
     format: formatOf(member(text, 'format'), losses),
     user: typeof json.user === 'string' ? json.user : null,
     extras: [...extrasOf(json, FAMILY, READ, FIELDS).filter(isSaying), ...verbosityOf(text)],
   }
 }
+
+/** Who asks to be shown reasoning, and not how much of it there is to be, wants some. */
+const wishesToSee = (reasoning: unknown): true | null =>
+  member(reasoning, 'effort') == null && member(reasoning, 'summary') != null ? true : null
 
 /** What is not kept anyway is nothing lost. */
 const isSaying = ({ name, value }: Extra): boolean =>
@@ -130,7 +138,8 @@ function toolOf(
   const schema = isObject(parameters) ? parameters : {}
   if (defer === true) losses.add('tool.search')
   if (type === 'function')
-    return [{ ...base, kind: 'function', schema, strict: typeof strict === 'boolean' ? strict : null }]
+    // Elsewhere, not to be held to its schema is what a tool is where nothing is said.
+    return [{ ...base, kind: 'function', schema, strict: strict === true ? true : null }]
   if (type === 'custom') {
     const grammar = format == null || member(format, 'type') === 'text' ? {} : { grammar: format }
     return [{ ...base, kind: 'custom', schema: null, ...grammar }]

@@ -20,7 +20,7 @@ import {
 } from '../blocks.ts'
 import { isObject } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
-import { safeId } from '../tool-ids.ts'
+import { idForProvider } from '../tool-ids.ts'
 import { list, unsealed } from './blocks-items.ts'
 
 const EXTRAS = new Set(
@@ -60,6 +60,7 @@ export function writeRequest(
   for (const { blocks } of turns)
     for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
   if (maxTokens !== null) body.max_output_tokens = Math.max(LEAST_OUTPUT, maxTokens)
+  if (maxTokens !== null && maxTokens < LEAST_OUTPUT) losses.add('max_tokens')
   if (tools.length > 0) {
     body.tools = toolsFor(tools, losses)
     if (choice) body.tool_choice = choiceFor(choice, tools)
@@ -71,9 +72,8 @@ export function writeRequest(
   losses.of(seed, 'sampling.seed')
   losses.of(presencePenalty || null, 'sampling.penalties')
   losses.of(frequencyPenalty || null, 'sampling.penalties')
-  // Models that reason take neither; the usual value is the same as none.
-  if (temperature !== null && temperature !== 1) body.temperature = temperature
-  if (topP !== null && topP !== 1) body.top_p = topP
+  if (temperature !== null) body.temperature = temperature
+  if (topP !== null) body.top_p = topP
   writeReasoning(body, reasoning, turns, peer, losses)
   if (format?.type === 'json') body.text = { format: { type: 'json_object' } }
   if (format?.type === 'schema') {
@@ -228,7 +228,7 @@ function reasoningFor({ text, opaque }: ReasoningBlock, peer: Peer, losses: Loss
 }
 
 function callFor({ id, name, namespace, kind, args }: CallBlock, losses: Losses): object {
-  const call_id = safeId(id)
+  const call_id = idForProvider(id)
   const group = namespace === null ? {} : { namespace }
   if (kind === 'custom') return { type: 'custom_tool_call', call_id, name, ...group, input: args }
   if (kind === 'function')
@@ -247,7 +247,7 @@ function callFor({ id, name, namespace, kind, args }: CallBlock, losses: Losses)
 /** One text is a text, anything else a list of parts. */
 function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Losses): object {
   const { id, blocks, error } = block
-  const call_id = safeId(id)
+  const call_id = idForProvider(id)
   for (const each of blocks) if ('cache' in each) losses.of(each.cache, 'cache_control')
   if (kind === 'search')
     return {

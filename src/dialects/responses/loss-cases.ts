@@ -110,6 +110,7 @@ const ANSWERS: readonly Case[] = [
 const MESSAGES_HERE: readonly Case[] = [
   lost(message({ stop_sequences: ['a'] }), 'stop'),
   lost(message({ top_k: 5 }), 'sampling.top_k'),
+  lost(message({ max_tokens: 10 }), 'max_tokens'),
   lost(message({ thinking: { type: 'enabled', budget_tokens: 2_000 } }), 'thinking.budget'),
   lost(message({ thinking: { type: 'disabled' } })),
   lost(message({ thinking: { type: 'adaptive' } })),
