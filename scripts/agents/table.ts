@@ -129,7 +129,11 @@ const opencode = (npm: string): Way => ({
       model: `waybill/${model}`,
       small_model: `waybill/${model}`,
       provider: {
-        waybill: { npm, options: { baseURL: `${url}/v1`, apiKey: 'none-needed' }, models: { [model]: {} } },
+        waybill: {
+          npm,
+          options: { baseURL: `${url}/v1`, apiKey: 'none-needed' },
+          models: { auto: {}, other: {} },
+        },
       },
     }),
   }),
