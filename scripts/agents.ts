@@ -1,14 +1,16 @@
 // `npm run agents`: installs the coding agents that people use, runs each unmodified and headless through a Waybill gateway
 // with the witness as its provider, and prints what came of it. Nothing leaves this machine but the installation.
 //   npm run agents -- [--crossed] [--agent NAME]… [--dialect NAME]… [--upstream NAME]… [--trouble NAME]…
-//                     [--scratch DIR] [--details FILE]
-// The provider speaks the agent's own dialect; with --crossed, any other that the gateway translates to.
-import { writeFileSync } from 'node:fs'
+//                     [--scratch DIR] [--details FILE] [--from FILE]… [--write]
+// The provider speaks the agent's own dialect; with --crossed, any other that the gateway translates to. --details keeps
+// all that was seen; --from reads such files instead of running anything; --write puts the table into docs/agents.md.
+import { readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { DIALECT_NAMES } from '../src/config/schema.ts'
 import { type Installed, install } from './agents/install.ts'
+import { crossedTable, ownTable } from './agents/report.ts'
 import { type Result, runAgent, type Task, TROUBLES } from './agents/run.ts'
 import { UPSTREAMS } from './agents/stage.ts'
 import { AGENTS } from './agents/table.ts'
@@ -22,38 +24,43 @@ const { values } = parseArgs({
     trouble: { type: 'string', multiple: true },
     scratch: { type: 'string', default: join(tmpdir(), 'waybill-agents') },
     details: { type: 'string' },
+    from: { type: 'string', multiple: true },
+    write: { type: 'boolean', default: false },
   },
 })
 const isWanted = (list: readonly string[] | undefined, name: string): boolean => list?.includes(name) ?? true
 const isSpoken = (dialect: string): boolean => (DIALECT_NAMES as readonly string[]).includes(dialect)
 
-const HEADER = values.crossed
-  ? 'agent|speaks|provider speaks|trouble|calls|inferences|outcome|second turn|thoughts|lost|line'
-  : 'agent|speaks|trouble|requests|calls|inferences|outcome|session|line|other hosts'
-const line = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`
+const results = values.from
+  ? values.from.flatMap((file): Result[] => JSON.parse(readFileSync(file, 'utf8')))
+  : await runAll()
+const table = values.crossed ? crossedTable(results) : ownTable(results)
+console.log(`\n${table}`)
+if (values.write) writeTable(values.crossed ? 'agents-crossed' : 'agents')
 
-console.log(line(HEADER.split('|')))
-console.log(line(HEADER.split('|').map(() => '---')))
-const results: Result[] = []
-for (const agent of AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
-  let installed: Installed
-  try {
-    installed = install(agent, values.scratch)
-  } catch (error) {
-    console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
-    continue
-  }
-  for (const client of Object.keys(agent.ways).filter((name) => isWanted(values.dialect, name)))
-    for (const upstream of upstreamsOf(client)) {
-      if (!isSpoken(client) || !isSpoken(upstream)) continue
-      for (const task of tasksOf(client, upstream)) {
-        const result = await runAgent(agent, installed, task)
-        results.push(result)
-        console.log(row(result))
-        if (values.details) writeFileSync(values.details, JSON.stringify(results, null, 1))
-        if (result.outcome === 'not translated') break
-      }
+async function runAll(): Promise<Result[]> {
+  const done: Result[] = []
+  for (const agent of AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
+    let installed: Installed
+    try {
+      installed = install(agent, values.scratch)
+    } catch (error) {
+      console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
+      continue
     }
+    for (const client of Object.keys(agent.ways).filter((name) => isWanted(values.dialect, name)))
+      for (const upstream of upstreamsOf(client)) {
+        if (!isSpoken(client) || !isSpoken(upstream)) continue
+        for (const task of tasksOf(client, upstream)) {
+          const result = await runAgent(agent, installed, task)
+          done.push(result)
+          console.log(short(result))
+          if (values.details) writeFileSync(values.details, JSON.stringify(done, null, 1))
+          if (result.outcome === 'not translated') break
+        }
+      }
+  }
+  return done
 }
 
 function upstreamsOf(client: string): string[] {
@@ -78,24 +85,20 @@ function tasksOf(client: string, upstream: string): Task[] {
   })
 }
 
-function row(result: Result): string {
-  const { agent, version, client, upstream, trouble, again, requests, calls, inferences, outcome, session } =
-    result
-  const who = `${agent} ${version}`
-  if (!values.crossed)
-    return line([
-      who,
-      client,
-      trouble,
-      requests,
-      calls,
-      inferences,
-      outcome,
-      session,
-      result.line,
-      result.hosts.join(', ') || '-',
-    ])
-  const what = again === 'other' ? 'task, then another family' : trouble
-  const across = [result.second ?? '-', result.reasoning ?? '-', result.losses.join(', ') || '-']
-  return line([who, client, upstream, what, calls, inferences, outcome, ...across, result.line])
+/** What is printed as soon as a run is over. */
+function short(result: Result): string {
+  const { agent, version, client, upstream, trouble, again, outcome, inferences, second, seconds } = result
+  const between = client === upstream ? client : `${client} → ${upstream}`
+  const next =
+    again === undefined ? '' : `; at ${again === 'same' ? 'the same' : 'another family'}: ${second}`
+  return `${agent} ${version}, ${between}, ${trouble}: ${outcome}, ${inferences} inferences${next} (${seconds} s)`
+}
+
+function writeTable(name: string): void {
+  const file = new URL('../docs/agents.md', import.meta.url)
+  const block = new RegExp(`(<!-- ${name}:begin -->\n)[^]*?(<!-- ${name}:end -->)`)
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace(block, (_, begin, end) => `${begin}${table}\n${end}`),
+  )
 }

@@ -275,13 +275,20 @@ test('an error event before the response start counts as a 5xx, after it goes to
   )
 })
 
-for (const [name, script, code] of [
+// The words are those by which agents decide to try again (docs/agents.md).
+for (const [name, script, code, words] of [
   [
     'closes its connection',
     stream(chunk({ content: 'half' }), 20, (response) => response.destroy()),
     'upstream_unreachable',
+    /connection reset.+terminated/i,
   ],
-  ['ends without finishing', stream(chunk({ content: 'half' }), 'data: {"id": "ha'), 'upstream_invalid'],
+  [
+    'ends without finishing',
+    stream(chunk({ content: 'half' }), 'data: {"id": "ha'),
+    'upstream_invalid',
+    /premature end/i,
+  ],
 ] as const)
   test(`a stream whose provider ${name} ends in an error that the client can see, without [DONE] (FLOW-06)`, async (t) => {
     const gateway = await testGateway(t, { providers: { alpha: script } })
@@ -295,7 +302,9 @@ for (const [name, script, code] of [
       for await (const part of response.body!) text += Buffer.from(part).toString()
     }, 'the body has no proper end')
     assert.ok(text.startsWith(chunk({ content: 'half' })), text)
-    assert.equal(JSON.parse(text.split('data: ').at(-1)!).error.code, code)
+    const { error } = JSON.parse(text.split('data: ').at(-1)!)
+    assert.equal(error.code, code)
+    assert.match(error.message, words)
     assert.doesNotMatch(text, /DONE/)
     const record = await gateway.record(response.headers.get('x-gateway-request-id'))
     assert.deepEqual([record.state, record.error_code], ['failed', code])

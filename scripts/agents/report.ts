@@ -1,0 +1,67 @@
+// The results of many runs as two tables: one row for each agent and dialect that it speaks.
+import type { Result } from './run.ts'
+
+const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+const tableOf = (header: string, rows: readonly (readonly string[])[]): string => {
+  const titles = header.split('|')
+  return [titles, titles.map(() => '---'), ...rows].map(line).join('\n')
+}
+
+/** Results of one way of one agent, in the order of their first run. */
+function grouped(results: readonly Result[], by: (result: Result) => string): Result[][] {
+  return [...Map.groupBy(results, by).values()]
+}
+
+/** `done 3/2/2`: the outcome, and requests, calls and inferences. */
+const told = (result: Result | undefined): string =>
+  result ? `${result.outcome} ${result.requests}/${result.calls}/${result.inferences}` : '-'
+
+/** The provider speaks what the agent speaks. */
+export function ownTable(results: readonly Result[]): string {
+  const troubles = ['task', 'a 429', 'a 529', 'a cut stream', 'only 400']
+  const rows = grouped(results, ({ agent, client }) => `${agent} ${client}`).map((runs) => {
+    const { agent, version, client } = runs[0]!
+    const of = (trouble: string) => runs.find((run) => run.trouble === trouble)
+    const hosts = [...new Set(runs.flatMap((run) => run.hosts))].toSorted()
+    const task = of('task')
+    return [
+      `${agent} ${version}`,
+      client,
+      ...troubles.map((trouble) => told(of(trouble))),
+      task?.session ?? '-',
+      task && task.line !== '-' ? `\`${task.line}\`` : '-',
+      hosts.join(', ') || '-',
+    ]
+  })
+  return tableOf(`agent|speaks|${troubles.join('|')}|session|line|other hosts`, rows)
+}
+
+/** The provider speaks another dialect. */
+export function crossedTable(results: readonly Result[]): string {
+  const rows = grouped(results, ({ agent, client, upstream }) => `${agent} ${client} ${upstream}`).map(
+    (runs) => {
+      const { agent, version, client, upstream } = runs[0]!
+      const same = runs.find((run) => run.trouble === 'task' && run.again === 'same')
+      const other = runs.find((run) => run.trouble === 'task' && run.again === 'other')
+      const troubles = ['a 429', 'a 529', 'a cut stream'].map((name) =>
+        told(runs.find(({ trouble }) => trouble === name)),
+      )
+      const lost = [...new Set(runs.flatMap(({ losses }) => losses))].toSorted()
+      return [
+        `${agent} ${version}`,
+        client,
+        upstream,
+        told(same),
+        same?.second ?? '-',
+        same?.reasoning ?? '-',
+        other?.second ?? '-',
+        ...troubles,
+        lost.join(', ') || 'nothing',
+      ]
+    },
+  )
+  return tableOf(
+    'agent|speaks|provider speaks|task|second turn|thoughts|then another family|a 429|a 529|a cut stream|lost',
+    rows,
+  )
+}
