@@ -191,11 +191,11 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
 
   const notAllowed = (admission: Admission, allow: string) =>
     admit(admission, ({ request, requestId }, response) => {
-      // Codex tries a WebSocket first, and goes on at once with POST after this status only.
+      // Codex tries a WebSocket first, and goes on at once with POST after this status only. What else came is not read.
       if (request.headers.upgrade?.toLowerCase() === 'websocket') {
         const error = new GatewayError('upgrade_refused', `No WebSocket is served here; send ${allow}.`)
         const wording = admission.wording ?? wordingOf(request.headers)
-        replyError(response, error, requestId, wording, { upgrade: 'HTTP/1.1', connection: 'upgrade' })
+        replyError(response, error, requestId, wording, { upgrade: 'HTTP/1.1', connection: 'upgrade, close' })
         return
       }
       if (request.method === 'OPTIONS') {
