@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { resolve } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +15,8 @@ const { PATH, NODE_COMPILE_CACHE } = process.env
 export const ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: PATH!,
   NO_COLOR: '1',
-  ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }),
+  // Its own directory may be another one.
+  ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: resolve(NODE_COMPILE_CACHE) }),
 }
 
 export interface Ended {
