@@ -16,72 +16,100 @@ const LONGEST_FIELD = 256
 /** Bytes of a body that are noted. */
 const MOST_BODY = 4 * 2 ** 20
 
-/** A provider's answer, as it comes in. */
+/** By name, or names and values in turn. They are kept as they are, and read only when an artifact is made. */
+type Headers = IncomingHttpHeaders | readonly string[]
+
+/**
+ * One request to a provider and its answer, as it comes in. Flat, because the notes of the newest calls outlive those calls,
+ * and whatever is kept is copied by the garbage collector.
+ */
 export class AnswerTrace {
+  readonly target: Target
+  readonly #path: string
+  readonly #headers: readonly string[]
+  readonly #requestBytes: number
+  readonly #requestBody: string | null
   readonly #bodies: boolean
   readonly #start: number
-  #response: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly at: number } | null =
-    null
+  readonly #sentAt: number
+  #status: number | null = null
+  #responseHeaders: IncomingHttpHeaders | null = null
+  #respondedAt: number | null = null
   /** Time and size in turn. */
   readonly #chunks: number[] = []
-  readonly #body: Buffer[] = []
+  #body: Buffer[] | null = null
   #count = 0
   #bytes = 0
-  #end: { readonly how: string; readonly at: number } | null = null
+  #how: string | null = null
+  #endedAt: number | null = null
 
-  constructor(bodies: boolean, start: number) {
+  constructor(
+    target: Target,
+    path: string,
+    headers: readonly string[],
+    body: string,
+    bodies: boolean,
+    start: number,
+  ) {
+    this.target = target
+    this.#path = path
+    this.#headers = headers
+    this.#requestBytes = Buffer.byteLength(body)
+    this.#requestBody = noted(body, bodies)
     this.#bodies = bodies
     this.#start = start
+    this.#sentAt = since(start)
   }
 
   responseStarted(status: number, headers: IncomingHttpHeaders): void {
-    this.#response = { status, headers, at: since(this.#start) }
+    this.#status = status
+    this.#responseHeaders = headers
+    this.#respondedAt = since(this.#start)
   }
 
   chunk(chunk: Buffer): void {
     this.#bytes += chunk.length
     if (++this.#count <= MOST_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
-    if (this.#bodies && this.#bytes <= MOST_BODY) this.#body.push(chunk)
+    if (this.#bodies && this.#bytes <= MOST_BODY) {
+      this.#body ??= []
+      this.#body.push(chunk)
+    }
   }
 
   /** `complete`, or why the answer ended before. */
   end(how: string): void {
-    this.#end = { how, at: since(this.#start) }
+    this.#how = how
+    this.#endedAt = since(this.#start)
   }
 
   /** Bytes of memory that it holds on to. */
   get weight(): number {
-    return this.#bodies ? Math.min(this.#bytes, MOST_BODY) : 0
+    return (this.#requestBody?.length ?? 0) + (this.#bodies ? Math.min(this.#bytes, MOST_BODY) : 0)
   }
 
-  describe(mask: Mask): object {
+  describe(n: number, mask: Mask): object {
     const chunks = []
     for (let index = 0; index < this.#chunks.length; index += 2)
       chunks.push({ at_ms: this.#chunks[index], bytes: this.#chunks[index + 1] })
     return {
-      status: this.#response?.status ?? null,
-      at_ms: this.#response?.at ?? null,
-      headers: shown(this.#response?.headers ?? {}, mask),
-      bytes: this.#bytes,
-      chunks,
-      chunks_left_out: this.#count - chunks.length,
-      end: this.#end && mask(this.#end.how),
-      ended_at_ms: this.#end?.at ?? null,
-      ...(this.#bodies && { body: maskBody(Buffer.concat(this.#body).toString('utf8'), mask) }),
+      n,
+      provider: this.target.provider,
+      model: mask(this.target.model),
+      at_ms: this.#sentAt,
+      request: describe(this.#path, this.#headers, this.#requestBytes, this.#requestBody, mask),
+      answer: {
+        status: this.#status,
+        at_ms: this.#respondedAt,
+        headers: shown(this.#responseHeaders ?? {}, mask),
+        bytes: this.#bytes,
+        chunks,
+        chunks_left_out: this.#count - chunks.length,
+        end: this.#how && mask(this.#how),
+        ended_at_ms: this.#endedAt,
+        ...(this.#bodies && { body: maskBody(Buffer.concat(this.#body ?? []).toString('utf8'), mask) }),
+      },
     }
   }
-}
-
-/** By name, or names and values in turn. They are kept as they are, and read only when an artifact is made. */
-type Headers = IncomingHttpHeaders | readonly string[]
-
-/** A request, as it came or as it is about to leave. */
-interface SeenRequest {
-  readonly method: string
-  readonly path: string
-  readonly headers: Headers
-  readonly bytes: number
-  readonly body: string | null
 }
 
 /** A call from its arrival to its end. */
@@ -89,9 +117,11 @@ export class CallTrace {
   readonly #call: Call
   readonly #bodies: boolean
   readonly #start: number
-  readonly #client: SeenRequest
+  readonly #headers: IncomingHttpHeaders
+  readonly #bytes: number
+  readonly #body: string | null
   readonly #fields: readonly string[]
-  readonly #exchanges: { target: Target; at: number; request: SeenRequest; answer: AnswerTrace }[] = []
+  readonly #answers: AnswerTrace[] = []
 
   /** `start`: when the call arrived, by the clock of `performance`. */
   constructor(
@@ -104,23 +134,23 @@ export class CallTrace {
     this.#call = call
     this.#bodies = bodies
     this.#start = start
-    this.#client = this.#seen(call.endpoint, headers, text)
-    this.#fields = Object.keys(json)
-      .filter(({ length }) => length <= LONGEST_FIELD)
-      .slice(0, MOST_FIELDS)
+    this.#headers = headers
+    this.#bytes = Buffer.byteLength(text)
+    this.#body = noted(text, bodies)
+    this.#fields = fieldsOf(json)
   }
 
   /** A request is about to leave; the trace that is returned is to be told what comes back. */
   exchange(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
-    const answer = new AnswerTrace(this.#bodies, this.#start)
-    this.#exchanges.push({ target, at: since(this.#start), request: this.#seen(path, headers, body), answer })
+    const answer = new AnswerTrace(target, path, headers, body, this.#bodies, this.#start)
+    this.#answers.push(answer)
     return answer
   }
 
   /** Bytes of memory that it holds on to. */
   get weight(): number {
-    let bytes = this.#client.body?.length ?? 0
-    for (const { request, answer } of this.#exchanges) bytes += (request.body?.length ?? 0) + answer.weight
+    let bytes = this.#body?.length ?? 0
+    for (const { weight } of this.#answers) bytes += weight
     return bytes
   }
 
@@ -131,37 +161,39 @@ export class CallTrace {
    */
   ended(outcome: CallOutcome, mask: Mask): () => string {
     return () => {
-      const maskKey = createMask(credentials(this.#client.headers))
+      const maskKey = createMask(credentials(this.#headers))
       return this.#toJson(outcome, (text) => maskKey(mask(text)))
     }
   }
 
   #toJson({ state, status, errorCode, latencyMs, ttftMs }: CallOutcome, mask: Mask): string {
-    const { id, createdAt } = this.#call
+    const { id, createdAt, endpoint } = this.#call
     return JSON.stringify({
       id,
       created_at: new Date(createdAt).toISOString(),
-      request: { ...describe(this.#client, mask), fields: this.#fields.map(mask) },
-      exchanges: this.#exchanges.map(({ target, at, request, answer }, index) => ({
-        n: index + 1,
-        provider: target.provider,
-        model: mask(target.model),
-        at_ms: at,
-        request: describe(request, mask),
-        answer: answer.describe(mask),
-      })),
+      request: {
+        ...describe(endpoint, this.#headers, this.#bytes, this.#body, mask),
+        fields: this.#fields.map(mask),
+      },
+      exchanges: this.#answers.map((answer, index) => answer.describe(index + 1, mask)),
       outcome: { state, status, error_code: errorCode, latency_ms: latencyMs, ttft_ms: ttftMs },
     })
   }
-
-  #seen(path: string, headers: Headers, text: string): SeenRequest {
-    const body = this.#bodies && text.length <= MOST_BODY ? text : null
-    return { method: 'POST', path, headers, bytes: Buffer.byteLength(text), body }
-  }
 }
 
-const describe = ({ method, path, headers, bytes, body }: SeenRequest, mask: Mask) => ({
-  method,
+/** A body where bodies are kept. */
+const noted = (text: string, bodies: boolean): string | null =>
+  bodies && text.length <= MOST_BODY ? text : null
+
+function fieldsOf(json: Readonly<Record<string, unknown>>): string[] {
+  const fields = Object.keys(json)
+  return fields.length <= MOST_FIELDS && fields.every(({ length }) => length <= LONGEST_FIELD)
+    ? fields
+    : fields.filter(({ length }) => length <= LONGEST_FIELD).slice(0, MOST_FIELDS)
+}
+
+const describe = (path: string, headers: Headers, bytes: number, body: string | null, mask: Mask) => ({
+  method: 'POST',
   path: mask(path),
   headers: shown(headers, mask),
   bytes,
