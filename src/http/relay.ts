@@ -96,23 +96,23 @@ class Pump implements StreamSink {
   parts(parts: readonly StreamPart[]): boolean {
     if (this.#over) return true // nothing follows the end mark
     const { withholdUsage, show, onPart } = this.#options
-    const shown: Buffer[] = []
+    const shown = new Shown()
     for (const part of parts) {
       const { parsed } = part
       if (parsed) this.#note(parsed)
       const bytes = show(part)
       onPart(bytes, parsed)
-      if (bytes.length > 0 && (!parsed?.usageOnly || !withholdUsage)) append(shown, bytes)
+      if (bytes.length > 0 && (!parsed?.usageOnly || !withholdUsage)) shown.add(bytes)
       if (parsed?.done) {
-        this.#response.end(join(shown))
+        this.#response.end(shown.bytes())
         this.#settle()
         this.#stream.resume() // what may still come is read and dropped, so that the connection can be used again
         return true
       }
     }
-    if (shown.length === 0) return true
+    if (shown.isEmpty) return true
     this.#isQuiet = false
-    if (this.#response.write(join(shown))) return true
+    if (this.#response.write(shown.bytes())) return true
     this.#response.once('drain', this.#goOn)
     this.#response.once('timeout', this.#giveUp)
     this.#response.setTimeout(this.#options.idle)
@@ -191,12 +191,34 @@ export function eventsOf({ sent }: ParsedEvent): number {
   return events
 }
 
-/** Adds bytes, to the last piece where they lie behind it in memory: those of one chunk do. */
-function append(pieces: Buffer[], bytes: Buffer): void {
-  const last = pieces.at(-1)
-  if (last && last.buffer === bytes.buffer && last.byteOffset + last.length === bytes.byteOffset)
-    pieces[pieces.length - 1] = Buffer.from(last.buffer, last.byteOffset, last.length + bytes.length)
-  else pieces.push(bytes)
-}
+/** Bytes for one write. Those of one chunk lie behind each other in memory, and are not copied. */
+class Shown {
+  readonly #pieces: Buffer[] = []
+  /** The last piece: where it begins, and how long it has become. */
+  #last: Buffer | null = null
+  #length = 0
 
-const join = (pieces: Buffer[]): Buffer => (pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces))
+  get isEmpty(): boolean {
+    return this.#last === null
+  }
+
+  add(bytes: Buffer): void {
+    const last = this.#last
+    if (last && last.buffer === bytes.buffer && last.byteOffset + this.#length === bytes.byteOffset)
+      this.#length += bytes.length
+    else {
+      if (last) this.#pieces.push(this.#piece(last))
+      this.#last = bytes
+      this.#length = bytes.length
+    }
+  }
+
+  bytes(): Buffer {
+    const last = this.#last ? this.#piece(this.#last) : Buffer.alloc(0)
+    return this.#pieces.length === 0 ? last : Buffer.concat([...this.#pieces, last])
+  }
+
+  #piece(begin: Buffer): Buffer {
+    return begin.length === this.#length ? begin : Buffer.from(begin.buffer, begin.byteOffset, this.#length)
+  }
+}

@@ -74,6 +74,9 @@ const LINE_END = /\r\n|\n|\r/
 
 /** What an event says, from its lines; null where none is data. */
 export function parseEvent(text: string): StreamEvent | null {
+  // Nearly all events are one line of data and the blank one.
+  if (text.startsWith('data: ') && text.endsWith('\n\n') && text.indexOf('\n') === text.length - 2)
+    if (!text.includes('\r')) return { name: '', data: text.slice(6, -2) }
   let name = ''
   let data: string | null = null
   for (const line of text.includes('\r') ? text.split(LINE_END) : text.split('\n')) {

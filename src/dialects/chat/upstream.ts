@@ -40,7 +40,7 @@ class ChatStream implements StreamReader {
   #tokens: Tokens | null = null
 
   read({ name, data }: StreamEvent): ParsedEvent {
-    if (data.trim() === '[DONE]') return END_MARK
+    if (data.length < MOST_MARK && data.trim() === '[DONE]') return END_MARK
     const json: unknown = JSON.parse(data)
     if (!isObject(json)) throw new Error('not a JSON object')
     const parsed = read(json)
@@ -51,6 +51,9 @@ class ChatStream implements StreamReader {
   }
 }
 
+/** Characters of an end mark, with what may stand around it. */
+const MOST_MARK = 64
+
 /** It ends an answer and is none: a stream that holds nothing else has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
 
@@ -58,12 +61,21 @@ function read(json: Json): Mutable<ParsedEvent> {
   const { usage, model, error } = json
   const choices = Array.isArray(json.choices) ? json.choices : null
   const reported = usage ?? member(json.x_groq, 'usage') // Groq puts it there where it was not asked for
+  let [finished, unusual, text] = [false, false, '']
+  for (const choice of choices ?? []) {
+    const reason = member(choice, 'finish_reason')
+    if (reason != null) {
+      finished = true
+      unusual ||= !USUAL.includes(reason)
+    }
+    text += textOf(member(choice, 'delta'))
+  }
   return {
     opens: true,
     done: false,
-    finished: choices?.some((choice) => member(choice, 'finish_reason') != null) ?? false,
-    unusual: choices?.some((choice) => !USUAL.includes(member(choice, 'finish_reason'))) ?? false,
-    text: choices?.map((choice) => textOf(member(choice, 'delta'))).join('') ?? '',
+    finished,
+    unusual,
+    text,
     model: typeof model === 'string' ? model : null,
     tokens: isObject(reported) ? tokensOf(reported) : null,
     usageOnly: choices?.length === 0 && isObject(usage),
@@ -71,22 +83,24 @@ function read(json: Json): Mutable<ParsedEvent> {
   }
 }
 
-/** How an answer ends that is as good as any; an unfinished chunk has no reason at all. */
-const USUAL: unknown[] = ['stop', 'length', 'tool_calls', 'function_call', null, undefined]
+/** How an answer ends that is as good as any. */
+const USUAL: unknown[] = ['stop', 'length', 'tool_calls', 'function_call']
 
 /** What a delta adds to the answer. DeepSeek and Groq name their thoughts differently. */
 function textOf(delta: unknown): string {
   if (!isObject(delta)) return ''
   const { content, reasoning_content: thought, reasoning, refusal, tool_calls: calls } = delta
-  const parts = [content, thought, reasoning, refusal]
+  let text = asText(content) + asText(thought) + asText(reasoning) + asText(refusal)
   if (Array.isArray(calls)) {
     for (const call of calls) {
       const made = member(call, 'function')
-      parts.push(member(made, 'name'), member(made, 'arguments'))
+      text += asText(member(made, 'name')) + asText(member(made, 'arguments'))
     }
   }
-  return parts.filter((part) => typeof part === 'string').join('')
+  return text
 }
+
+const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 /** OpenAI's `usage`; DeepSeek names its cached tokens `prompt_cache_hit_tokens`, OpenRouter those written `cache_write_tokens`. */
 function tokensOf(usage: Json): Tokens {
