@@ -36,7 +36,7 @@ import { createAuth } from './http/auth.ts'
 import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits, resetOf } from './http/limits.ts'
-import { openApi } from './http/openapi.ts'
+import { type OpenApi, openApi } from './http/openapi.ts'
 import { createPageTokens } from './http/page-tokens.ts'
 import { createRefusals } from './http/refusals.ts'
 import { PLAIN_WORDING } from './http/reply.ts'
@@ -125,12 +125,13 @@ const callsOf = (dialects: Dialects) =>
 export const CALLS = callsOf(DIALECTS)
 /** What is neither a read of JSON nor a call; the files of the page are no interface. */
 export const OTHERS = [exported, live, ...SIGN_IN]
-const DOCUMENT = openApi({
-  version: manifest.version,
-  reads: READS,
-  calls: CALLS,
-  others: OTHERS,
-})
+
+let document: OpenApi | undefined
+/** Made when somebody asks for it: it takes some ms and some MiB. */
+const openApiDocument = (): OpenApi => {
+  document ??= openApi({ version: manifest.version, reads: READS, calls: CALLS, others: OTHERS })
+  return document
+}
 
 /** Where the bundler puts the files of the page. */
 const PAGE_DIRECTORY = new URL(import.meta.url.endsWith('.ts') ? '../dist/page/' : './page/', import.meta.url)
@@ -251,7 +252,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         budgetUse,
         refusals: refusals.list,
         metrics: meters.render,
-        openApi: DOCUMENT,
+        openApi: openApiDocument,
         feed,
         pageTokens,
         pageFiles,

@@ -56,8 +56,8 @@ export async function serve({
     replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
   const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
-  boundYoungGeneration(YOUNG_BYTES)
   const gateway = await createGateway({ ...loaded, replay: replaying, log })
+  boundYoungGeneration(YOUNG_BYTES)
   if (terminal) process.stdout.write(greeting(gateway.url, config, replayed?.notes ?? null))
   else {
     log.info({ url: gateway.url, replay: replaying }, `Waybill listens on ${gateway.url}`)

@@ -70,7 +70,7 @@ export interface ReadContext {
   /** All figures in Prometheus' text format. */
   readonly metrics: () => string
   /** The interface, see `http/openapi.ts`. */
-  readonly openApi: OpenApi
+  readonly openApi: () => OpenApi
   /** What happens to calls, as it happens. */
   readonly feed: Pick<Feed, 'listen'>
   readonly pageTokens: PageTokens

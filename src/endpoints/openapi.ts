@@ -11,5 +11,5 @@ export const openapi = {
   summary: 'this interface as an OpenAPI 3.1 document',
   query: noQuery,
   response,
-  answer: (_query, _admitted, { openApi }) => openApi,
+  answer: (_query, _admitted, { openApi }) => openApi(),
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

@@ -1,7 +1,8 @@
 // Connections to providers, kept alive and shared. A call may outlive the configuration that it began with, so none is
 // closed before the end; idle ones end by themselves.
 import type { Socket } from 'node:net'
-import { buildConnector, type Dispatcher, Pool } from 'undici'
+import type { Dispatcher } from 'undici'
+import { buildConnector, Pool } from './undici.ts'
 
 export interface Connections {
   /** To an origin; `connectMs` is the time-out of connecting. */
