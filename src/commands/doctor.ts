@@ -35,6 +35,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     )
     const data = diagnoseData(config.data, config.retention, budgets, Date.now())
     tell(data.findings)
+    if (config.fleet) tell(await (await import('./doctor-fleet.ts')).fleetFindings(config.fleet, options.env))
     tell([await gatewayFinding(config, data.running, options)])
   }
   if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('problems were found; see BAD above')

@@ -229,6 +229,30 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
     .action(async (options) => (await import('./witness.ts')).witness(options))
 
+  const fleet = program
+    .command('fleet')
+    .description('the log that several gateways share, and who takes part')
+  fleet
+    .command('status')
+    .description('say which gateways share the log, which are alive, and what each has not shipped')
+    .option(...config)
+    .addHelpText('after', example('waybill fleet status'))
+    .action(async (options) => (await import('./fleet.ts')).fleetStatus({ ...options, env }))
+  fleet
+    .command('migrate')
+    .description('make the tables of the shared log, or what of them this release adds')
+    .option(...config)
+    .addHelpText('after', example('waybill fleet migrate'))
+    .action(async (options) => (await import('./fleet.ts')).fleetMigrate({ ...options, env }))
+  fleet
+    .command('forget <instance>')
+    .description('end the open calls of a gateway that will not come back, and give its leases back')
+    .option(...config)
+    .addHelpText('after', example('waybill fleet forget gateway-2'))
+    .action(async (instance, options) =>
+      (await import('./fleet.ts')).fleetForget({ ...options, env }, instance),
+    )
+
   program
     .command('doctor')
     .description(

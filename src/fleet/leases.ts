@@ -5,6 +5,9 @@ import type { Asks } from './protocol.ts'
 
 /** A call that is let in sets aside what it may cost, and no more than this part of the budget: an estimate must not use up what nobody has spent. */
 const MOST_OF_BUDGET = 0.01
+/** A lease is for so many calls at least, so that not every call asks, but for no more than this part of the budget. */
+const STEP_CALLS = 10
+const STEP_OF_BUDGET = 0.05
 /** What was spent in this time says how much is asked for, s. */
 const WINDOW = 10
 /** A budget that had nothing left is not asked again for so long, ms. */
@@ -69,12 +72,13 @@ export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
   const recent = ({ history }: Lease, keyName: string) =>
     history.length === 0 ? 0 : spent(keyName, now()) - history[0]!
 
-  async function take(keyName: string, lease: Lease, budget: number): Promise<Uncovered | null> {
+  async function take(keyName: string, lease: Lease, usd: number, budget: number): Promise<Uncovered | null> {
     const missing = used(keyName) - lease.granted
     const need = Math.max(0, missing) + Math.min(lease.needed, budget * MOST_OF_BUDGET)
-    const want = Math.max(2 * recent(lease, keyName), lease.needed + Math.max(0, missing))
+    const step = need + Math.min(STEP_CALLS * usd, budget * STEP_OF_BUDGET)
+    const want = Math.max(2 * recent(lease, keyName), lease.needed + Math.max(0, missing), step)
     try {
-      const granted = await ask({ keyName, month, budget, need, want })
+      const granted = await ask({ keyName, month, budget, need, want, step })
       if (granted === null) {
         lease.refusedAt = now()
         return 'spent'
@@ -96,7 +100,7 @@ export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
     lease.needed += usd
     try {
       for (;;) {
-        lease.asking ??= take(keyName, lease, budget).finally(() => {
+        lease.asking ??= take(keyName, lease, usd, budget).finally(() => {
           lease.asking = null
         })
         const why = await lease.asking

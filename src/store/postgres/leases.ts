@@ -10,8 +10,10 @@ export interface LeaseRequest {
   readonly budget: number
   /** Less is of no use. */
   readonly need: number
-  /** More than this is not needed; it is granted as far as a quarter of what is left, divided by the instances, allows. */
+  /** More than this is not needed. */
   readonly want: number
+  /** As much is granted as long as it is there; beyond it a quarter of what is left, divided by the instances. */
+  readonly step: number
   readonly live: number
 }
 
@@ -21,15 +23,16 @@ export async function takeLease(
   { instance }: Sender,
   request: LeaseRequest,
 ): Promise<number | null> {
-  const { keyName, month, budget, need, want, live } = request
-  const lease = `greatest(?::float8, least(?::float8, (?::float8 - granted) / 4 / ?::float8))`
-  const size = [need, want, budget, live]
+  const { keyName, month, budget, need, want, step, live } = request
+  const lease =
+    'greatest(?::float8, least(?::float8, greatest((?::float8 - granted) / 4 / ?::float8, ?::float8), ?::float8 - granted))'
+  const size = [need, want, budget, live, step, budget]
   const [row] = await link.query<{ granted: number }>(
     `WITH taken AS (
        INSERT INTO waybill.budgets AS b (key_name, month, granted, last)
-       SELECT ?, ?, first, first FROM (SELECT ${lease.replace('granted', '0')} AS first) AS f WHERE ?::float8 <= ?::float8
-       ON CONFLICT (key_name, month) DO UPDATE SET last = ${lease.replace('granted', 'b.granted')},
-         granted = b.granted + ${lease.replace('granted', 'b.granted')}
+       SELECT ?, ?, first, first FROM (SELECT ${lease.replaceAll('granted', '0')} AS first) AS f WHERE ?::float8 <= ?::float8
+       ON CONFLICT (key_name, month) DO UPDATE SET last = ${lease.replaceAll('granted', 'b.granted')},
+         granted = b.granted + ${lease.replaceAll('granted', 'b.granted')}
          WHERE ?::float8 - b.granted >= ?::float8
        RETURNING last
      )

@@ -1,0 +1,63 @@
+// What `waybill doctor` says of the log that several gateways share. Looks and changes nothing.
+import type { Config } from '../config.ts'
+import { listInstances } from '../store/postgres/forget.ts'
+import { openLink } from '../store/postgres/link.ts'
+import { missingDays } from '../store/postgres/retention.ts'
+import { comingDays, lookAtSchema } from '../store/postgres/schema.ts'
+import type { Finding } from '../store/sqlite/diagnose.ts'
+import { plain } from '../terminal/clean.ts'
+
+export async function fleetFindings(
+  { url, tls, ca }: NonNullable<Config['fleet']>,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Finding[]> {
+  const address = env[url.slice(1)]?.trim()
+  if (!address) return [] // that it is not set was said already
+  const link = openLink({ url: address, tls, ca }, 'doctor')
+  try {
+    const { version, problem } = await lookAtSchema(link)
+    if (problem !== null)
+      return [
+        {
+          verdict: version === 0 ? 'note' : 'BAD',
+          text: `${problem}; \`waybill fleet migrate\` or the first start makes what is missing`,
+        },
+      ]
+    const missing = await missingDays(link, comingDays(Date.now()).slice(0, 2))
+    const instances = await listInstances(link)
+    const gone = instances.filter(({ alive, open, backlog }) => !alive && open + backlog > 0)
+    const configs = new Set(instances.filter(({ alive }) => alive).map(({ config }) => config))
+    return [
+      {
+        verdict: 'ok',
+        text: `the shared log answers (schema ${version}); ${instances.filter(({ alive }) => alive).length} of ${instances.length} gateways are alive`,
+      },
+      ...(missing.length > 0
+        ? [
+            {
+              verdict: 'BAD' as const,
+              text: `the shared log has no place for calls of ${missing.join(', ')}; start a gateway whose database user owns the tables, or run \`waybill fleet migrate\``,
+            },
+          ]
+        : []),
+      ...(configs.size > 1
+        ? [
+            {
+              verdict: 'note' as const,
+              text: `the gateways that are alive have ${configs.size} different configurations`,
+            },
+          ]
+        : []),
+      ...gone.map(
+        ({ name, seen_at, open }): Finding => ({
+          verdict: 'note',
+          text: `${plain(name)} was last seen ${seen_at} with ${open} open calls; start it again, or \`waybill fleet forget ${plain(name)}\` if it will not come back`,
+        }),
+      ),
+    ]
+  } catch (error) {
+    return [{ verdict: 'BAD', text: `the shared log does not answer: ${(error as Error).message}` }]
+  } finally {
+    await link.close()
+  }
+}

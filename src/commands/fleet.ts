@@ -1,0 +1,86 @@
+// `waybill fleet`: who shares the log, and what an operator does about it. Speaks with the database alone; an instance that
+// runs is asked nothing and told nothing.
+import { loadConfig } from '../config.ts'
+import { forget, listInstances } from '../store/postgres/forget.ts'
+import { type Link, openLink } from '../store/postgres/link.ts'
+import {
+  comingDays,
+  lookAtSchema,
+  makePartitions,
+  migrate,
+  SCHEMA_VERSION,
+} from '../store/postgres/schema.ts'
+import { plain } from '../terminal/clean.ts'
+import { print } from './output.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface FleetCommand {
+  readonly config: string
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** Runs something with the shared log of a configuration. */
+async function withLog(options: FleetCommand, work: (link: Link) => Promise<void>): Promise<void> {
+  const { config, fleetUrl } = loadConfig(options.config, { env: options.env })
+  if (!config.fleet || !fleetUrl)
+    throw new UsageError(`${options.config} has no \`fleet\`, so there is no log that gateways share`)
+  const link = openLink({ url: fleetUrl, tls: config.fleet.tls, ca: config.fleet.ca }, 'command')
+  try {
+    await work(link)
+  } catch (error) {
+    throw error instanceof UsageError ? error : new Error(`the shared log: ${(error as Error).message}`)
+  } finally {
+    await link.close()
+  }
+}
+
+export const fleetStatus = (options: FleetCommand): Promise<void> =>
+  withLog(options, async (link) => {
+    const { version, problem } = await lookAtSchema(link)
+    if (problem !== null) throw new Error(`${problem}; \`waybill fleet migrate\` changes that`)
+    print(`shared log: schema ${version}`)
+    const instances = await listInstances(link)
+    const configs = new Set(instances.filter(({ alive }) => alive).map(({ config }) => config))
+    for (const { id, name, alive, seen_at, version, backlog, open } of instances)
+      print(
+        `${alive ? 'alive' : 'gone '} ${plain(name)} (${id})  seen ${seen_at}  Waybill ${plain(version)}  ${backlog} calls not shipped, ${open} open`,
+      )
+    if (instances.length === 0) print('no gateway has taken part yet')
+    if (configs.size > 1) print(`the instances that are alive have ${configs.size} different configurations`)
+  })
+
+export const fleetMigrate = (options: FleetCommand): Promise<void> =>
+  withLog(options, async (link) => {
+    const before = await lookAtSchema(link)
+    await migrate(link)
+    await makePartitions(link, comingDays(Date.now()))
+    const { version, problem } = await lookAtSchema(link)
+    if (problem !== null) throw new Error(problem)
+    print(
+      before.problem === null
+        ? `schema ${version}, as before`
+        : `schema ${before.version} is now schema ${version} (this Waybill: ${SCHEMA_VERSION})`,
+    )
+  })
+
+/** `who`: the id or the name of an instance. */
+export const fleetForget = (options: FleetCommand, who: string): Promise<void> =>
+  withLog(options, async (link) => {
+    const instances = await listInstances(link)
+    const named = instances.filter(({ id, name }) => id === who || name === who)
+    const gone = named.filter(({ alive }) => !alive)
+    if (named.length === 0)
+      throw new UsageError(
+        `no instance is called ${JSON.stringify(who)}; \`waybill fleet status\` lists them`,
+      )
+    if (gone.length === 0)
+      throw new UsageError(
+        `${JSON.stringify(who)} is alive; stop it first, or name one that is gone by its id`,
+      )
+    for (const instance of gone) {
+      const ended = await forget(link, instance, Date.now())
+      print(
+        `forgot ${plain(instance.name)} (${instance.id}): ${ended} open calls are interrupted, its leases went back`,
+      )
+    }
+  })

@@ -1,0 +1,187 @@
+// Budgets and rates that several gateways hold together, over real sockets and one PostgreSQL.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer } from '../../mocks/stand-in.ts'
+import { openLink } from '../store/postgres/link.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+
+const skip = NO_POSTGRES
+let postgres: TestPostgres
+if (!skip) {
+  before(async () => {
+    postgres = await startPostgres({ shared_preload_libraries: 'pg_stat_statements' })
+  })
+  after(() => postgres.end())
+}
+
+const KEY = 'key-of-ann'
+const digest = createHash('sha256').update(KEY).digest('hex')
+const headers = { authorization: `Bearer ${KEY}` }
+/** Each call costs 0.05 dollars: 20 input tokens are free, 7 output tokens are not. */
+const PRICE = 'models: { alpha/model-a: { price: { input: 0, output: 7142.857142857143 } } }'
+const COST = 0.05
+
+let databases = 0
+const freshDatabase = () => postgres.database(`limits${++databases}`)
+
+const start = (t: TestContext, url: string, name: string, limits: string, fleet = ''): Promise<TestGateway> =>
+  testGateway(t, {
+    providers: { alpha: answer() },
+    env: { FLEET_URL: url },
+    config: `fleet: { url: $FLEET_URL, instance: ${name}, ${fleet} }
+keys: [ { name: ann, role: admin, digest: "sha256:${digest}", ${limits} } ]
+${PRICE}
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }`,
+    options: { fleetUrl: url },
+  })
+
+const call = ({ chat }: TestGateway) => chat(ask('auto', { max_tokens: 7 }), headers)
+const all = (t: TestContext, url: string, count: number, limits: string, fleet = '') =>
+  Promise.all(Array.from({ length: count }, (_, n) => start(t, url, `i${n}`, limits, fleet)))
+
+test('4 gateways, 200 calls at once, a budget of 10: within the bound, a lease for ten calls (FLEET-08)', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  const link = openLink({ url, tls: 'verify' }, 'look')
+  t.after(() => link.close())
+  await link.script('CREATE EXTENSION pg_stat_statements')
+  const gateways = await all(t, url, 4, 'budget: { usd: 10 }')
+  await sleep(1_200) // each has heard of the others
+  await link.query('SELECT pg_stat_statements_reset()')
+  // Twice what the budget pays for.
+  let passed = 0
+  const refused = new Map<string, number>()
+  for (let round = 0; round < 2; round++)
+    for (const { status, json } of await Promise.all(
+      Array.from({ length: 200 }, (_, n) => call(gateways[n % 4]!)),
+    )) {
+      if (status === 200) passed++
+      else refused.set(`${status} ${json.error.code}`, (refused.get(`${status} ${json.error.code}`) ?? 0) + 1)
+    }
+  const [{ leases }] = (await link.query<{ leases: number }>(
+    `SELECT coalesce(sum(calls), 0) AS leases FROM pg_stat_statements WHERE query LIKE '%INTO waybill.budgets%'`,
+  )) as [{ leases: number }]
+  await sleep(500)
+  const [{ spent }] = (await link.query<{ spent: number }>(
+    'SELECT sum(usd) AS spent FROM waybill.key_spending',
+  )) as [{ spent: number }]
+  t.diagnostic(
+    `${passed} of 400 calls passed, $${spent.toFixed(2)} of $10 spent, ${leases} lease statements, refused: ${JSON.stringify([...refused])}`,
+  )
+  assert.ok(Math.abs(spent - passed * COST) < 1e-6, 'what is told is what was made')
+  // A call reserves what it may cost, so nothing is spent beyond the reserves.
+  assert.ok(spent <= 10 + 1e-6, `${spent} of 10`)
+  assert.ok(passed >= 180, `${passed} of the 200 that the budget pays for`)
+  assert.ok(
+    leases <= 400 / 10,
+    `${leases} statements for ${passed} calls that passed and ${400 - passed} that did not`,
+  )
+  assert.deepEqual([...refused.keys()], ['429 budget_exceeded'])
+  const { json } = await gateways[0]!.get('/api/keys/me', { headers })
+  assert.ok(Math.abs(json.spent_usd - spent) < 1, 'the key is told what all gateways spent')
+})
+
+test('without the shared log a lease is used up, then a call is 429 that says why (FLEET-08)', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  const [one] = (await all(t, url, 1, 'budget: { usd: 10 }')) as [TestGateway]
+  assert.equal((await call(one)).status, 200)
+  await postgres.stop()
+  const ends: { status: number; text: string }[] = []
+  for (let n = 0; n < 80; n++) {
+    const { status, text } = await call(one)
+    ends.push({ status, text })
+    if (status !== 200) break
+  }
+  assert.equal(ends.at(-1)!.status, 429)
+  assert.match(
+    ends.at(-1)!.text,
+    /part of the budget of the key \\"ann\\" is used up, and the log that the gateways share cannot be asked/,
+  )
+  assert.ok(ends.length < 70, `${ends.length} calls`)
+  await postgres.start()
+  await sleep(2_500)
+  assert.equal((await call(one)).status, 200)
+})
+
+test('a lease that is not needed goes back, and a gateway that died keeps its own until it is forgotten (FLEET-08)', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  const { createLeases } = await import('./leases.ts')
+  const link = openLink({ url, tls: 'verify' }, 'look')
+  t.after(() => link.close())
+  const { migrate } = await import('../store/postgres/schema.ts')
+  const { takeLease } = await import('../store/postgres/leases.ts')
+  await migrate(link)
+  const taken: number[] = []
+  const spent = 0
+  const month = new Date().toISOString().slice(0, 7)
+  const leases = createLeases({
+    spent: () => spent,
+    reserved: () => 0,
+    ask: async (request) => {
+      const granted = await takeLease(link, { instance: 'one', start: 1 }, { ...request, live: 2 })
+      taken.push(granted ?? Number.NaN)
+      return granted
+    },
+    now: Date.now,
+  })
+  assert.equal(await leases.cover('ann', 0.1, 10, () => {}), null)
+  assert.deepEqual(taken, [0.6])
+  for (let second = 0; second < 10; second++) assert.equal(leases.beat(), null)
+  assert.deepEqual(leases.beat(), { keyName: 'ann', month, usd: 0.6 })
+  // Another takes all that is left; what the first was granted stays its own.
+  assert.equal(
+    await takeLease(
+      link,
+      { instance: 'two', start: 1 },
+      { keyName: 'ann', month, budget: 10, need: 9.4, want: 9.4, step: 0, live: 2 },
+    ),
+    9.4,
+  )
+  assert.equal(
+    await takeLease(
+      link,
+      { instance: 'two', start: 1 },
+      { keyName: 'ann', month, budget: 10, need: 0.05, want: 1, step: 0, live: 2 },
+    ),
+    null,
+  )
+})
+
+test('a rate holds over all gateways exactly (FLEET-09)', { skip }, async (t) => {
+  const url = await freshDatabase()
+  const gateways = await all(t, url, 4, 'rate: { requests: 12, per: 1m }')
+  const statuses = await Promise.all(
+    Array.from({ length: 60 }, async (_, n) => (await call(gateways[n % 4]!)).status),
+  )
+  assert.equal(statuses.filter((status) => status === 200).length, 12)
+  assert.equal(statuses.filter((status) => status === 429).length, 48)
+})
+
+for (const [fallback, expected] of [
+  ['divide', 6],
+  ['refuse', 0],
+] as const)
+  test(`without the shared log a rate does what is configured: ${fallback} (FLEET-09)`, {
+    skip,
+  }, async (t) => {
+    const url = await freshDatabase()
+    const gateways = await all(t, url, 2, 'rate: { requests: 6, per: 1m }', `rate_fallback: ${fallback}`)
+    await sleep(1_500)
+    await postgres.stop()
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, n) => (await call(gateways[n % 2]!)).status),
+    )
+    assert.equal(statuses.filter((status) => status === 200).length, expected)
+    assert.match(
+      (await gateways[0]!.get('/metrics', { headers })).text,
+      /waybill_fleet_rate_fallbacks\{instance="i0"\} [1-9]/,
+    )
+  })

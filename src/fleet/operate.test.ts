@@ -1,0 +1,243 @@
+// What operators meet: the commands, few connections, a pooler between, two releases side by side, and nothing at all
+// where no fleet is configured.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { openLink } from '../store/postgres/link.ts'
+import { dropOldDays, missingDays } from '../store/postgres/retention.ts'
+import { comingDays, lookAtSchema, makePartitions, migrate } from '../store/postgres/schema.ts'
+import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
+import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+
+const skip = NO_POSTGRES
+let postgres: TestPostgres
+if (!skip) {
+  before(async () => {
+    postgres = await startPostgres()
+  })
+  after(() => postgres.end())
+}
+let databases = 0
+const freshDatabase = () => postgres.database(`operate${++databases}`)
+const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
+
+const instance = (t: TestContext, url: string, name: string, durability = 'process') =>
+  testGateway(t, {
+    env: { FLEET_URL: url },
+    config: `durability: ${durability}\nfleet: { url: $FLEET_URL, instance: ${name} }\n${ROUTES}`,
+    options: { fleetUrl: url },
+  })
+
+const open = (t: TestContext, url: string) => {
+  const link = openLink({ url, tls: 'verify' }, 'look')
+  t.after(() => link.close())
+  return link
+}
+
+function waybill(t: TestContext, url: string, ...args: string[]) {
+  const config = join(temporaryDirectory(t), 'waybill.yaml')
+  writeFileSync(
+    config,
+    `data: ${join(config, '../data')}\nfleet: { url: $FLEET_URL }\nproviders: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
+  )
+  const { stdout, stderr, status } = spawnSync(
+    process.execPath,
+    ['src/cli.ts', ...args, '--config', config],
+    {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, FLEET_URL: url },
+      encoding: 'utf8',
+    },
+  )
+  return { text: stdout + stderr, status }
+}
+
+test('fleet migrate, status and forget: the tables, who takes part, and an end for what a lost one left open', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  assert.match(waybill(t, url, 'fleet', 'status').text, /no tables of Waybill; `waybill fleet migrate`/)
+  assert.deepEqual(waybill(t, url, 'fleet', 'migrate').status, 0)
+  assert.match(waybill(t, url, 'fleet', 'status').text, /no gateway has taken part yet/)
+  const one = await instance(t, url, 'one')
+  await one.chat(ask('auto'))
+  await one.get('/api/usage/request-logs')
+  const link = open(t, url)
+  // As if it had died over its call, with its disk.
+  await link.script(`UPDATE waybill.calls SET completed_at = NULL, state = 'routed';
+    DELETE FROM waybill.usage_hours; DELETE FROM waybill.latency_hours;
+    INSERT INTO waybill.instances SELECT 'dead', 'lost', 'x', 1, now() - interval '1 hour', now(), version, config FROM waybill.instances;
+    UPDATE waybill.calls SET instance = 'dead';
+    INSERT INTO waybill.budgets VALUES ('ann', '2026-11', 5); INSERT INTO waybill.leases VALUES ('ann', '2026-11', 'dead', 2);
+    INSERT INTO waybill.key_spending VALUES ('ann', '2026-11', 'dead', 0.5, 0)`)
+  const status = waybill(t, url, 'fleet', 'status').text
+  assert.match(status, /alive one .*0 open/)
+  assert.match(status, /gone {2}lost .*1 open/)
+  assert.match(waybill(t, url, 'doctor').text, /note lost was last seen .* with 1 open calls/)
+  assert.match(waybill(t, url, 'fleet', 'forget', 'one').text, /is alive; stop it first/)
+  assert.match(waybill(t, url, 'fleet', 'forget', 'nobody').text, /no instance is called/)
+  assert.match(waybill(t, url, 'fleet', 'forget', 'lost').text, /1 open calls are interrupted/)
+  assert.deepEqual(await link.query('SELECT state FROM waybill.calls'), [{ state: 'interrupted' }])
+  assert.deepEqual(await link.query('SELECT granted FROM waybill.budgets'), [{ granted: 3.5 }])
+  await checkSharedSums(link)
+  assert.match(
+    waybill(t, url, 'doctor').text,
+    /ok {3}the shared log answers \(schema 1\); 1 of 1 gateways are alive/,
+  )
+})
+
+test('retention drops whole days with their sums, and doctor misses a day that has no partition (FLEET-13)', {
+  skip,
+}, async (t) => {
+  const link = open(t, await freshDatabase())
+  await migrate(link)
+  const now = Date.now()
+  const days = Array.from({ length: 6 }, (_, n) => now - n * 86_400_000)
+  assert.equal((await missingDays(link, comingDays(now))).length, 4)
+  await makePartitions(link, [...days, ...comingDays(now)])
+  assert.deepEqual(await missingDays(link, comingDays(now)), [])
+  const hour = Math.floor(days[5]! / 3_600_000)
+  await link.query('INSERT INTO waybill.latency_hours VALUES (?, ?, ?, ?, 1, 1)', [hour, 'one', 'alpha', ''])
+  assert.equal((await dropOldDays(link, now, 3)).length, 2)
+  assert.deepEqual(await dropOldDays(link, now, 3), [])
+  assert.deepEqual(await link.query('SELECT count(*) AS n FROM waybill.latency_hours'), [{ n: 0 }])
+})
+
+test('an instance has at most three connections, under load too (FLEET-12)', { skip }, async (t) => {
+  const url = await freshDatabase()
+  const link = open(t, url)
+  const one = await instance(t, url, 'one', 'shared')
+  let most = 0
+  const load = Promise.all(
+    Array.from({ length: 100 }, async (_, n) => {
+      await (n % 3 ? one.chat(ask('auto')) : one.get('/api/usage/request-logs'))
+    }),
+  )
+  for (let looks = 0; looks < 20; looks++) {
+    const [{ n }] = (await link.query<{ n: number }>(
+      `SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND application_name <> 'waybill look'`,
+    )) as [{ n: number }]
+    most = Math.max(most, n)
+    await sleep(10)
+  }
+  await load
+  assert.ok(most >= 1 && most <= 3, `${most} connections`)
+})
+
+const PGBOUNCER = '/usr/sbin/pgbouncer'
+const noPooler =
+  skip || (existsSync(PGBOUNCER) ? false : 'there is no pgbouncer on this machine: apt-get install pgbouncer')
+
+test('it works through pgbouncer in transaction mode (FLEET-12)', { skip: noPooler }, async (t) => {
+  const name = `operate${databases + 1}`
+  const direct = await freshDatabase()
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-pool-'))
+  const owner = spawnSync('stat', ['-c', '%u', postgres.directory], { encoding: 'utf8' }).stdout.trim()
+  chownSync(directory, Number(owner), Number(owner))
+  const config = join(directory, 'pgbouncer.ini')
+  writeFileSync(
+    config,
+    `[databases]\n${name} = host=${postgres.directory} dbname=${name} user=waybill\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = ${directory}\nlisten_port = 5432\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n`,
+  )
+  const pooler: ChildProcess = spawn(PGBOUNCER, ['-q', config], {
+    ...(process.getuid?.() === 0 && { uid: Number(owner) }),
+    stdio: 'ignore',
+  })
+  t.after(() => {
+    pooler.kill('SIGKILL')
+    rmSync(directory, { recursive: true, force: true })
+  })
+  for (let tries = 0; tries < 100 && !existsSync(join(directory, '.s.PGSQL.5432')); tries++) await sleep(20)
+  const url = `postgresql://waybill@/${name}?host=${encodeURIComponent(directory)}`
+  const [one, two] = [await instance(t, url, 'one', 'shared'), await instance(t, url, 'two')]
+  for (let n = 0; n < 10; n++) assert.equal((await (n % 2 ? one : two).chat(ask('auto'))).status, 200)
+  assert.equal((await two.get('/readyz')).json.fleet.instances, 2)
+  await sleep(500)
+  assert.equal((await one.get('/api/usage/request-logs')).json.data.length, 10)
+  await checkSharedSums(open(t, direct))
+})
+
+test('two releases side by side: one migrates, an older one goes on, one that is too old is refused (FLEET-14)', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  const link = open(t, url)
+  const one = await instance(t, url, 'one')
+  await one.chat(ask('auto'))
+  // A newer release has added a column and a step.
+  await link.script('ALTER TABLE waybill.calls ADD COLUMN later text; UPDATE waybill.schema SET version = 99')
+  assert.equal((await lookAtSchema(link)).problem, null)
+  await one.chat(ask('auto'))
+  const two = await instance(t, url, 'two')
+  await two.chat(ask('auto'))
+  assert.equal((await two.get('/api/usage/request-logs')).json.data.length, 3)
+  // An older one did not know a column: what it wrote reads as unknown.
+  await link.script('UPDATE waybill.calls SET purpose = NULL')
+  assert.equal((await one.get('/api/usage/history?window=24h')).json.totals.calls, 3)
+  await link.script('UPDATE waybill.schema SET oldest = 99')
+  const old = await instance(t, url, 'three')
+  assert.equal((await old.get('/readyz')).json.fleet.shared_log, 'unavailable')
+  assert.match(waybill(t, url, 'fleet', 'status').text, /made by a newer Waybill .*; update this gateway/)
+})
+
+test('without `fleet:` nothing of it is loaded or written (FLEET-16)', async (t) => {
+  const data = temporaryDirectory(t)
+  const directory = temporaryDirectory(t)
+  const config = join(directory, 'waybill.yaml')
+  writeFileSync(
+    config,
+    `server: { port: 0 }\ndata: ${data}\nproviders: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\n${ROUTES}\n`,
+  )
+  const gateway = spawn(
+    process.execPath,
+    ['--trace-event-categories=none', 'src/cli.ts', 'serve', '--config', config],
+    {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, NODE_DEBUG: 'esm', NODE_V8_COVERAGE: join(directory, 'coverage') },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  )
+  const url = await new Promise<string>((resolve, reject) => {
+    let said = ''
+    gateway.once('exit', (code) => reject(new Error(`exit code ${code}`)))
+    gateway.stdout.on('data', (text) => {
+      said += text
+      const found = /listens on ([^\s"]+)/.exec(said)?.[1]
+      if (found) resolve(found)
+    })
+  })
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(ask('auto')),
+  })
+  await response.text()
+  const exit = new Promise((resolve) => gateway.once('exit', resolve))
+  gateway.kill('SIGTERM')
+  await exit
+  const loaded = spawnSync(
+    'grep',
+    ['-rlE', 'src/(fleet|store/postgres|telemetry)/|node_modules/pg/', join(directory, 'coverage')],
+    { encoding: 'utf8' },
+  )
+  assert.equal(loaded.stdout, '', 'no module of it was loaded')
+  assert.match(
+    spawnSync('grep', ['-rlE', 'src/pipeline.ts', join(directory, 'coverage')], { encoding: 'utf8' }).stdout,
+    /coverage/,
+  )
+  const db = new Database(join(data, 'waybill.db'), { readonly: true })
+  t.after(() => db.close())
+  assert.equal(db.prepare('SELECT count(*) FROM call_logs').pluck().get(), 1)
+  assert.equal(db.prepare('SELECT count(*) FROM outbox').pluck().get(), 0)
+  assert.equal(
+    db.prepare("SELECT count(*) FROM sqlite_sequence WHERE name = 'outbox'").pluck().get(),
+    0,
+    'never used',
+  )
+})

@@ -1,0 +1,247 @@
+// Gateways of a fleet are killed under load, and the database behind them is stopped, frozen and killed; then the ledger of
+// the provider, which is kept in this process, is held against the shared log. A few kills in `npm test`, 20 in `.ci/run`.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, startStandIn } from '../../mocks/stand-in.ts'
+import { forget, listInstances } from '../store/postgres/forget.ts'
+import { type Link, openLink } from '../store/postgres/link.ts'
+import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
+import { ask, temporaryDirectory } from '../test-gateway.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+
+const IS_FULL = process.env.WAYBILL_TESTS === 'full'
+const KILLS = Number(process.env.WAYBILL_KILL_KILLS ?? (IS_FULL ? 20 : 2))
+const PAUSE_MS = 400
+const NAMES = ['one', 'two', 'three']
+const skip = NO_POSTGRES
+
+let postgres: TestPostgres
+if (!skip) {
+  before(async () => {
+    postgres = await startPostgres({ fsync: 'on' })
+  })
+  after(() => postgres.end())
+}
+
+for (const [durability, loses] of [
+  ['process', false],
+  ['shared', true],
+] as const)
+  test(durability === 'process'
+    ? '3 gateways, SIGKILLs, the database down in between: every inference once, sums equal rows (FLEET-01)'
+    : 'shared: the same when the data directory of each that was killed is deleted (FLEET-02)', {
+    skip,
+    timeout: 300_000,
+  }, async (t) => {
+    const url = await postgres.database(durability)
+    const link = openLink({ url, tls: 'verify' }, 'look')
+    t.after(() => link.close())
+    const provider = await startStandIn(answer())
+    t.after(() => provider.close())
+    const directory = temporaryDirectory(t)
+    const gateways = NAMES.map(
+      (name) => new Member(t, join(directory, name), name, durability, url, provider.baseUrl),
+    )
+    for (const each of gateways) await each.start()
+
+    const statuses = new Map<string, number>()
+    let calls = 0
+    let done = false
+    const work = async () => {
+      while (!done) {
+        const nonce = `${durability}-${calls++}`
+        const { address } = gateways[Math.floor(Math.random() * gateways.length)]!
+        const status = address ? await call(address, nonce) : 0
+        if (status === 0) await sleep(20)
+        else statuses.set(nonce, status)
+      }
+    }
+    const workers = Array.from({ length: 6 }, work)
+    const outages: readonly (() => Promise<unknown>)[] = [
+      async () => {
+        await postgres.stop()
+        await sleep(PAUSE_MS)
+        await postgres.start()
+      },
+      async () => {
+        postgres.freeze()
+        await sleep(PAUSE_MS)
+        postgres.thaw()
+      },
+      async () => {
+        await postgres.stop('SIGKILL')
+        await postgres.start()
+      },
+    ]
+    for (let kill = 0; kill < KILLS; kill++) {
+      await sleep(PAUSE_MS)
+      const outage = outages[kill % 4]?.()
+      const gateway = gateways[kill % gateways.length]!
+      await gateway.kill()
+      if (loses) gateway.lose()
+      await outage
+      await gateway.start()
+    }
+    await sleep(PAUSE_MS)
+    done = true
+    await Promise.all(workers)
+    await shipped(link, gateways)
+    if (loses)
+      for (const instance of await listInstances(link))
+        if (!instance.alive) await forget(link, instance, Date.now())
+
+    const told = await compare(link, provider.ledger, statuses)
+    t.diagnostic(`${calls} calls, ${KILLS} kills, ${told}`)
+    await checkSharedSums(link)
+    const counts = await Promise.all(
+      gateways.map(async ({ address }) => {
+        const response = await fetch(`${address}/api/usage/history?window=24h`)
+        return ((await response.json()) as { totals: { calls: number } }).totals.calls
+      }),
+    )
+    const [{ rows }] = (await link.query<{ rows: number }>('SELECT count(*) AS rows FROM waybill.calls')) as [
+      { rows: number },
+    ]
+    assert.deepEqual(counts, [rows, rows, rows], 'every instance adds up to the rows')
+  })
+
+async function call(address: string, nonce: string): Promise<number> {
+  try {
+    const response = await fetch(`${address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-session-id': nonce },
+      body: JSON.stringify({ ...ask('auto'), user: nonce }),
+    })
+    await response.text()
+    return response.status
+  } catch {
+    return -1
+  }
+}
+
+/** Waits until the journals of all who live are shipped and their calls are closed. */
+async function shipped(link: Link, gateways: readonly Member[]): Promise<void> {
+  for (let tries = 0; tries < 300; tries++) {
+    const ready = await Promise.all(
+      gateways.map(({ address }) =>
+        fetch(`${address}/api/usage/request-logs?limit=1`).then(({ status }) => status),
+      ),
+    )
+    const open = (await listInstances(link)).filter(({ alive, open }) => alive && open > 0)
+    if (ready.every((status) => status === 200) && open.length === 0) return
+    await sleep(100)
+  }
+  assert.fail('not everything was shipped')
+}
+
+/** Every inference is one attempt in the shared log, and every attempt that is not unknown is one inference. */
+async function compare(
+  link: Link,
+  ledger: readonly { json: any }[],
+  statuses: ReadonlyMap<string, number>,
+): Promise<string> {
+  const rows = await link.query<{ session_id: string; state: string; attempt_log: string }>(
+    'SELECT session_id, state, attempt_log FROM waybill.calls',
+  )
+  const broken: string[] = []
+  const bySession = Map.groupBy(rows, ({ session_id }) => session_id)
+  const inferences = Map.groupBy(ledger, ({ json }) => json.user as string)
+  let unknown = 0
+  for (const [nonce, sent] of inferences) {
+    const [row, ...more] = bySession.get(nonce) ?? []
+    const attempts = row ? (JSON.parse(row.attempt_log) as { outcome: string }[]) : []
+    if (!row) broken.push(`${nonce}: ${sent.length} inferences and no record`)
+    if (more.length > 0) broken.push(`${nonce}: ${more.length + 1} records`)
+    if (row && attempts.filter(({ outcome }) => outcome !== 'not_sent').length !== sent.length)
+      broken.push(`${nonce}: ${sent.length} inferences, ${JSON.stringify(attempts)}`)
+  }
+  for (const { session_id, state, attempt_log } of rows) {
+    for (const { outcome } of JSON.parse(attempt_log) as { outcome: string }[]) {
+      if (outcome === 'unknown') unknown++
+      if (outcome === 'open') broken.push(`${session_id} (${state}): an attempt is open`)
+      if (outcome === 'answered' && !inferences.has(session_id))
+        broken.push(`${session_id}: answered and not in the ledger`)
+    }
+    const status = statuses.get(session_id)
+    if (status === 200 && state !== 'completed' && state !== 'interrupted')
+      broken.push(`${session_id}: 200 and ${state}`)
+  }
+  for (const [nonce, status] of statuses)
+    if (status === 503 && inferences.has(nonce)) broken.push(`${nonce}: refused and sent`)
+  assert.deepEqual(broken.slice(0, 10), [], `${broken.length} breaches`)
+  const refused = [...statuses.values()].filter((status) => status === 503).length
+  return `${ledger.length} inferences, ${rows.length} records, ${unknown} unknown attempts, ${refused} refused`
+}
+
+/** A gateway of the fleet in a process of its own. */
+class Member {
+  /** Where it listens; null while it does not run. */
+  address: string | null = null
+  readonly #directory: string
+  readonly #name: string
+  readonly #url: string
+  #child: ChildProcess | null = null
+  readonly #config: string
+
+  constructor(
+    t: TestContext,
+    directory: string,
+    name: string,
+    durability: string,
+    url: string,
+    provider: string,
+  ) {
+    this.#directory = directory
+    this.#name = name
+    this.#url = url
+    this.#config = `${directory}.yaml`
+    writeFileSync(
+      this.#config,
+      `server: { port: 0 }
+data: ${directory}
+durability: ${durability}
+fleet: { url: $FLEET_URL }
+providers: { alpha: { api: chat, base_url: "${provider}" } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+`,
+    )
+    t.after(() => this.#child?.kill('SIGKILL'))
+  }
+
+  async start(): Promise<void> {
+    mkdirSync(this.#directory, { recursive: true })
+    const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--config', this.#config], {
+      cwd: join(import.meta.dirname, '../..'),
+      env: { ...process.env, FLEET_URL: this.#url, WAYBILL_INSTANCE: this.#name },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    this.#child = child
+    child.stdout.setEncoding('utf8')
+    let said = ''
+    this.address = await new Promise<string>((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`exit code ${code}: ${said.slice(-500)}`)))
+      child.stdout.on('data', (text: string) => {
+        said += text
+        const url = /listens on ([^\s"]+)/.exec(said)?.[1]
+        if (url) resolve(url)
+      })
+    })
+  }
+
+  async kill(): Promise<void> {
+    this.address = null
+    const exit = once(this.#child!, 'exit')
+    this.#child!.kill('SIGKILL')
+    await exit
+  }
+
+  /** Its disk is gone. */
+  lose(): void {
+    rmSync(this.#directory, { recursive: true, force: true })
+  }
+}
