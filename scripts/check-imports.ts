@@ -115,6 +115,9 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
   conformance: ['mocks', 'words', 'terminal'],
   targets: ['conformance', 'terminal', 'gateway', 'commands', 'base', 'mocks'],
   scripts: [
+    'store',
+    'postgres',
+    'tests',
     'gateway',
     'dialects',
     'endpoints',

@@ -28,87 +28,91 @@ if (!skip) {
   after(() => postgres.end())
 }
 
-for (const [durability, loses] of [
-  ['process', false],
-  ['shared', true],
-] as const)
-  test(durability === 'process'
-    ? '3 gateways, SIGKILLs, the database down in between: every inference once, sums equal rows (FLEET-01)'
-    : 'shared: the same when the data directory of each that was killed is deleted (FLEET-02)', {
-    skip,
-    timeout: 300_000,
-  }, async (t) => {
-    const url = await postgres.database(durability)
-    const link = openLink({ url, tls: 'verify' }, 'look')
-    t.after(() => link.close())
-    const provider = await startStandIn(answer())
-    t.after(() => provider.close())
-    const directory = temporaryDirectory(t)
-    const gateways = NAMES.map(
-      (name) => new Member(t, join(directory, name), name, durability, url, provider.baseUrl),
-    )
-    for (const each of gateways) await each.start()
+const options = { skip, timeout: 300_000 }
 
-    const statuses = new Map<string, number>()
-    let calls = 0
-    let done = false
-    const work = async () => {
-      while (!done) {
-        const nonce = `${durability}-${calls++}`
-        const { address } = gateways[Math.floor(Math.random() * gateways.length)]!
-        const status = address ? await call(address, nonce) : 0
-        if (status === 0) await sleep(20)
-        else statuses.set(nonce, status)
-      }
+test(
+  '3 gateways, SIGKILLs, the database down in between: every inference once, sums equal rows (FLEET-01)',
+  options,
+  (t) => killThem(t, 'process', false),
+)
+
+test('shared: the same when the data directory of each that was killed is deleted (FLEET-02)', options, (t) =>
+  killThem(t, 'shared', true),
+)
+
+/** `loses`: with each kill its data directory goes. */
+async function killThem(t: TestContext, durability: string, loses: boolean): Promise<void> {
+  const url = await postgres.database(durability)
+  const link = openLink({ url, tls: 'verify' }, 'look')
+  t.after(() => link.close())
+  const provider = await startStandIn(answer())
+  t.after(() => provider.close())
+  const directory = temporaryDirectory(t)
+  const gateways = NAMES.map(
+    (name) => new Member(t, join(directory, name), name, durability, url, provider.baseUrl),
+  )
+  for (const each of gateways) await each.start()
+
+  const statuses = new Map<string, number>()
+  let calls = 0
+  let done = false
+  const work = async () => {
+    while (!done) {
+      const nonce = `${durability}-${calls++}`
+      const { address } = gateways[Math.floor(Math.random() * gateways.length)]!
+      const status = address ? await call(address, nonce) : 0
+      if (status === 0) await sleep(20)
+      else statuses.set(nonce, status)
     }
-    const workers = Array.from({ length: 6 }, work)
-    const outages: readonly (() => Promise<unknown>)[] = [
-      async () => {
-        await postgres.stop()
-        await sleep(PAUSE_MS)
-        await postgres.start()
-      },
-      async () => {
-        postgres.freeze()
-        await sleep(PAUSE_MS)
-        postgres.thaw()
-      },
-      async () => {
-        await postgres.stop('SIGKILL')
-        await postgres.start()
-      },
-    ]
-    for (let kill = 0; kill < KILLS; kill++) {
+  }
+  const workers = Array.from({ length: 6 }, work)
+  const outages: readonly (() => Promise<unknown>)[] = [
+    async () => {
+      await postgres.stop()
       await sleep(PAUSE_MS)
-      const outage = outages[kill % 4]?.()
-      const gateway = gateways[kill % gateways.length]!
-      await gateway.kill()
-      if (loses) gateway.lose()
-      await outage
-      await gateway.start()
-    }
+      await postgres.start()
+    },
+    async () => {
+      postgres.freeze()
+      await sleep(PAUSE_MS)
+      postgres.thaw()
+    },
+    async () => {
+      await postgres.stop('SIGKILL')
+      await postgres.start()
+    },
+  ]
+  for (let kill = 0; kill < KILLS; kill++) {
     await sleep(PAUSE_MS)
-    done = true
-    await Promise.all(workers)
-    await shipped(link, gateways)
-    if (loses)
-      for (const instance of await listInstances(link))
-        if (!instance.alive) await forget(link, instance, Date.now())
+    const outage = outages[kill % 4]?.()
+    const gateway = gateways[kill % gateways.length]!
+    await gateway.kill()
+    if (loses) gateway.lose()
+    await outage
+    await gateway.start()
+  }
+  await sleep(PAUSE_MS)
+  done = true
+  await Promise.all(workers)
+  await shipped(link, gateways)
+  if (loses)
+    for (const instance of await listInstances(link))
+      if (!instance.alive) await forget(link, instance, Date.now())
 
-    const told = await compare(link, provider.ledger, statuses)
-    t.diagnostic(`${calls} calls, ${KILLS} kills, ${told}`)
-    await checkSharedSums(link)
-    const counts = await Promise.all(
-      gateways.map(async ({ address }) => {
-        const response = await fetch(`${address}/api/usage/history?window=24h`)
-        return ((await response.json()) as { totals: { calls: number } }).totals.calls
-      }),
-    )
-    const [{ rows }] = (await link.query<{ rows: number }>('SELECT count(*) AS rows FROM waybill.calls')) as [
-      { rows: number },
-    ]
-    assert.deepEqual(counts, [rows, rows, rows], 'every instance adds up to the rows')
-  })
+  const told = await compare(link, provider.ledger, statuses)
+  t.diagnostic(`${calls} calls, ${KILLS} kills, ${told}`)
+  await checkSharedSums(link)
+  const counts = await Promise.all(
+    gateways.map(async ({ address }) => {
+      const response = await fetch(`${address}/api/usage/history?window=24h`)
+      return ((await response.json()) as { totals: { calls: number } }).totals.calls
+    }),
+  )
+  const [{ rows }] = (await link.query<{ rows: number }>('SELECT count(*) AS rows FROM waybill.calls')) as [
+    { rows: number },
+  ]
+  assert.deepEqual(counts, [rows, rows, rows], 'every instance adds up to the rows')
+}
 
 async function call(address: string, nonce: string): Promise<number> {
   try {

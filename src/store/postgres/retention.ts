@@ -22,11 +22,14 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
      DELETE FROM waybill.usage_hours WHERE hour < ${hour};
      DELETE FROM waybill.latency_hours WHERE hour < ${hour};
      DELETE FROM waybill.cooldowns WHERE until < now() - interval '1 hour';
-     DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;
-     DELETE FROM waybill.sessions AS s WHERE first_id < '${lowestId(first)}'
-       AND NOT EXISTS (SELECT 1 FROM waybill.calls AS c WHERE c.session_id = s.session_id);`,
-    120_000,
+     DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;`,
+    30_000,
   )
+  // Apart from the above, which holds up everybody for a moment; a few at a time, so that no read waits long behind it.
+  const some = `DELETE FROM waybill.sessions WHERE (session_id, key_name, instance) IN (
+    SELECT session_id, key_name, instance FROM waybill.sessions AS s WHERE first_id < ?
+      AND NOT EXISTS (SELECT 1 FROM waybill.calls AS c WHERE c.session_id = s.session_id) LIMIT 1000) RETURNING 1`
+  while ((await link.query(some, [lowestId(first)], 30_000)).length > 0);
   return names.map(({ name }) => name)
 }
 
