@@ -39,7 +39,7 @@ keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 0.9 } } ]`,
     const statuses = (await Promise.all(calls)).map(({ status }) => status)
     assert.equal(statuses.filter((status) => status === 200).length, 1)
     assert.equal(gateway.received(), 1)
-    await sleep(50)
-    const { json } = await gateway.get('/api/keys/me', { headers })
-    assert.equal(json.reserved_usd, 0)
+    const reserved = async () => (await gateway.get('/api/keys/me', { headers })).json.reserved_usd
+    for (let tries = 0; tries < 200 && (await reserved()) !== 0; tries++) await sleep(10)
+    assert.equal(await reserved(), 0)
   })

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { Agent } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
+import { slowness } from '../test-gateway.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { Exchange } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -57,7 +58,8 @@ for (const [what, type, before] of [
     })
     const origin = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`
     const held = new HeldBytes(64 * MIB)
-    const limits = { responseStart: 4_000, idle: 4_000 }
+    // Long enough for all bytes to have come, however busy the machine is.
+    const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {
       const { promise, resolve } = Promise.withResolvers<AttemptResult>()
       const exchange = new Exchange(upstream, limits, true, TRACE, resolve, held)
