@@ -4,8 +4,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../mocks/ledger.ts'
 import { type Finding, finding } from './check.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { at, readChat } from './reading.ts'
+import { at } from './reading.ts'
 import { inWords } from './step.ts'
+import { dialectOf, readSent } from './surfaces.ts'
 import type { Background, Target } from './target.ts'
 
 /** A call of the suite, and the inferences that it explains, in their order. */
@@ -101,12 +102,13 @@ function withoutNonce(
 }
 
 /** The provider gave a whole answer that is one: no error, no broken stream, no page of HTML. */
-function isAnswered({ answer }: LedgerEntry): boolean {
-  const { status, complete, body } = answer
+function isAnswered(entry: LedgerEntry): boolean {
+  const { status, complete, body } = entry.answer
   if (status === null || status < 200 || status >= 300 || !complete) return false
   if (body === null) return true // longer than the witness keeps
-  const { errors, finish, done } = readChat(body)
-  return errors.length === 0 && (finish.length > 0 || done > 0)
+  const { errors, finish, done, content } = readSent(entry)
+  const ended = finish.length > 0 || done > 0 || (dialectOf(entry).name === 'embeddings' && content !== '')
+  return errors.length === 0 && ended
 }
 
 /**

@@ -5,6 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { byFinding } from './by-finding.ts'
 import type { Results, Verdict } from './judge.ts'
+import { withoutSurface } from './on-surfaces.ts'
 import { readRequirements } from './requirements.ts'
 
 const schema = z.array(
@@ -37,7 +38,7 @@ export function readBaseline(file: string): Baseline {
       parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
     )
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
-  const unknown = parsed.data.filter(({ id }) => !known.has(requirementOf(id)))
+  const unknown = parsed.data.filter(({ id }) => !known.has(withoutSurface(requirementOf(id))))
   if (unknown.length > 0)
     throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
   return parsed.data

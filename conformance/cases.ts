@@ -7,6 +7,7 @@ import type { Check } from './check.ts'
 import type { Details } from './evidence.ts'
 import { expectation, meets } from './expectations.ts'
 import type { Session } from './session.ts'
+import { SURFACES } from './surface.ts'
 import type { Capability, Target } from './target.ts'
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
@@ -14,6 +15,8 @@ const scalar = z.union([z.string(), z.number(), z.boolean()])
 const call = z.strictObject({
   step: z.string(),
   each: z.record(z.string(), z.union([z.string(), z.array(scalar)])).default({}),
+  /** Only there: what the script spells out is of that dialect. */
+  on: z.enum(SURFACES).optional(),
   stream: z.boolean().optional(),
   body: z.record(z.string(), z.unknown()).default({}),
   script: z.array(z.record(z.string(), z.unknown())).optional(),
@@ -47,7 +50,8 @@ export const cases: readonly Check[] = Object.entries(file).map(
     hostile,
     ...(timeout !== undefined && { timeout }),
     async exercise(session) {
-      for (const each of calls) await make(session, each)
+      for (const each of calls)
+        if (each.on === undefined || each.on === session.surface.name) await make(session, each)
     },
     judge: (judging) =>
       expect.flatMap((each) =>

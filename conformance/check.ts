@@ -2,6 +2,7 @@
 // pure function of that. The judge runs after the exercise, and again whenever somebody doubts it.
 import type { Evidence } from './evidence.ts'
 import type { Session } from './session.ts'
+import type { SurfaceName } from './surface.ts'
 import type { Capability, Target } from './target.ts'
 
 /** One thing that a judge looked at. */
@@ -40,6 +41,12 @@ export interface Check {
   readonly needs?: readonly Capability[]
   /** The check whose evidence is judged here too; then there is no exercise of its own. */
   readonly shares?: string
+  /** The surface on which it makes its calls; chat where nothing is said. */
+  readonly surface?: SurfaceName
+  /**
+   * It is about what is relayed: where no provider was asked in the dialect of the client, it does not apply.
+   */
+  readonly relays?: boolean
   /** It has no exercise and is judged over the evidence of the whole run, see `REMAINDER`. */
   readonly overRun?: true
   /** How long the exercise may take, ms; 30 s where nothing is said. */

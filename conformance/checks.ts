@@ -62,6 +62,7 @@ import { unknownIsNull } from './checks/USE-04.ts'
 import { tokenKinds } from './checks/USE-05.ts'
 import { halfWay } from './checks/USE-07.ts'
 import { cacheIsFreeAndPrivate } from './checks/USE-08.ts'
+import { type Further, ON } from './on-surfaces.ts'
 
 const all: readonly Check[] = [
   ...cases,
@@ -128,4 +129,14 @@ const all: readonly Check[] = [
   catalogIsConstant,
 ]
 
-export const checks: ReadonlyMap<string, Check> = new Map(all.map((check) => [check.id, check]))
+export const checks: ReadonlyMap<string, Check> = new Map(
+  (all as readonly Check[]).flatMap((check) => [
+    [check.id, check] as const,
+    ...(Object.keys(ON) as Further[])
+      .filter((surface) => ON[surface].includes(check.id))
+      .map((surface) => {
+        const id = `${check.id}@${surface}`
+        return [id, { ...check, id, surface }] as const
+      }),
+  ]),
+)

@@ -3,13 +3,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { type Finding, finding, type Judging } from './check.ts'
-import { isVisible, sameAnswer } from './checks/flow.ts'
+import { isVisible, meaningOf, sameAnswer } from './checks/flow.ts'
 import { headersName } from './checks/tell.ts'
 import { countsIn, usageIn } from './checks/use.ts'
 import type { Exchange } from './evidence.ts'
 import { refs, requestsOf, servedBy, where } from './lookup.ts'
-import { at, type ChatReading, jsonOf, readChat } from './reading.ts'
+import { at, jsonOf } from './reading.ts'
 import { inWords } from './step.ts'
+import type { Reading } from './surface.ts'
+import { isCrossed, readAnswer, readSent, surfaceOf } from './surfaces.ts'
 import { ended } from './words.ts'
 
 const WENT = [
@@ -95,30 +97,28 @@ interface Part {
   readonly said: string
 }
 
-const endOf = ({ finish, done, afterDone }: ChatReading): string =>
-  `finish reasons ${finish.map(({ reason }) => reason).join(', ') || 'none'}, ${done} [DONE]${afterDone ? ', and something after it' : ''}`
-
-const PARTS: Readonly<Record<'content' | 'tools' | 'end' | 'usage', (body: string) => Part>> = {
-  content(body) {
-    const { content } = readChat(body)
-    return {
-      value: content,
-      is: content !== '',
-      said: `${content.length} characters, ending in "${content.slice(-60)}"`,
-    }
-  },
-  tools(body) {
-    const { tools } = readChat(body)
+const PARTS: Readonly<
+  Record<'content' | 'tools' | 'end' | 'usage', (reading: Reading, end: string) => Part>
+> = {
+  content: ({ content }) => ({
+    value: content,
+    is: content !== '',
+    said: `${content.length} characters, ending in "${content.slice(-60)}"`,
+  }),
+  tools({ tools }) {
     const said = tools.map((each) => `${each.index} ${each.id} ${each.name} ${each.arguments}`)
     return { value: tools, is: tools.length > 0, said: said.join('; ') || 'no tool call' }
   },
-  end(body) {
-    const chat = readChat(body)
-    const { finish, done, afterDone } = chat
-    return { value: [finish, done, afterDone], is: done === 1 && !afterDone, said: endOf(chat) }
+  end({ finish, done, afterDone }, end) {
+    const reasons = finish.map(({ reason }) => reason).join(', ') || 'none'
+    return {
+      value: [finish, done, afterDone],
+      is: done === 1 && !afterDone,
+      said: `finish reasons ${reasons}, ${done} ${end}${afterDone ? ', and something after it' : ''}`,
+    }
   },
-  usage(body) {
-    const usage = usageIn(body)
+  usage(reading) {
+    const usage = usageIn(reading)
     const counts = countsIn(usage)
     return { value: counts, is: usage !== null, said: usage === null ? 'no usage' : counts.join(' / ') }
   },
@@ -126,7 +126,12 @@ const PARTS: Readonly<Record<'content' | 'tools' | 'end' | 'usage', (body: strin
 
 function sameAs(id: string, part: keyof typeof PARTS, exchange: Exchange, { evidence }: Judging): Finding {
   const entry = servedBy(evidence, exchange)
-  const [got, sent] = [PARTS[part](exchange.body), PARTS[part](entry?.answer.body ?? '')]
+  // Within a dialect each byte of the arguments counts, across dialects their meaning.
+  const meant = (reading: Reading) =>
+    entry && isCrossed(exchange, entry) ? meaningOf(reading, true) : reading
+  const [got, sent] = [readAnswer(exchange), readSent(entry)].map((reading) =>
+    PARTS[part](meant(reading), surfaceOf(exchange).end),
+  ) as [Part, Part]
   return finding(
     id,
     sent.is && isDeepStrictEqual(got.value, sent.value),
@@ -183,7 +188,8 @@ function wentTo(
 }
 
 function endsInError(id: string, exchange: Exchange, { evidence }: Judging): Finding {
-  const { done } = readChat(exchange.body)
+  const { done } = readAnswer(exchange)
+  const { end } = surfaceOf(exchange)
   const entry = servedBy(evidence, exchange)
   const seen = isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`
   return finding(
@@ -191,8 +197,8 @@ function endsInError(id: string, exchange: Exchange, { evidence }: Judging): Fin
     entry !== null && isVisible(exchange) && done === 0,
     `how "${inWords(exchange)}" ended for the client`,
     {
-      expected: 'an error, and no [DONE]',
-      actual: entry === null ? 'no provider was asked' : `${seen}, and ${done === 0 ? 'no' : done} [DONE]`,
+      expected: `an error, and no ${end}`,
+      actual: entry === null ? 'no provider was asked' : `${seen}, and ${done === 0 ? 'no' : done} ${end}`,
     },
     refs(exchange, entry),
   )

@@ -222,7 +222,7 @@ test('a record is held to what can be known from outside, and no field that is n
         body: JSON.stringify({ id: '1', model: 'm', in: 7, ...record }),
       }),
     ]
-    const ledger = [entry({ answer: { body: JSON.stringify({ usage }) } })]
+    const ledger = [entry({ endpoint: 'chat/completions', answer: { body: JSON.stringify({ usage }) } })]
     return holds('LOG-02', { exchanges, ledger }, of, waybill)
   }
   // A direct id has no strategy, nobody knows the price, and no session could be sent.

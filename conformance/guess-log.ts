@@ -1,7 +1,8 @@
 // Where a log has what, found out by the values of a call that is known from outside: its ids, its model at the
 // witness, the tokens that the witness reported. A guess for a first target file, to be looked at by a person. Pure.
 import type { Look } from './look.ts'
-import { at, jsonOf, readChat } from './reading.ts'
+import { at, jsonOf } from './reading.ts'
+import { readSent } from './surfaces.ts'
 
 export interface GuessedLog {
   readonly path: string
@@ -22,7 +23,7 @@ export function guessLog({ log, call, entry }: Look, model: string, idHeader?: s
   const id = idHeader && call.headers[idHeader.toLowerCase()]
   const has = (record: unknown, value: unknown) => leaves(record).some(([, each]) => each === value)
   const record = records.find((each) => id && has(each, id)) ?? records[0]
-  const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
+  const usage = readSent(entry).usage.at(-1)
   /** The place of a value; where it stands several times, one whose name fits. */
   const placeOf = (value: unknown, name: RegExp): string | undefined => {
     const places = leaves(record).flatMap(([place, each]) => (each === value && value != null ? [place] : []))

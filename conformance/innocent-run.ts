@@ -1,8 +1,12 @@
 // Holds an innocent against every check that binds every gateway, and says which of them accuse it.
+import { checks } from './checks.ts'
 import { targetOf } from './fault-run.ts'
 import { innocents } from './innocents.ts'
 import type { Outcome } from './judge.ts'
+import type { Further } from './on-surfaces.ts'
+import { asked, type Requirement, readRequirements } from './requirements.ts'
 import { conform } from './run.ts'
+import type { SurfaceName } from './surface.ts'
 
 export interface InnocentResult {
   readonly name: string
@@ -14,15 +18,25 @@ export interface InnocentResult {
   readonly duration: number
 }
 
+const isOn =
+  (on: readonly Further[]) =>
+  ({ check }: Requirement): boolean =>
+    on.some((surface: SurfaceName) => checks.get(check!)?.surface === surface)
+
 /** Runs profile `observable`, or only some of its requirements. */
 export async function tryInnocent(name: string, only?: readonly string[]): Promise<InnocentResult> {
-  const { target = (same) => same, mayWarn = [] } = innocents.get(name)!
+  const { target = (same) => same, mayWarn = [], on = [] } = innocents.get(name)!
   const began = performance.now()
+  const { surfaces, ...whole } = targetOf(name)
+  const kept = Object.fromEntries(on.map((surface) => [surface, surfaces[surface] ?? {}]))
+  const held = target({ ...whole, surfaces: kept, start: { inproc: `innocent-gateway#${name}` } })
+  const there = on.length > 0 ? asked(readRequirements(), 'observable', held).filter(isOn(on)) : null
+  const tried = only ?? there?.map(({ id }) => id)
   const { results } = await conform({
-    target: target({ ...targetOf(name), start: { inproc: `innocent-gateway#${name}` } }),
+    target: held,
     profile: 'observable',
     quick: true,
-    ...(only && { only }),
+    ...(tried && { only: tried }),
   })
   const verdicts = results.verdicts.filter(({ outcome }) => outcome !== 'disabled')
   return {

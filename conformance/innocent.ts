@@ -2,6 +2,7 @@
 // may accuse it; what fails on it is the suite's own taste.
 import type { InProcess } from './connectors/inproc.ts'
 import { type FaultHooks, referenceWith } from './fault.ts'
+import type { Further } from './on-surfaces.ts'
 import type { Target } from './target.ts'
 
 /** One row of a table in innocents/. */
@@ -10,6 +11,8 @@ export type Innocent = {
   readonly what: string
   /** What its target file says differently. */
   readonly target?: (target: Target) => Target
+  /** Further surfaces that it is held to; then the checks of these are tried, and no others. */
+  readonly on?: readonly Further[]
   /** Recommendations (SHOULD) that it leaves out, or that cannot be judged on it: a warning there is no accusation. */
   readonly mayWarn?: readonly string[]
 } & (

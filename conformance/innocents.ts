@@ -11,6 +11,7 @@ import { innocents as models } from './innocents/models.ts'
 import { innocents as records } from './innocents/records.ts'
 import { innocents as refusals } from './innocents/refusals.ts'
 import { innocents as streams } from './innocents/streams.ts'
+import { innocents as surfaces } from './innocents/surfaces.ts'
 import { innocents as tls } from './innocents/tls.ts'
 import { innocents as upstream } from './innocents/upstream.ts'
 import { innocents as wire } from './innocents/wire.ts'
@@ -28,6 +29,7 @@ export const innocents: ReadonlyMap<string, Innocent> = new Map(
     records,
     refusals,
     streams,
+    surfaces,
     tls,
     upstream,
     wire,

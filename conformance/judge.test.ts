@@ -21,6 +21,7 @@ import { type Conformed, conform } from './run.ts'
 import { type Running, StartError } from './running.ts'
 import { Session } from './session.ts'
 import { step } from './step.ts'
+import { chat } from './surfaces/chat.ts'
 import { targetSchema } from './target.ts'
 import { controlOf } from './witness-control.ts'
 import { carryOut } from './worker.ts'
@@ -233,6 +234,7 @@ async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise
   const session = new Session({
     check: 'OWN-01',
     target: { ...reference, ...more },
+    surface: chat,
     running: { baseUrl: witness.url, keys } as unknown as Running,
     witness: controlOf(witness),
     secrets: new Map(),

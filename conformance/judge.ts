@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { type Finding, sentenceOf } from './check.ts'
 import { checks } from './checks.ts'
 import { type Evidence, REMAINDER } from './evidence.ts'
+import { requestsOf } from './lookup.ts'
+import { withoutSurface } from './on-surfaces.ts'
 import {
   asked,
   levelOf,
@@ -12,6 +14,7 @@ import {
   SCOPES,
   setOf,
 } from './requirements.ts'
+import { isCrossed, onSurface } from './surfaces.ts'
 import { declares, targetSchema } from './target.ts'
 
 /** What a run leaves behind beside the evidence of its checks; `run.json`. */
@@ -113,8 +116,8 @@ export function judge(
   requirements: Requirements,
 ): Results {
   const scored = setOf(requirements, run.suite)
-  const verdicts = asked(requirements, run.profile).map((requirement) =>
-    verdictOf(requirement, run, evidence, scored.has(requirement.id)),
+  const verdicts = asked(requirements, run.profile, run.target).map((requirement) =>
+    verdictOf(requirement, run, evidence, scored.has(withoutSurface(requirement.id))),
   )
   const counts = Object.fromEntries(
     OUTCOMES.map((outcome) => [outcome, verdicts.filter((each) => each.outcome === outcome).length]),
@@ -163,17 +166,21 @@ function verdictOf(
     duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
   })
   if (!check) return said('harness-error', `there is no check ${name}`)
-  if (run.disabled[id] !== undefined) return said('disabled', run.disabled[id])
+  const left = run.disabled[id] ?? run.disabled[withoutSurface(id)]
+  if (left !== undefined) return said('disabled', left)
   if (run.only && !run.only.includes(id)) return said('disabled', 'not among those that were asked for')
-  const missing = (check.needs ?? []).filter((need) => !declares(run.target, need))
+  const target = onSurface(run.target, check.surface ?? 'chat')
+  const missing = (check.needs ?? []).filter((need) => !declares(target, need))
   if (missing.length > 0)
     return said('not-applicable', `the target file does not declare ${missing.join(', ')}`)
   if (!evidence) return said('harness-error', run.stopped ?? 'the check was not run')
   if (evidence.harness_error !== null) return said('harness-error', evidence.harness_error.split('\n')[0]!)
   if (evidence.untestable !== null) return said('untestable', evidence.untestable)
+  if (check.relays && !relayed(evidence))
+    return said('not-applicable', 'it translates: no provider was asked in the dialect of the client')
   let findings: Finding[]
   try {
-    findings = check.judge({ evidence, all, target: run.target, waybill: run.profile === 'waybill' })
+    findings = check.judge({ evidence, all, target, waybill: run.profile === 'waybill' })
   } catch (thrown) {
     return said('harness-error', `the judge failed: ${(thrown as Error).message}`)
   }
@@ -207,6 +214,12 @@ function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Con
   if (left.length > 0) return { conclusion: 'partial', reason: `none failed; not tried: ${leftOut}` }
   return { conclusion: 'conformant', reason: `every applicable MUST of profile ${run.profile} holds` }
 }
+
+/** Whether some call of a check reached a provider in the client's dialect. */
+const relayed = (evidence: Evidence): boolean =>
+  evidence.exchanges.some((exchange) =>
+    requestsOf(evidence, exchange).some((entry) => !isCrossed(exchange, entry)),
+  )
 
 const inferencesIn = ({ ledger }: Evidence): number =>
   ledger.filter(({ kind }) => kind === 'inference').length

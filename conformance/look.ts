@@ -170,4 +170,7 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   restart: 'capabilities.restart, and a start by the suite',
   process: 'start.command or start.image',
   cache: 'capabilities.cache',
+  messages: 'surfaces.messages',
+  responses: 'surfaces.responses',
+  embeddings: 'surfaces.embeddings',
 }

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Check } from './check.ts'
 import { checks } from './checks.ts'
+import { ON, ONLY_THERE, withoutSurface } from './on-surfaces.ts'
 import { readRequirements } from './requirements.ts'
 import type { Capability } from './target.ts'
 
@@ -71,7 +72,8 @@ test('every sentence of the specification leads to requirements that exist, or s
 
 test('every check that a row names exists, and every check has its row', () => {
   const named = requirements.flatMap(({ check }) => check ?? [])
-  assert.deepEqual([...named].sort(), [...checks.keys()].sort())
+  const own = [...checks.keys()].filter((id) => withoutSurface(id) === id)
+  assert.deepEqual([...named].sort(), own.sort())
   for (const { id, check } of requirements) if (check) assert.equal(check, id)
   for (const [id, check] of checks as ReadonlyMap<string, Check>) {
     const sources = [check.exercise, check.shares, check.overRun].filter((each) => each !== undefined)
@@ -118,4 +120,12 @@ test('what a requirement needs by the contract, its check needs from the target 
       assert.ok(capability, `${id} needs "${need}", which no capability stands for`)
       assert.ok(checks.get(check!)!.needs?.includes(capability), `${id} needs ${capability}`)
     }
+})
+
+test('every check runs on further surfaces, or a table says why it does not', () => {
+  const own = [...checks.values()].filter((check: Check) => check.surface === undefined).map(({ id }) => id)
+  const excused = ONLY_THERE.flatMap(([, ids]) => ids)
+  assert.deepEqual([...new Set([...Object.values(ON).flat(), ...excused])].sort(), own.sort())
+  assert.equal(new Set(excused).size, excused.length)
+  for (const id of excused) assert.ok(!Object.values(ON).flat().includes(id), `${id} is in both tables`)
 })

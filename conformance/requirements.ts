@@ -3,6 +3,8 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { onEach } from './on-surfaces.ts'
+import type { Target } from './target.ts'
 
 export const PROFILES = ['core', 'observable', 'waybill'] as const
 export type Profile = (typeof PROFILES)[number]
@@ -63,9 +65,15 @@ export const BOUND: Record<Profile, readonly Requirement['scope'][]> = {
   waybill: SCOPES,
 }
 
-/** Those that a profile asks for and a check can prove, in the order of the contract. */
-export const asked = ({ requirements }: Requirements, profile: Profile): Requirement[] =>
-  requirements.filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
+/** Those that a profile asks for and a check can prove, in the order of the contract; for a target, on each of its surfaces. */
+export const asked = (
+  { requirements }: Requirements,
+  profile: Profile,
+  target: Pick<Target, 'surfaces'> = { surfaces: {} },
+): Requirement[] =>
+  requirements
+    .filter(({ scope, check }) => check !== undefined && BOUND[profile].includes(scope))
+    .flatMap((requirement) => onEach(requirement, target))
 
 /** The requirements that decide in a version of the suite: those of its set and of all sets before it. */
 export const setOf = ({ sets }: Requirements, suite: string): ReadonlySet<string> =>

@@ -8,7 +8,9 @@ import { checks } from './checks.ts'
 import { clock } from './client.ts'
 import { type Evidence, REMAINDER } from './evidence.ts'
 import { judge, type Results, type RunFile } from './judge.ts'
+import { withoutSurface } from './on-surfaces.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
+import { onSurface } from './surfaces.ts'
 import { declares, type Target } from './target.ts'
 import { usually } from './time-left.ts'
 import { openWorker, type Worker } from './worker.ts'
@@ -69,10 +71,12 @@ export async function conform({
 
   // What is to be exercised, and the first requirement that asks for it.
   const exercises = new Map<Check, Requirement>()
-  for (const requirement of asked(requirements, profile)) {
+  for (const requirement of asked(requirements, profile, template)) {
     const check = checks.get(requirement.check!)
-    const skip = !check || disabled[requirement.id] !== undefined || (only && !only.includes(requirement.id))
-    if (skip || (check.needs ?? []).some((need) => !declares(template, need))) continue
+    const left = disabled[requirement.id] ?? disabled[withoutSurface(requirement.id)]
+    const skip = !check || left !== undefined || (only && !only.includes(requirement.id))
+    const there = onSurface(template, check?.surface ?? 'chat')
+    if (skip || (check.needs ?? []).some((need) => !declares(there, need))) continue
     if (check.overRun) continue
     const source = checks.get(check.shares ?? check.id)!
     if (!exercises.has(source)) exercises.set(source, requirement)

@@ -1,34 +1,15 @@
-// What a scripted provider says, in OpenAI's shape: pieces of a stream, its end mark, a whole answer, an error.
-// Every value is made up. Pure.
+// What a scripted provider says, in the dialect of whoever asks it: pieces of a stream, its end, a whole answer, an error. Every
+// value is made up. Pure.
 import type { Target } from './target.ts'
 
-const head = { id: 'chatcmpl-synthetic', created: 0, model: 'synthetic' }
+/** A piece of text. */
+export const delta = (content: string) => ({ said: content })
 
-/** One event of a stream: a piece of text, or with a reason the last one. */
-export const delta = (content: string, finish_reason: string | null = null) => ({
-  data: {
-    ...head,
-    object: 'chat.completion.chunk',
-    choices: [{ index: 0, delta: finish_reason ? {} : { role: 'assistant', content }, finish_reason }],
-  },
-})
-
-/** The end mark of a stream. */
-export const DONE = { data: '[DONE]' }
+/** What ends a stream. */
+export const END = { ending: true } as const
 
 /** A whole answer. */
-export const answer = (content: string) => ({
-  body: {
-    ...head,
-    object: 'chat.completion',
-    choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
-  },
-})
-
-/** An error as a body. */
-export const errorBody = (message: string) => ({
-  error: { message, type: 'synthetic', param: null, code: 'synthetic' },
-})
+export const answer = (text: string) => ({ say: { text } })
 
 /**
  * The first target that is tried fails, and any other answers. Where a route has one model at two deployments, the
@@ -45,4 +26,4 @@ export const areDifferent = (
 ): boolean => new Set(targets.map(({ provider, model }) => `${provider}/${model}`)).size > 1
 
 /** An answer with an error status. */
-export const failure = (status: number) => ({ status, body: errorBody(`synthetic ${status}`) })
+export const failure = (status: number) => ({ status, refusal: `synthetic ${status}` })

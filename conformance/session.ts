@@ -13,6 +13,7 @@ import { at } from './reading.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
 import { recordStep, type Step, step } from './step.ts'
+import type { Surface } from './surface.ts'
 import { shownKey, type Target } from './target.ts'
 
 /** The witness as the suite uses it; in this process or over its control port. */
@@ -39,6 +40,8 @@ export interface ChatOptions {
   /** The gateway key to show: one of the target's, another text, or null for none. */
   readonly key?: string | null
   readonly timeout?: number
+  /** Behind the path, with its question mark. */
+  readonly query?: string
   /** Text of the prompt, beside the nonce. */
   readonly prompt?: string
 }
@@ -57,6 +60,8 @@ export class Untestable extends Error {
 export interface SessionOptions {
   readonly check: string
   readonly target: Target
+  /** On which calls are made; the target's models are those that it has there. */
+  readonly surface: Surface
   readonly running: Running
   readonly witness: WitnessControl
   /** Idle windows are short, and prove less. */
@@ -85,6 +90,7 @@ const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
 
 export class Session {
   readonly target: Target
+  readonly surface: Surface
   readonly witness: WitnessControl
   /** The instance that requests go to. */
   running: Running
@@ -107,6 +113,7 @@ export class Session {
   constructor(options: SessionOptions) {
     this.#options = options
     this.target = options.target
+    this.surface = options.surface
     this.witness = options.witness
     this.running = options.running
     this.#secrets = new Map(options.secrets)
@@ -155,6 +162,7 @@ export class Session {
       script,
       body = {},
       prompt = 'Where do you go?',
+      query = '',
       key,
       timeout,
     } = options
@@ -168,13 +176,13 @@ export class Session {
       if (this.#before.size === 0) await this.wait(this.target.observability.log!.lag_ms)
       this.#before.set(nonce, await this.#idsInLog())
     }
-    const messages = [{ role: 'user', content: `${prompt} ${writeNonce(nonce)}` }]
-    const headers = this.#headers({ 'content-type': 'application/json', ...options.headers }, key)
-    const text = JSON.stringify({ model, messages, stream, ...body })
+    const headers = this.#headers({ ...this.callHeaders, ...options.headers }, key)
+    const asked = { model, prompt: `${prompt} ${writeNonce(nonce)}`, stream, body }
+    const text = JSON.stringify(this.surface.request(asked))
     return this.#open(
       step,
       nonce,
-      { method: 'POST', path: '/v1/chat/completions', headers, body: text },
+      { method: 'POST', path: this.surface.path + query, headers, body: text },
       timeout,
     )
   }
@@ -193,6 +201,11 @@ export class Session {
   get model(): string {
     const { call, logical, direct } = this.target.models
     return call ?? logical[0]?.id ?? direct[0]?.id ?? ''
+  }
+
+  /** What every call on this surface is sent with, beside what the target file says. */
+  get callHeaders(): Readonly<Record<string, string>> {
+    return { 'content-type': 'application/json', ...this.surface.headers }
   }
 
   nonce(): string {

@@ -92,6 +92,38 @@ const served = z.strictObject({
   model: z.string().describe('The model that this provider is asked for.'),
 })
 
+const models = z.strictObject({
+  call: z
+    .string()
+    .optional()
+    .describe(
+      'What is called where it does not matter which; the first of the others where nothing is said.',
+    ),
+  logical: z
+    .array(
+      z.strictObject({
+        id: z.string().describe('What a client calls.'),
+        targets: z
+          .array(served.omit({ id: true }))
+          .min(1)
+          .describe('Where it may go; the first one is tried first, where there is an order.'),
+      }),
+    )
+    .default([])
+    .describe('Ids that stand for a list of targets.'),
+  direct: z.array(served).default([]).describe('Ids that mean one provider and model.'),
+})
+
+/** A surface that is served beside chat. */
+const servedOn = (what: string) =>
+  z
+    .strictObject({
+      models: models
+        .optional()
+        .describe('What can be called there, where that is something else than by chat.'),
+    })
+    .describe(what)
+
 const fields = z.strictObject({
   name: z.string().describe('What reports call the gateway.'),
   homepage: z.string().optional().describe('Where to read about it.'),
@@ -227,29 +259,16 @@ const fields = z.strictObject({
       }),
     )
     .describe('Providers of the witness, and the names under which the gateway speaks of them.'),
-  models: z
+  models: models.describe('What can be called, and where it goes.'),
+  surfaces: z
     .strictObject({
-      call: z
-        .string()
-        .optional()
-        .describe(
-          'What is called where it does not matter which; the first of the others where nothing is said.',
-        ),
-      logical: z
-        .array(
-          z.strictObject({
-            id: z.string().describe('What a client calls.'),
-            targets: z
-              .array(served.omit({ id: true }))
-              .min(1)
-              .describe('Where it may go; the first one is tried first, where there is an order.'),
-          }),
-        )
-        .default([])
-        .describe('Ids that stand for a list of targets.'),
-      direct: z.array(served).default([]).describe('Ids that mean one provider and model.'),
+      messages: servedOn('Calls of Anthropic’s clients, `/v1/messages`.'),
+      responses: servedOn('Calls of OpenAI’s newer clients, `/v1/responses`.'),
+      embeddings: servedOn('Vectors, `/v1/embeddings`.'),
     })
-    .describe('What can be called, and where it goes.'),
+    .partial()
+    .default({})
+    .describe('What it serves beside chat completions; the checks run on each.'),
   observability: z
     .strictObject({
       headers: z
@@ -430,13 +449,16 @@ export const CAPABILITIES = [
   'restart',
   'process',
   'cache',
+  'messages',
+  'responses',
+  'embeddings',
 ] as const
 
 export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
 
 /** Whether the target file declares it. */
 export function declares(
-  { start, models, observability, capabilities, variants }: Target,
+  { start, models, surfaces, observability, capabilities, variants }: Target,
   capability: Capability,
 ): boolean {
   const { headers, log } = observability
@@ -472,6 +494,10 @@ export function declares(
       return 'command' in start || 'image' in start
     case 'restart':
       return ours && capabilities.restart
+    case 'messages':
+    case 'responses':
+    case 'embeddings':
+      return surfaces[capability] !== undefined
     case 'catalog':
     case 'resolve':
     case 'session':

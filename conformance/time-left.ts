@@ -1,6 +1,7 @@
 // How long a run still takes, for the person who waits: from an earlier run of the same gateway, or else from what the
 // checks take on the reference. An estimate, and said to be one. Pure, but for the clock that it is given.
 import type { Results } from './judge.ts'
+import { withoutSurface } from './on-surfaces.ts'
 
 /** Checks that take 2 s or more on the reference, ms; measured on 2026-11-22, two cores. */
 const MEASURED: Readonly<Record<string, number>> = {
@@ -25,7 +26,7 @@ const QUICK_IDLE = 7_500
 
 /** How long a check takes on the reference, ms; `quick`: with a short idle window. */
 export const usually = (id: string, quick: boolean): number =>
-  quick && id === 'PURE-02' ? QUICK_IDLE : (MEASURED[id] ?? ELSE)
+  quick && id === 'PURE-02' ? QUICK_IDLE : (MEASURED[withoutSurface(id)] ?? ELSE)
 
 export interface TimeLeft {
   begun(id: string): void

@@ -10,6 +10,8 @@ import { withoutSecrets } from './secrets.ts'
 import { Session } from './session.ts'
 import { keysIn, type Started, start } from './start.ts'
 import { startWitness } from './start-witness.ts'
+import type { SurfaceName } from './surface.ts'
+import { onSurface, surfaces } from './surfaces.ts'
 import type { Target } from './target.ts'
 
 export interface WorkerOptions {
@@ -91,10 +93,11 @@ export async function openWorker({
     const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.watchFor(name, secret)
-    const session = (check: string, needs: Check['needs'] = []) =>
+    const session = (check: string, needs: Check['needs'] = [], surface: SurfaceName = 'chat') =>
       new Session({
         check,
-        target,
+        target: onSurface(target, surface),
+        surface: surfaces[surface],
         running,
         witness: control,
         quick,
@@ -119,7 +122,7 @@ export async function openWorker({
       target,
       async run(check) {
         await reset()
-        const current = session(check.id, check.needs)
+        const current = session(check.id, check.needs, check.surface)
         const evidence = await carryOut(check, current)
         const found = await gone(target, running, check)
         const why = found && current.redact(found)

@@ -4,7 +4,7 @@ import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
 import type { createMatcher, MatchInput, Miss } from './match.ts'
 import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
 import { answerFrom, type Pace } from './replay.ts'
-import { refuse, say, speak } from './scenario.ts'
+import { refuse, type Scene, say, speak } from './scenario.ts'
 import { findScenario } from './scenarios.ts'
 import type { ParsedAnswer } from './script.ts'
 
@@ -37,7 +37,7 @@ export interface Stock {
 /** The answer; a 400 that names the nearest recording where there is none (REC-02). */
 export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, stock: Stock): Answer {
   if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
-    return speltOut(scripted, asked.provider)
+    return speltOut(scripted, asked)
 
   const { provider, endpoint, wants } = asked
   const speech = endpoint?.speech ?? null
@@ -57,17 +57,23 @@ export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, st
   return played ? { ...played, from: asked.scenario } : noRecording(asked, found, stock)
 }
 
-function speltOut({ status = 200, headers = {}, body, events }: ParsedAnswer, provider: Provider): Answer {
+function speltOut(
+  { status = 200, headers = {}, body, refusal, events }: ParsedAnswer,
+  { provider, endpoint, wants }: ProviderRequest,
+): Answer {
   if (events)
     return {
       from: 'script',
       status,
       headers: { 'content-type': 'text/event-stream', ...lowerCase(headers) },
-      parts: events.map(partOf),
+      parts: partsOf(events, { provider, wants, speech: endpoint?.speech ?? null, number: 0 }),
     }
   if (body === undefined && status >= 400)
     return {
-      ...refuse({ provider }, kindOf(status), `Scripted ${status}.`, { status, headers: lowerCase(headers) }),
+      ...refuse({ provider }, kindOf(status), refusal ?? `Scripted ${status}.`, {
+        status,
+        headers: lowerCase(headers),
+      }),
       from: 'script',
     }
   return wholeAnswer('script', status, body ?? '', lowerCase(headers))
@@ -89,11 +95,24 @@ function wordsOf({ reasoning, text, calls }: NonNullable<ParsedAnswer['say']>) {
 const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
 
-function partOf(step: NonNullable<ParsedAnswer['events']>[number]): Part {
-  if ('data' in step) return bytesOf(event(step.data))
-  if ('raw' in step) return bytesOf(step.raw)
-  if ('base64' in step) return Buffer.from(step.base64, 'base64')
-  return step
+type Steps = NonNullable<ParsedAnswer['events']>
+
+/** The steps as bytes. What is `said` becomes events of one answer, of which each step takes its share. */
+function partsOf(steps: Steps, scene: Scene): Part[] {
+  const pieces = steps.flatMap((step) => ('said' in step ? [step.said] : []))
+  const rest = [...(scene.speech?.events(say(scene, { text: pieces }), scene.wants) ?? [])]
+  return steps.flatMap((step): Part[] => {
+    if ('said' in step) {
+      const text = JSON.stringify(step.said)
+      return rest.splice(0, rest.findIndex((one) => one.includes(text)) + 1).map(bytesOf)
+    }
+    if ('ending' in step) return rest.splice(0).map(bytesOf)
+    if ('failure' in step) return scene.speech ? [bytesOf(scene.speech.failure(step.failure))] : []
+    if ('data' in step) return [bytesOf(event(step.data))]
+    if ('raw' in step) return [bytesOf(step.raw)]
+    if ('base64' in step) return [Buffer.from(step.base64, 'base64')]
+    return [step]
+  })
 }
 
 const KINDS: Readonly<Record<number, Refusal>> = {

@@ -12,13 +12,18 @@ const step = z.union(
     z
       .strictObject({ base64: z.string() })
       .describe('Bytes as they are; one write, so that a boundary can be put anywhere.'),
+    z
+      .strictObject({ said: z.string().min(1) })
+      .describe('A piece of text in the dialect of whoever asks, behind what begins an answer there.'),
+    z.strictObject({ ending: z.literal(true) }).describe('What ends an answer in that dialect.'),
+    z.strictObject({ failure: z.string() }).describe('An event that tells of a failure in that dialect.'),
     z.strictObject({ gate: z.string().min(1) }).describe('Held here until `POST /release/{gate}`.'),
     z.strictObject({ wait: z.number().nonnegative() }).describe('A pause in ms.'),
     z
       .strictObject({ end: z.enum(['cut', 'reset']) })
       .describe('Ends the connection: in the middle of the body, or with RST.'),
   ],
-  'expected one of data, raw, base64, gate, wait, end',
+  'expected one of data, raw, base64, said, ending, failure, gate, wait, end',
 )
 
 /** What the model says; a turn that calls tools ends with them. */
@@ -52,6 +57,8 @@ export const answerSchema = z.strictObject({
     .record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/), z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/))
     .optional(),
   body: z.unknown().optional(),
+  /** What a refusal says, in the shape that this provider gives its errors; in the place of `body`. */
+  refusal: z.string().optional(),
   /** … or a stream. */
   events: z.array(step).optional(),
   /** How many requests it answers before the next takes over; the last one answers for ever. */

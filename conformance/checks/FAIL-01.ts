@@ -1,10 +1,11 @@
 // FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: on every route, or the shape of the caller's own dialect).
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
-import { at, isOpenAiError, jsonOf } from '../reading.ts'
+import { at, jsonOf } from '../reading.ts'
 import { step } from '../step.ts'
+import { surfaceOf } from '../surfaces.ts'
 import { ended } from '../words.ts'
-import { MALFORMED, post } from './fail.ts'
+import { malformed, post } from './fail.ts'
 
 const steps = {
   unknownModel: step('unknown model'),
@@ -21,8 +22,9 @@ export const errorShape = {
   id: 'FAIL-01',
   hostile: true,
   async exercise(session) {
-    await post(session, steps.noJson, MALFORMED['no JSON']!)
-    await post(session, steps.noMessages, MALFORMED['no messages']!)
+    const [[, missing] = ['', '{}']] = Object.entries(session.surface.malformed)
+    await post(session, steps.noJson, malformed(session)['no JSON']!)
+    await post(session, steps.noMessages, missing)
     await session.chat(steps.unknownModel, {
       model: 'no-such-provider/no-such-model',
       script: [{ scenario: '404' }],
@@ -31,6 +33,7 @@ export const errorShape = {
     await session.wait(session.target.capabilities.cooldown_ms)
     await session.chat(steps.providerRefuses, { script: [{ scenario: '400' }] })
     if (session.target.capabilities.gateway_keys) await session.chat(steps.noKey, { key: null })
+    if (session.surface.name !== 'chat') return // once is enough for what is no call
     for (const path of session.target.capabilities.read_paths)
       await session.ask(
         steps.readPathWrongParameter,
@@ -47,21 +50,22 @@ export const errorShape = {
       )
       .map((exchange) => {
         const { status, body, step } = exchange
+        const { isError, errorShape } = surfaceOf(exchange)
         const harmless = step === steps.readPathWrongParameter.step && status === 200
         const failed = status !== null && status >= 400
         const worded = waybill
-          ? isOpenAiError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
-          : isOpenAiError(body)
+          ? isError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
+          : isError(body)
         // A provider's own error is relayed as it is, and carries no request id.
         const relayed =
-          (step === steps.providerRefuses.step || step === steps.allTargetsFail.step) && isOpenAiError(body)
+          (step === steps.providerRefuses.step || step === steps.allTargetsFail.step) && isError(body)
         const ok = harmless || (failed && (worded || relayed))
         return finding(
           'error-body',
           ok,
           `the answer to "${step}"`,
           {
-            expected: `an error status and {"error":{"message":…}}${waybill ? ' with a request_id' : ''}`,
+            expected: `an error status and ${errorShape}${waybill ? ' with a request_id' : ''}`,
             actual: `${ended(exchange)}: ${body.slice(0, 120) || 'no body'}`,
           },
           refs(exchange, servedBy(evidence, exchange)),

@@ -4,7 +4,7 @@ import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { step } from '../step.ts'
 import { ended } from '../words.ts'
-import { isStillThere, MALFORMED, post } from './fail.ts'
+import { isStillThere, malformed, post } from './fail.ts'
 
 const steps = {
   malformed: step<{ body: string }>('malformed'),
@@ -15,7 +15,7 @@ export const malformedIs4xx = {
   id: 'FAIL-02',
   hostile: true,
   async exercise(session) {
-    for (const [name, body] of Object.entries(MALFORMED))
+    for (const [name, body] of Object.entries(malformed(session)))
       await post(session, steps.malformed.with({ body: name }), body)
     await session.chat(steps.afterwards)
   },

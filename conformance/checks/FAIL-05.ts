@@ -3,9 +3,10 @@
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { ref, refs, requestsOf } from '../lookup.ts'
-import { at, jsonOf, readChat } from '../reading.ts'
+import { at, jsonOf } from '../reading.ts'
 import { delta } from '../scripted.ts'
 import { step } from '../step.ts'
+import { readAnswer } from '../surfaces.ts'
 import type { Target } from '../target.ts'
 import { ended } from '../words.ts'
 import { isVisible } from './flow.ts'
@@ -120,7 +121,7 @@ export const brokenProvider = {
       const { status, body } = exchange
       // Some send the headers of a stream before they know what comes.
       const streamed = stream && jsonOf(body) === undefined
-      const inStream = streamed && readChat(body).errors.length > 0
+      const inStream = streamed && readAnswer(exchange).errors.length > 0
       const worded = waybill
         ? status === 502 || status === 504
         : status !== null && (status >= 500 || status === 408 || inStream)

@@ -2,7 +2,7 @@
 import { type Check, finding } from '../check.ts'
 import type { Session } from '../session.ts'
 import { step } from '../step.ts'
-import { isStillThere, JSON_TYPE, MALFORMED, PATH, post } from './fail.ts'
+import { isStillThere, malformed, post } from './fail.ts'
 
 const steps = {
   hostile: step('hostile'),
@@ -21,19 +21,19 @@ export const hostileSequence = {
   hostile: true,
   timeout: 120_000,
   async exercise(session) {
-    for (const body of Object.values(MALFORMED)) await post(session, steps.hostile, body)
-    await session.ask(steps.hostile, PATH, {
+    for (const body of Object.values(malformed(session))) await post(session, steps.hostile, body)
+    await session.ask(steps.hostile, session.surface.path, {
       method: 'POST',
       headers: { 'content-type': 'text/plain' },
       body: 'x',
     })
-    await session.ask(steps.hostile, PATH, { method: 'DELETE' })
+    await session.ask(steps.hostile, session.surface.path, { method: 'DELETE' })
     await session.ask(steps.hostile, `/${'a/'.repeat(2_000)}`, {})
     await session.ask(steps.hostile, '/v1/models/%00%ff', {})
     await post(session, steps.hostile, `{"model":"MODEL","messages":${'['.repeat(20_000)}`)
-    await session.ask(steps.hostile, PATH, {
+    await session.ask(steps.hostile, session.surface.path, {
       method: 'POST',
-      headers: { ...JSON_TYPE, 'x-filler': 'x'.repeat(12_000) },
+      headers: { ...session.callHeaders, 'x-filler': 'x'.repeat(12_000) },
       body: '{}',
     })
     for (const scenario of ['garbage', 'html', 'reset', 'cut-after-1']) {

@@ -5,9 +5,8 @@ import type { Step } from '../../mocks/script.ts'
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { ref, refs, servedBy } from '../lookup.ts'
-import { readChat } from '../reading.ts'
-import { DONE, delta } from '../scripted.ts'
 import { inWords, step } from '../step.ts'
+import { readAnswer, surfaceOf } from '../surfaces.ts'
 import { readable, sameAnswer } from './flow.ts'
 
 const steps = {
@@ -41,11 +40,19 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
 /** How long one answer may take, ms: ten thousand events are many for a gateway that looks into each. */
 const PATIENCE = 60_000
 
+/** One event of a stream, in the shape of chat. */
 const piece = (said: object, index = 0, finish_reason: string | null = null) => ({
-  data: { ...delta('').data, choices: [{ index, delta: said, finish_reason }] },
+  data: {
+    id: 'chatcmpl-synthetic',
+    object: 'chat.completion.chunk',
+    created: 0,
+    model: 'synthetic',
+    choices: [{ index, delta: said, finish_reason }],
+  },
 })
+const DONE = { data: '[DONE]' }
 
-/** Streams that no scenario has: thoughts as some providers write them, and two choices in turns. */
+/** Streams of chat that no scenario has: thoughts as some providers write them, and two choices in turns. */
 const SCRIPTED: Readonly<Record<string, { events: Step[]; body?: object }>> = {
   thoughts: {
     events: [
@@ -75,7 +82,7 @@ const MANY = 10_000
 
 /** Events that carry their number arrive each once and in order, up to the last. */
 function inOrder(exchange: Exchange): Finding {
-  const numbers = [...readChat(exchange.body).content.matchAll(/\d+/g)].map(Number)
+  const numbers = [...readAnswer(exchange).content.matchAll(/\d+/g)].map(Number)
   const broken = numbers.findIndex((number, index) => index > 0 && number !== numbers[index - 1]! + 1)
   const ok = numbers.length === MANY && broken < 0
   return finding(
@@ -102,6 +109,7 @@ export const completeOnceInOrder = {
           timeout: PATIENCE,
         })
     }
+    if (session.surface.name !== 'chat') return
     for (const [stream, { events, body = {} }] of Object.entries(SCRIPTED))
       await session.chat(steps.scripted.with({ stream }), { stream: true, script: [{ events }], body })
   },
@@ -120,6 +128,7 @@ export const completeOnceInOrder = {
     ...steps.call
       .in(evidence)
       .filter(({ details }) => waybill && details.stream && ['plain', 'tools'].includes(details.scenario))
+      .filter((each) => surfaceOf(each).name === 'chat') // DIAL-03 is about the others
       .map((exchange) => sameBytes(evidence, exchange)),
   ],
 } satisfies Check

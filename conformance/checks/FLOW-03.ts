@@ -2,9 +2,9 @@
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { ref } from '../lookup.ts'
-import { readChat } from '../reading.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import { step } from '../step.ts'
+import { surfaceOf } from '../surfaces.ts'
 
 const steps = {
   held: step('held'),
@@ -29,11 +29,11 @@ export const eventsAreNotHeldBack = {
   async exercise(session) {
     const gates = Array.from({ length: HELD }, () => session.nonce())
     const events = gates.flatMap((gate, index) => [delta(held(index)), { gate }])
-    const script = [{ events: [...events, delta('', 'stop'), DONE] }]
+    const script = [{ events: [...events, END] }]
     const call = await session.openChat(steps.held, { stream: true, script })
     for (const [index, gate] of gates.entries()) {
       // By meaning: a gateway may cut the text into other pieces.
-      await call.until((body) => readChat(body).content.includes(held(index)), PATIENCE)
+      await call.until((body) => session.surface.read(body).content.includes(held(index)), PATIENCE)
       session.mark(released(index))
       await session.witness.release(gate)
     }
@@ -42,7 +42,9 @@ export const eventsAreNotHeldBack = {
   judge: ({ evidence }) =>
     evidence.exchanges.flatMap((exchange) =>
       Array.from({ length: HELD }, (_, index) => {
-        const ok = readChat(bodyBy(exchange, evidence.marks[released(index)]!)).content.includes(held(index))
+        const ok = surfaceOf(exchange)
+          .read(bodyBy(exchange, evidence.marks[released(index)]!))
+          .content.includes(held(index))
         return finding(
           'event-arrives-at-once',
           ok,

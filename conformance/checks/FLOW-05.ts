@@ -1,7 +1,7 @@
 // FLOW-05: When the client leaves, the provider's stream is closed.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import { step } from '../step.ts'
 
 const steps = {
@@ -18,7 +18,7 @@ export const leavingClosesUpstream = {
     const gate = session.nonce()
     const call = await session.openChat(steps.left, {
       stream: true,
-      script: [{ events: [delta('one'), { gate }, DONE] }],
+      script: [{ events: [delta('one'), { gate }, END] }],
     })
     await call.until((body) => body.includes('one'), 5_000)
     call.leave()

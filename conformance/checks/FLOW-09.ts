@@ -2,8 +2,8 @@
 // record says failed).
 import { type Check, finding } from '../check.ts'
 import { recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
-import { at, readChat } from '../reading.ts'
-import { delta, errorBody } from '../scripted.ts'
+import { at } from '../reading.ts'
+import { delta } from '../scripted.ts'
 import { step } from '../step.ts'
 import { isVisible } from './flow.ts'
 
@@ -18,12 +18,12 @@ export const lateErrorArrives = {
   async exercise(session) {
     const gate = session.nonce()
     // The error exists only when the client has the first event: before that a gateway may still move on.
-    const events = [delta('one'), { gate }, { data: errorBody('synthetic') }]
+    const events = [delta('one'), { gate }, { failure: 'synthetic' }]
     const call = await session.openChat(steps.errorAfterTheResponseStart, {
       stream: true,
       script: [{ events }],
     })
-    const begun = await call.until((body) => readChat(body).content.includes('one'), 5_000)
+    const begun = await call.until((body) => session.surface.read(body).content.includes('one'), 5_000)
     await session.witness.release(gate)
     const exchange = await call.done
     if (!begun && (await session.witness.seen(call.nonce, 1)))

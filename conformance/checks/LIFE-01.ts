@@ -4,7 +4,7 @@ import { type Check, finding } from '../check.ts'
 import { where } from '../lookup.ts'
 import { at, jsonOf, type Json as Row } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import { step } from '../step.ts'
 import { listed } from '../words.ts'
 
@@ -23,7 +23,7 @@ export const killLosesNothing = {
     const running = await session.another(null)
     for (let round = 0; round < 3; round++) {
       const gate = session.nonce()
-      const held = [{ events: [delta('one'), { gate }, DONE] }]
+      const held = [{ events: [delta('one'), { gate }, END] }]
       const open = await Promise.all(
         Array.from({ length: 6 }, () => session.openChat(steps.open, { stream: true, script: held })),
       )

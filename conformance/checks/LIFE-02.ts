@@ -1,9 +1,10 @@
 // LIFE-02: SIGTERM lets open streams end within the grace time and loses nothing.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
-import { at, jsonOf, readChat } from '../reading.ts'
-import { DONE, delta } from '../scripted.ts'
+import { at, jsonOf } from '../reading.ts'
+import { delta, END } from '../scripted.ts'
 import { recordOf, step } from '../step.ts'
+import { readAnswer } from '../surfaces.ts'
 import { ended } from '../words.ts'
 
 const steps = {
@@ -18,7 +19,7 @@ export const termDrains = {
   async exercise(session) {
     const running = await session.another(null)
     const gate = session.nonce()
-    const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
+    const script = [{ events: [delta('one'), { gate }, delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script })
     await call.until((body) => body.includes('one'), 5_000)
     const stopped = running.stop('politely')
@@ -40,7 +41,7 @@ export const termDrains = {
     const fresh = steps.new.in(evidence).at(-1)!
     const record = recordOf(evidence, open)
     const state = at(jsonOf(record?.body ?? ''), '/state')
-    const { content, done } = readChat(open.body)
+    const { content, done } = readAnswer(open)
     const took = Math.round(evidence.marks.stopped! - evidence.marks.stream_end!)
     return [
       finding(

@@ -3,10 +3,11 @@
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf, readChat } from '../reading.ts'
+import { at, jsonOf } from '../reading.ts'
 import { readAll } from '../request-log.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import { step } from '../step.ts'
+import { readAnswer } from '../surfaces.ts'
 import { ended } from '../words.ts'
 
 const steps = {
@@ -27,7 +28,7 @@ export const reload = {
     const original = await read('waybill.yaml')
     if (original === null) return session.untestable('the target has no waybill.yaml')
     const gate = session.nonce()
-    const script = [{ events: [delta('one'), { gate }, delta('two'), DONE] }]
+    const script = [{ events: [delta('one'), { gate }, delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script })
     await call.until((body) => body.includes('one'), 5_000)
 
@@ -86,11 +87,11 @@ export const reload = {
       ),
       finding(
         'open-stream-ends-well',
-        open!.end === 'complete' && readChat(open!.body).content === 'onetwo',
+        open!.end === 'complete' && readAnswer(open!).content === 'onetwo',
         'the stream that was open meanwhile',
         {
           expected: 'complete, with "onetwo"',
-          actual: `${open!.end}, with ${JSON.stringify(readChat(open!.body).content)}`,
+          actual: `${open!.end}, with ${JSON.stringify(readAnswer(open!).content)}`,
         },
         refs(open),
       ),

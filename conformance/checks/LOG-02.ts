@@ -3,8 +3,9 @@
 import { type Check, type Finding, finding, type Judging } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { amountIn, namesModel, namesProvider, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
-import { at, jsonOf, readChat } from '../reading.ts'
+import { at, jsonOf } from '../reading.ts'
 import { inWords, recordOf, step } from '../step.ts'
+import { readSent } from '../surfaces.ts'
 
 /**
  * What a record says about a call, held against what is known from outside: what was asked for, where it went, and
@@ -24,7 +25,7 @@ function compare(
   const header = target.capabilities.session?.header.toLowerCase()
   const [, session] =
     Object.entries(exchange.request.headers).find(([name]) => name.toLowerCase() === header) ?? []
-  const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
+  const usage = readSent(entry).usage.at(-1)
   const said = (name: keyof typeof fields) => at(record, fields[name])
   const findings: Finding[] = []
   const hold = (name: keyof typeof fields, ok: (value: unknown) => boolean, expected: string) => {

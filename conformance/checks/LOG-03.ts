@@ -3,7 +3,7 @@ import { type Check, finding } from '../check.ts'
 import { refs, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import { type PlainStep, recordOf, step } from '../step.ts'
 
 const steps = {
@@ -17,7 +17,7 @@ export const fromRoutingTime = {
   async exercise(session) {
     const [silent, gate] = [session.nonce(), session.nonce()]
     const tag = session.nonce()
-    const script = [{ events: [{ gate: silent }, delta('one'), { gate }, DONE] }]
+    const script = [{ events: [{ gate: silent }, delta('one'), { gate }, END] }]
     const call = await session.openChat(steps.call, {
       stream: true,
       script,

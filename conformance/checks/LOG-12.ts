@@ -1,9 +1,9 @@
 // LOG-12: No prompt, answer text or body appears in a list.
 import { type Check, finding } from '../check.ts'
 import { itemsOf, ref, refs } from '../lookup.ts'
-import { readChat } from '../reading.ts'
-import { answer, DONE, delta } from '../scripted.ts'
+import { answer, delta, END } from '../scripted.ts'
 import { step } from '../step.ts'
+import { readAnswer } from '../surfaces.ts'
 import { listed } from '../words.ts'
 import { readLog } from './log.ts'
 
@@ -20,7 +20,7 @@ export const noContentInLists = {
     const words = [`asked${session.nonce()}`, `answered${session.nonce()}`] as const
     session.note('words', words)
     for (const stream of [false, true]) {
-      const script = stream ? [{ events: [delta(words[1]), DONE] }] : [answer(words[1])]
+      const script = stream ? [{ events: [delta(words[1]), END] }] : [answer(words[1])]
       await session.chat(steps.call, { stream, prompt: `Which way, ${words[0]}?`, script })
     }
     await session.wait(session.target.observability.log!.lag_ms)
@@ -30,7 +30,7 @@ export const noContentInLists = {
   },
   judge({ evidence, target }) {
     const words = evidence.facts.words as string[]
-    const said = steps.call.in(evidence).every(({ body }) => readChat(body).content.includes(words[1]!))
+    const said = steps.call.in(evidence).every((each) => readAnswer(each).content.includes(words[1]!))
     const lists = [...steps.log.in(evidence), ...steps.read.in(evidence)]
     const [log] = steps.log.in(evidence)
     return [

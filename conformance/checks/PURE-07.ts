@@ -15,14 +15,16 @@ export const refusedCallsSpendNothing = {
   async exercise(session) {
     const { capabilities } = session.target
     const refuse = (why: string, body: string, key?: string | null) =>
-      session.ask(refused.with({ why }), '/v1/chat/completions', {
+      session.ask(refused.with({ why }), session.surface.path, {
         method: 'POST',
-        headers: { 'content-type': 'application/json' },
+        headers: session.callHeaders,
         body,
         ...(key !== undefined && { key }),
       })
     const call = (model: string) =>
-      JSON.stringify({ model, messages: [{ role: 'user', content: writeNonce(session.nonce()) }] })
+      JSON.stringify(
+        session.surface.request({ model, prompt: writeNonce(session.nonce()), stream: false, body: {} }),
+      )
     await measuredWindow(session, async () => {
       await refuse('cut body', call(session.model).slice(0, -2))
       await refuse('no object', `[${call(session.model)}]`)

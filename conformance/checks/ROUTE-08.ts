@@ -2,8 +2,7 @@
 import type { Step as ScriptStep } from '../../mocks/script.ts'
 import { type Check, finding } from '../check.ts'
 import { refs, requestsOf } from '../lookup.ts'
-import { readChat } from '../reading.ts'
-import { delta, errorBody } from '../scripted.ts'
+import { delta } from '../scripted.ts'
 import { step } from '../step.ts'
 
 const broken = step<{ how: string }>('the stream breaks')
@@ -17,14 +16,14 @@ export const nothingAfterCommit = {
     const model = logical.find(({ targets }) => targets.length > 1)?.id ?? session.model
     const endings: [string, ScriptStep][] = [
       ['cut', { end: 'cut' }],
-      ['error event', { data: errorBody('synthetic') }],
+      ['error event', { failure: 'synthetic' }],
     ]
     for (const [how, ending] of endings) {
       // The provider fails when the client has the first event, not before: until then a gateway may still move on.
       const gate = session.nonce()
       const script = [{ events: [delta('one'), { gate }, ending] }]
       const call = await session.openChat(broken.with({ how }), { model, stream: true, script })
-      const started = await call.until((body) => readChat(body).content.includes('one'), 5_000)
+      const started = await call.until((body) => session.surface.read(body).content.includes('one'), 5_000)
       await session.witness.release(gate)
       await call.done
       if (!started)

@@ -2,7 +2,7 @@
 import { type Check, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { ref, requestsOf, servedBy, where } from '../lookup.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import type { Session } from '../session.ts'
 import { step } from '../step.ts'
 import { listed } from '../words.ts'
@@ -21,7 +21,7 @@ async function besideABusyOne(session: Session): Promise<void> {
   const held: { gate: string; done: Promise<Exchange>; target: string }[] = []
   for (let n = 0; n < HELD; n++) {
     const gate = session.nonce()
-    const script = [{ events: [delta('held'), { gate }, DONE] }]
+    const script = [{ events: [delta('held'), { gate }, END] }]
     const options = { model: 'least-busy', stream: true, script, timeout: 60_000 }
     const { nonce, done } = await session.openChat(holding, options)
     const entry = await session.witness.seen(nonce, 5_000)
@@ -105,7 +105,7 @@ export const strategies = {
       {
         provider: 'openai',
         model: 'gpt-5-mini',
-        events: [{ wait: 1_000 }, delta('slow'), DONE],
+        events: [{ wait: 1_000 }, delta('slow'), END],
       },
       { scenario: 'plain' },
     ]

@@ -2,8 +2,8 @@
 // withheld, and only that one).
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
-import { readChat } from '../reading.ts'
 import { step } from '../step.ts'
+import { readAnswer, readSent } from '../surfaces.ts'
 import { INCLUDE, sides } from './use.ts'
 
 const steps = {
@@ -33,7 +33,7 @@ export const streamUsageAsAsked = {
     ...(waybill ? [...steps.notAskedFor.in(evidence), ...steps.declined.in(evidence)] : []).map(
       (exchange) => {
         const { entry, got } = sides(evidence, exchange)
-        const [mine, theirs] = [readChat(exchange.body), readChat(entry?.answer.body ?? '')]
+        const [mine, theirs] = [readAnswer(exchange), readSent(entry)]
         const rest =
           mine.content === theirs.content &&
           mine.done === theirs.done &&

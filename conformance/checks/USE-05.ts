@@ -1,8 +1,9 @@
 // USE-05: Cached and reasoning tokens are kept apart, priced at their own rate, counted once.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
-import { at, readChat } from '../reading.ts'
+import { at } from '../reading.ts'
 import { step } from '../step.ts'
+import { readSent } from '../surfaces.ts'
 import { pairs, recordAfter } from './use.ts'
 
 const call = step<{ scenario: string }>('call')
@@ -17,7 +18,7 @@ export const tokenKinds = {
   judge: ({ evidence }) =>
     pairs(evidence, call.in(evidence)).map(({ exchange, reading, record }) => {
       const entry = servedBy(evidence, exchange)
-      const usage = readChat(entry?.answer.body ?? '').usage.at(-1)
+      const usage = readSent(entry).usage.at(-1)
       const cached = at(usage, '/prompt_tokens_details/cached_tokens')
       const reasoning = at(usage, '/completion_tokens_details/reasoning_tokens')
       const input = at(usage, '/prompt_tokens') as number

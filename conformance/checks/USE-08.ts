@@ -2,8 +2,9 @@
 // streamed it is a valid stream.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
-import { at, eventsOf, readChat } from '../reading.ts'
+import { at, eventsOf } from '../reading.ts'
 import { type PlainStep, type Step, step } from '../step.ts'
+import { readAnswer } from '../surfaces.ts'
 import { ended } from '../words.ts'
 import { pairs } from './use.ts'
 
@@ -58,7 +59,7 @@ export const cacheIsFreeAndPrivate = {
     }
     const again = of(steps.again)
     const stream = of(steps.streamAgain)
-    const usage = readChat(stream.exchange.body).usage.length
+    const usage = readAnswer(stream.exchange).usage.length
     const done = eventsOf(stream.exchange.body).at(-1)?.data
     return [
       hit(steps.first, 'MISS', 1),
@@ -91,11 +92,11 @@ export const cacheIsFreeAndPrivate = {
       ),
       finding(
         'streamed-hit-is-whole',
-        usage === 1 && done === '[DONE]' && readChat(stream.exchange.body).content.length > 0,
+        usage === 1 && done === '[DONE]' && readAnswer(stream.exchange).content.length > 0,
         'the hit as a stream',
         {
           expected: 'content, 1 usage, [DONE]',
-          actual: `${readChat(stream.exchange.body).content.length} characters, ${usage} usage, ${done}`,
+          actual: `${readAnswer(stream.exchange).content.length} characters, ${usage} usage, ${done}`,
         },
         refs(stream.exchange),
       ),

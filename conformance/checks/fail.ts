@@ -6,26 +6,22 @@ import type { Session } from '../session.ts'
 import type { Step } from '../step.ts'
 import { ended } from '../words.ts'
 
-export const PATH = '/v1/chat/completions'
-
-export const JSON_TYPE = { 'content-type': 'application/json' }
-
-/** Bodies that are no chat request. */
-export const MALFORMED: Readonly<Record<string, string>> = {
+/** Bodies that are no request: of no surface, and of the one that is tested. */
+export const malformed = ({ surface }: Session): Readonly<Record<string, string>> => ({
   empty: '',
   'no JSON': 'Where do you go?',
   'cut JSON': '{"model":"x","messages":[',
   'an array': '[]',
   'a string': '"auto"',
-  'no messages': '{"model":"MODEL"}',
-  'messages of the wrong type': '{"model":"MODEL","messages":"hello"}',
-  'model of the wrong type': '{"model":7,"messages":[{"role":"user","content":"x"}]}',
-  'temperature of the wrong type':
-    '{"model":"MODEL","messages":[{"role":"user","content":"x"}],"temperature":"hot"}',
-}
+  ...surface.malformed,
+})
 
 export const post = (session: Session, step: Step, body: string) =>
-  session.ask(step, PATH, { method: 'POST', headers: JSON_TYPE, body: body.replace('MODEL', session.model) })
+  session.ask(step, session.surface.path, {
+    method: 'POST',
+    headers: session.callHeaders,
+    body: body.replace('MODEL', session.model),
+  })
 
 /** What a proper call says about the hostile ones before it. */
 export function isStillThere(evidence: Evidence, exchange: Exchange) {

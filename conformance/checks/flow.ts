@@ -3,21 +3,35 @@ import { isDeepStrictEqual } from 'node:util'
 import { doubt, type Finding, finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { refs, servedBy } from '../lookup.ts'
-import { type ChatReading, eventsOf, readChat, withoutSpace } from '../reading.ts'
+import { eventsOf, withoutSpace } from '../reading.ts'
 import { inWords } from '../step.ts'
+import type { Reading } from '../surface.ts'
+import { isCrossed, readAnswer, readSent } from '../surfaces.ts'
 import { ended } from '../words.ts'
 
-/** What an answer says; the arguments of a tool call are JSON. */
-function meaningOf(body: string): ChatReading {
-  const chat = readChat(body)
-  const tools = chat.tools.map((tool) => ({ ...tool, arguments: withoutSpace(tool.arguments) }))
-  return { ...chat, tools }
+/**
+ * What an answer says; the arguments of a tool call are JSON. Across dialects ids of calls may be others, thoughts may have
+ * no place, and not every end has a word of its own.
+ */
+export function meaningOf(reading: Reading, crossed: boolean): Reading {
+  const tools = reading.tools.map((tool) => ({
+    ...tool,
+    arguments: withoutSpace(tool.arguments),
+    ...(crossed && { id: '' }),
+  }))
+  if (!crossed) return { ...reading, tools }
+  const finish = reading.finish.map((each) => ({
+    ...each,
+    reason: each.reason === 'content_filter' ? 'stop' : each.reason,
+  }))
+  return { ...reading, tools, finish, reasoning: '' }
 }
 
 /** What the client read beside what the provider sent, by meaning. */
 export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
-  const [got, sent] = [meaningOf(exchange.body), meaningOf(entry?.answer.body ?? '')]
+  const crossed = entry !== null && isCrossed(exchange, entry)
+  const [got, sent] = [meaningOf(readAnswer(exchange), crossed), meaningOf(readSent(entry), crossed)]
   const parts = ['content', 'reasoning', 'tools', 'finish'] as const
   const different = parts.filter((part) => !isDeepStrictEqual(got[part], sent[part]))
   const said = sent.content !== '' || sent.tools.length > 0
@@ -64,8 +78,8 @@ export function readable(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
   const streamed = entry?.stream ?? false
   const type = exchange.headers['content-type'] ?? 'none'
-  const { unreadable } = readChat(exchange.body)
-  const surplus = unreadable - readChat(entry?.answer.body ?? '').unreadable
+  const { unreadable } = readAnswer(exchange)
+  const surplus = unreadable - readSent(entry).unreadable
   return finding(
     'readable',
     (streamed ? /^text\/event-stream\b/i : /^application\/([\w.-]+\+)?json\b/i).test(type) && surplus <= 0,
@@ -79,9 +93,9 @@ export function readable(evidence: Evidence, exchange: Exchange): Finding {
 }
 
 /** Whether the client can see that an answer is not whole: the connection broke, or an error was said. */
-export const isVisible = ({ end, status, body }: Exchange): boolean =>
-  end === 'cut' ||
-  end === 'refused' ||
-  (status !== null && status >= 400) ||
-  readChat(body).errors.length > 0 ||
-  eventsOf(body).some(({ event }) => event === 'error')
+export const isVisible = (exchange: Exchange): boolean =>
+  exchange.end === 'cut' ||
+  exchange.end === 'refused' ||
+  (exchange.status !== null && exchange.status >= 400) ||
+  readAnswer(exchange).errors.length > 0 ||
+  eventsOf(exchange.body).some(({ event }) => event === 'error')

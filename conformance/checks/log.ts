@@ -1,14 +1,14 @@
 // What the checks of LOG share.
 import type { Exchange } from '../evidence.ts'
 import { readAll } from '../request-log.ts'
-import { DONE, delta } from '../scripted.ts'
+import { delta, END } from '../scripted.ts'
 import type { Session } from '../session.ts'
 import type { Step } from '../step.ts'
 
 /** A stream that the client leaves after its first event. */
 export async function leave(session: Session, step: Step): Promise<Exchange> {
   const gate = session.nonce()
-  const script = [{ events: [delta('one'), { gate }, delta('', 'stop'), DONE] }]
+  const script = [{ events: [delta('one'), { gate }, END] }]
   const call = await session.openChat(step, { stream: true, script })
   await call.until((body) => body.includes('one'), 5_000)
   call.leave()

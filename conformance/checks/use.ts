@@ -1,9 +1,11 @@
 // What the checks of USE share.
 import type { Evidence, Exchange } from '../evidence.ts'
 import { servedBy } from '../lookup.ts'
-import { at, jsonOf, readChat } from '../reading.ts'
+import { at, jsonOf } from '../reading.ts'
 import type { ChatOptions, Session } from '../session.ts'
 import { recordOf, type Step } from '../step.ts'
+import type { Reading } from '../surface.ts'
+import { readAnswer, readSent } from '../surfaces.ts'
 
 export const recordAfter = async (session: Session, step: Step, options: ChatOptions): Promise<Exchange> => {
   const exchange = await session.chat(step, options)
@@ -23,8 +25,8 @@ const KINDS = ['/prompt_tokens_details/cached_tokens', '/completion_tokens_detai
 
 export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 
-/** The usage that a body ends with; null where it has none. */
-export const usageIn = (body: string): unknown => readChat(body).usage.at(-1) ?? null
+/** The usage that an answer ends with; null where it has none. */
+export const usageIn = ({ usage }: Reading): unknown => usage.at(-1) ?? null
 
 /** The three counts, and of their kinds those that were reported above 0: not reported and 0 are the same here. */
 export const countsIn = (usage: unknown) => [
@@ -37,5 +39,5 @@ export const INCLUDE = { stream_options: { include_usage: true } }
 /** The usage of an exchange beside that of the provider's answer. */
 export function sides(evidence: Evidence, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
-  return { entry, got: usageIn(exchange.body), sent: usageIn(entry?.answer.body ?? '') }
+  return { entry, got: usageIn(readAnswer(exchange)), sent: usageIn(readSent(entry)) }
 }

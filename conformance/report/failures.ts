@@ -6,6 +6,7 @@ import { checks } from '../checks.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
 import { readExplanations } from '../explanations.ts'
 import type { Verdict } from '../judge.ts'
+import { withoutSurface } from '../on-surfaces.ts'
 import type { Kept } from '../rejudge.ts'
 import { CONTROL, curl, script } from './curl.ts'
 
@@ -81,7 +82,7 @@ function adviceFor(
       'The target file declares this, and it could not be tried, so it counts as a failure. Make it possible, or take the declaration out of the target file.',
       `Run it alone: ${alone}`,
     ]
-  const causes = EXPLANATIONS[id]?.causes
+  const causes = EXPLANATIONS[withoutSurface(id)]?.causes
   return [
     ...(causes ? [`What usually causes it: ${causes}`] : []),
     `Change the gateway, then run it alone: ${alone}`,

@@ -10,6 +10,7 @@ import {
 } from '../../conformance/baseline.ts'
 import { type Comparison, compare, inWords } from '../../conformance/compare.ts'
 import type { Results } from '../../conformance/judge.ts'
+import { withoutSurface } from '../../conformance/on-surfaces.ts'
 import { bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/read-target.ts'
 import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
 import { table } from '../../conformance/report/terminal.ts'
@@ -158,7 +159,7 @@ export function profileOf(name: string): Profile {
 
 function checkIds(ids: readonly string[]): void {
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
-  const unknown = ids.filter((id) => !known.has(id))
+  const unknown = ids.filter((id) => !known.has(withoutSurface(id)))
   if (unknown.length > 0) throw new UsageError(`--only: no such requirement: ${unknown.join(', ')}`)
 }
 
