@@ -37,7 +37,8 @@ export function ownTable(results: readonly Result[]): string {
 }
 
 /** The provider speaks another dialect. */
-export function crossedTable(results: readonly Result[]): string {
+export function crossedTable(all: readonly Result[]): string {
+  const results = all.filter(({ outcome }) => outcome !== 'not translated')
   const rows = grouped(results, ({ agent, client, upstream }) => `${agent} ${client} ${upstream}`).map(
     (runs) => {
       const { agent, version, client, upstream } = runs[0]!

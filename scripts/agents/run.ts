@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type { ScriptedAnswer } from '../../mocks/library.ts'
 import type { Installed } from './install.ts'
 import { type Ran, runBounded } from './process.ts'
-import { MODEL, OTHER, openStage, type Stage, UPSTREAMS } from './stage.ts'
+import { ALIAS, MODEL, OTHER, openStage, type Stage, UPSTREAMS } from './stage.ts'
 import type { Agent, Place } from './table.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -89,7 +89,7 @@ type Directories = Pick<Place, 'home' | 'work'>
 
 /** The agent's own runs: one for the task, and one more where it is to go on. */
 async function turns(
-  { ways }: Agent,
+  { ways, ownAuto }: Agent,
   { program }: Installed,
   task: Task,
   stage: Stage,
@@ -119,13 +119,14 @@ async function turns(
       : runBounded(program, args, limits)
   }
   const prompt = `Read note.txt and say what to do. ${stage.nonce}`
-  const place: Place = { ...directories, url: stage.url, model: MODEL, prompt }
+  const model = ownAuto ? ALIAS : MODEL
+  const place: Place = { ...directories, url: stage.url, model, prompt }
   if (way.before) await run(place, way.before(place), false)
   const first = await run(place, way.args(place), way.launched === true)
   if (task.again === undefined || way.again === undefined || first.code !== 0) return [first, null]
   const next = {
     ...place,
-    model: task.again === 'other' ? OTHER : MODEL,
+    model: task.again === 'other' ? OTHER : model,
     prompt: `And then? ${stage.nonce}`,
   }
   return [first, await run(next, way.again(next), way.launched === true)]
@@ -156,7 +157,7 @@ async function resultOf(
   )
   const [session = null] = sessions
   const isTied = sessions.size === 1 && session !== null
-  const model = second !== null && task.again === 'other' ? OTHER : MODEL
+  const model = second !== null && task.again === 'other' ? OTHER : agent.ownAuto ? ALIAS : MODEL
   return {
     ...task,
     agent: agent.title,
@@ -169,9 +170,10 @@ async function resultOf(
       : outcomeOf(first, done, task),
     second: task.again ? secondOf(second) : null,
     reasoning: task.parallel
-      ? bodies.some((body) => body.includes(THOUGHT))
-        ? 'returned'
-        : 'dropped'
+      ? reasoningOf(
+          bodies,
+          inferences.map(({ answer }) => answer.body ?? ''),
+        )
       : null,
     losses: [
       ...new Set(records.flatMap(({ attempt_log }) => attempt_log.flatMap(({ losses }) => losses ?? []))),
@@ -190,6 +192,12 @@ async function resultOf(
       second: second?.output.slice(-6_000),
     },
   }
+}
+
+/** What the model thought: whether its provider showed it, and whether it came back in a later call. */
+function reasoningOf(bodies: readonly string[], answers: readonly string[]): string {
+  if (!answers.some((answer) => answer.includes(THOUGHT))) return 'not shown'
+  return bodies.some((body) => body.includes(THOUGHT)) ? 'returned' : 'dropped'
 }
 
 const filesOf = ({ parallel }: Task): (keyof typeof FILES)[] =>
@@ -236,7 +244,7 @@ function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: 
 }
 
 function secondOf(second: Ran | null): string {
-  if (second === null) return 'none'
+  if (second === null) return 'not tried'
   const { code, output } = second
   return code === 0 && output.includes(AGAIN) ? 'done' : `not done, exit ${code}`
 }

@@ -35,6 +35,8 @@ const THINKING: typeof UPSTREAMS = {
 /** What agents ask for; behind the other is always a provider of the agent's own dialect. */
 export const MODEL = 'auto'
 export const OTHER = 'other'
+/** The same as MODEL, for an agent that has something of its own by that name. */
+export const ALIAS = 'work'
 
 export interface StageOptions {
   /** The dialect of the agent, and that of the provider behind `auto`. */
@@ -83,7 +85,7 @@ export async function openStage(
       `server: { port: 0 }
 data: ${data}
 providers: { up: ${providerOf(upstream, there)}, own: ${providerOf(client, own)} }
-routes: { ${MODEL}: ${routeTo('up', there, tools)}, ${OTHER}: ${routeTo('own', own, tools)} }
+routes: { ${MODEL}: ${routeTo('up', there, tools)}, ${ALIAS}: ${routeTo('up', there, tools)}, ${OTHER}: ${routeTo('own', own, tools)} }
 defaults: { ${client}: ${MODEL} }
 resilience: { retries: 0, cooldown: 1ms }`,
       'agents.yaml',

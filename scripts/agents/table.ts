@@ -40,6 +40,8 @@ export interface Agent {
   readonly from: { readonly npm: string } | { readonly pip: string }
   readonly program: string
   readonly ways: Readonly<Record<string, Way>>
+  /** `auto` means something else to it. */
+  readonly ownAuto?: true
   /** The call that reads a file; null: it has no tools. */
   readonly reads: ((file: string) => Call) | null
   /** What an agent without tools is to answer, so that it changes the file. */
@@ -239,6 +241,7 @@ export const AGENTS: readonly Agent[] = [
   {
     name: 'gemini',
     title: 'Gemini CLI',
+    ownAuto: true,
     from: { npm: '@google/gemini-cli' },
     program: 'gemini',
     reads: (file_path) => ({ name: 'read_file', arguments: { file_path } }),

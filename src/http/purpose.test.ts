@@ -28,6 +28,7 @@ const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
   ['opencode: a subagent', { 'x-session-affinity': 't', 'x-parent-session-id': 's' }, true, 'subagent'],
   ['Copilot: what the user asked', { 'x-initiator': 'user' }, true, 'main'],
   ['Copilot: what a tool answered', { 'x-initiator': 'agent' }, true, 'main'],
+  ['Gemini CLI: which model to take', { 'x-gemini-api-privileged-user-id': 'i' }, false, 'background'],
   ['Copilot: beside the conversation', { 'x-initiator': 'agent' }, false, 'background'],
   ['Codex: a turn', turn({ request_kind: 'turn', thread_source: 'user' }), true, 'main'],
   ['Codex: a turn without tools', turn({ request_kind: 'turn', thread_source: 'user' }), false, 'main'],

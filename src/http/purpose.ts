@@ -16,6 +16,7 @@ const ALWAYS_WITH_TOOLS = [
   'x-claude-code-session-id',
   'x-session-affinity', // opencode
   'x-initiator', // GitHub Copilot
+  'x-gemini-api-privileged-user-id', // Gemini CLI, while its statistics are on
 ]
 
 /** What says nothing of itself is a turn of a main conversation. */
