@@ -48,6 +48,7 @@ export const LOSSES = {
   'tool.options': 'Further settings of a tool, such as examples and who may call it.',
   'tool.id': 'The id of a call, where it was too long; another stands for it throughout.',
   'tool.arguments': 'Arguments that are no JSON object; they stand in one as text.',
+  schema: 'What only one form of schema has, such as the order of members and examples.',
   tool_choice: 'Which tool is to be called, or which are allowed.',
   'tool_result.error': 'The mark that a tool failed; it stands in the text of the result.',
   'tool_result.media':

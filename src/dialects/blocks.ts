@@ -238,6 +238,8 @@ export interface Peer {
 export interface Asker {
   /** It wants usage in a stream. */
   readonly wantsUsage: boolean
+  /** Where it asked, see `ClientRequest.path`. */
+  readonly path?: string | undefined
 }
 
 /** What a dialect offers to be translated, to and from. */
@@ -250,6 +252,8 @@ export interface DialectBlocks {
     readonly namespaces: boolean
     readonly custom: boolean
   }
+  /** The path of a request says whether a stream is wanted, its body does not. */
+  readonly streamsByPath?: true
   /** A client's request; `json` is its parsed body. Names what no dialect could carry. */
   parseRequest(json: Json, request: Pick<ClientRequest, 'forwarded'>, losses: Losses): Conversation
   /** The body of a request to a provider, without `model` and `stream` where `UpstreamDialect.request` adds them. Names what it cannot carry. */
@@ -257,7 +261,7 @@ export interface DialectBlocks {
   /** A provider's whole answer. */
   parseAnswer(json: Json, peer: Peer, losses: Losses): AnswerBlocks
   /** A whole answer for a client. */
-  writeAnswer(answer: Answer, asker: Asker, losses: Losses): Json
+  writeAnswer(answer: Answer, asker: Asker, losses: Losses): Json | readonly Json[]
   openReader(peer: Peer, losses: Losses): BlockReader
   openWriter(asker: Asker, losses: Losses): BlockWriter
 }

@@ -127,6 +127,7 @@ class OneTranslation implements Translation {
   readonly #losses = new Losses()
   #peer!: Peer
   #wantsUsage = false
+  #path: string | undefined
   #names!: ToolNames
   #askedToReason = false
 
@@ -150,12 +151,13 @@ class OneTranslation implements Translation {
     const { stream, text } = request
     const [from, to] = [this.#from.blocks, this.#to.blocks]
     this.#wantsUsage = request.wantsUsage
+    this.#path = request.path
     this.#peer = { ...this.#provider, model, takesReasoning: !this.#refusers.has(model) }
     const asked = from.parseRequest(parseExact(text) as Json, request, this.#losses)
     this.#askedToReason = mentionsReasoning(asked)
     this.#names = new ToolNames(asked.tools, to.tools)
     const body = to.writeRequest(this.#names.down(asked, this.#losses), this.#peer, this.#losses)
-    if (stream) body.stream = true
+    if (stream && !to.streamsByPath) body.stream = true
     return this.#to.upstream.request(
       { model, stream, text: JSON.stringify(body), wantsUsage: false, forwarded: [], query: '' },
       model,
@@ -179,7 +181,11 @@ class OneTranslation implements Translation {
       model: parsed.model ?? this.#peer.model,
       tokens: parsed.tokens,
     }
-    const written = this.#from.blocks.writeAnswer(answer, { wantsUsage: true }, this.#losses)
+    const written = this.#from.blocks.writeAnswer(
+      answer,
+      { wantsUsage: true, path: this.#path },
+      this.#losses,
+    )
     return { ...rest, sent: Buffer.from(JSON.stringify(written)) }
   }
 

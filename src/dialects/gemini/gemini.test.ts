@@ -340,7 +340,7 @@ test('an id that nobody knows goes to the default of its dialect, or is 404 (GEM
 })
 
 test('a route without a target that speaks Gemini is a 400 that says what would help, and no inference', async (t) => {
-  const gateway = await start(t, { providers: { alpha: answer() }, apis: { alpha: ['chat'] } })
+  const gateway = await start(t, { providers: { alpha: answer() }, apis: { alpha: ['embeddings'] } })
   const { status, json } = await gateway.send('generateContent', ask())
   assert.deepEqual([status, json.error.status], [400, 'INVALID_ARGUMENT'])
   assert.match(json.error.message, /has gemini in its `api`/)

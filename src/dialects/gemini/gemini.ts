@@ -1,6 +1,7 @@
 // Google's Gemini, which Gemini CLI speaks: the model and what is asked of it stand in the path.
 import type { Dialect } from '../dialect.ts'
+import { blocks } from './blocks.ts'
 import { client } from './client.ts'
 import { upstream } from './upstream.ts'
 
-export const gemini = { client, upstream } satisfies Dialect
+export const gemini = { client, upstream, blocks } satisfies Dialect

@@ -1,0 +1,244 @@
+// A Gemini request -> blocks. Shapes: Gemini API reference, "Generating content", "Function calling", "Thought signatures".
+// Says what no other dialect could carry; never throws for a shape that it does not know. Over 250 lines, because Google has
+// a word of its own for each thing, in two spellings.
+import type { Loss, Losses } from '../../losses.ts'
+import {
+  type Block,
+  type Choice,
+  type Conversation,
+  extrasOf,
+  type Format,
+  type ReasoningWish,
+  type Source,
+  type Tool,
+  type Turn,
+} from '../blocks.ts'
+import { isObject, type Json, member } from '../json.ts'
+import { originalId } from '../tool-ids.ts'
+import { either } from './input.ts'
+import { jsonSchemaOf } from './schema.ts'
+import { parts as signed, thoughtsIn } from './signatures.ts'
+
+export const FAMILY = 'google'
+
+const READ = new Set(['contents', 'systemInstruction', 'tools', 'toolConfig', 'generationConfig', 'model'])
+const FIELDS: Readonly<Record<string, Loss>> = {
+  safetySettings: 'safeguards',
+  labels: 'metadata',
+  cachedContent: 'prompt_cache',
+  serviceTier: 'service_tier',
+  store: 'store',
+}
+const CONFIG_READ = new Set(
+  'maxOutputTokens stopSequences temperature topP topK seed presencePenalty frequencyPenalty responseMimeType responseSchema responseJsonSchema _responseJsonSchema thinkingConfig candidateCount'.split(
+    ' ',
+  ),
+)
+const CONFIG_FIELDS: Readonly<Record<string, Loss>> = {
+  responseLogprobs: 'logprobs',
+  logprobs: 'logprobs',
+  responseModalities: 'modalities',
+  speechConfig: 'modalities',
+  imageConfig: 'modalities',
+  mediaResolution: 'image.detail',
+}
+
+/** Names in camelCase, as the reference has them. */
+const camel = (json: unknown): Json =>
+  Object.fromEntries(
+    Object.entries(isObject(json) ? json : {}).map(([name, value]) => [
+      name.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
+      value,
+    ]),
+  )
+
+export function parseRequest(json: Json, _request: unknown, losses: Losses): Conversation {
+  const body = camel(json)
+  const config = camel(body.generationConfig)
+  const calls = new Calls()
+  const system = partsOf(body.systemInstruction, calls, losses)
+  const turns = list(body.contents).flatMap((content): Turn[] => {
+    const blocks = partsOf(content, calls, losses)
+    return blocks.length > 0
+      ? [{ role: member(content, 'role') === 'model' ? 'assistant' : 'user', blocks }]
+      : []
+  })
+  if ((numberOf(config.candidateCount) ?? 1) > 1) losses.add('n')
+  const calling = either(body.toolConfig, 'functionCallingConfig')
+  return {
+    turns: system.length > 0 ? [{ role: 'system', blocks: system }, ...turns] : turns,
+    tools: list(body.tools).flatMap((tool) => toolsOf(tool, losses)),
+    choice: choiceOf(calling, losses),
+    parallel: null,
+    maxTokens: numberOf(config.maxOutputTokens),
+    stop: list(config.stopSequences).filter((each) => typeof each === 'string'),
+    sampling: {
+      temperature: numberOf(config.temperature),
+      topP: numberOf(config.topP),
+      topK: numberOf(config.topK),
+      seed: numberOf(config.seed),
+      presencePenalty: numberOf(config.presencePenalty),
+      frequencyPenalty: numberOf(config.frequencyPenalty),
+    },
+    reasoning: reasoningOf(config.thinkingConfig),
+    format: formatOf(config, losses),
+    user: null,
+    extras: [
+      ...extrasOf(body, 'google', READ, FIELDS),
+      ...extrasOf(config, 'google', CONFIG_READ, CONFIG_FIELDS),
+    ],
+  }
+}
+
+/** Calls by their ids; those of clients that send none are numbered, and results find them by name. */
+export class Calls {
+  readonly #open: { readonly id: string; readonly name: string }[] = []
+  #n = 0
+
+  called(id: unknown, name: string): string {
+    const own = typeof id === 'string' && id !== '' ? originalId(id) : `${name}_${this.#n}`
+    this.#n++
+    this.#open.push({ id: own, name })
+    return own
+  }
+
+  answered(id: unknown, name: string): string {
+    const own = typeof id === 'string' && id !== '' ? originalId(id) : null
+    const at = this.#open.findIndex((call) => (own === null ? call.name === name : call.id === own))
+    const [call] = at < 0 ? [] : this.#open.splice(at, 1)
+    return own ?? call?.id ?? name
+  }
+}
+
+/** The parts of a content, in blocks. */
+export function partsOf(content: unknown, calls: Calls, losses: Losses, family = FAMILY): Block[] {
+  const blocks: Block[] = []
+  for (const part of list(member(content, 'parts'))) {
+    const json = camel(part)
+    const thoughts = thoughtsIn(json.thoughtSignature)
+    if (thoughts) {
+      // The marks of ours hold the thoughts too: some clients return parts that are thoughts, and some do not.
+      const isBare = (block: Block) => block.type === 'reasoning' && (block.opaque?.bytes ?? '') === ''
+      while (blocks.length > 0 && isBare(blocks.at(-1)!)) blocks.pop()
+      blocks.push(...thoughts, ...(isEmptyText(json) ? [] : [blockOf(json, calls, losses)]))
+    } else blocks.push(...signed(json, family, () => blockOf(json, calls, losses)))
+  }
+  return blocks
+}
+
+const isEmptyText = (part: Json): boolean => part.text === ''
+
+export function blockOf(part: Json, calls: Calls, losses: Losses): Block {
+  const { text, inlineData, fileData, functionCall: call, functionResponse: response } = part
+  losses.of(part.videoMetadata, 'image.detail')
+  if (typeof text === 'string') return { type: 'text', text }
+  if (isObject(inlineData)) {
+    const { mimeType, data, displayName } = camel(inlineData)
+    return fileBlock({ kind: 'base64', mediaType: textOf(mimeType), data: textOf(data) }, displayName)
+  }
+  if (isObject(fileData)) {
+    const { mimeType, fileUri: uri, displayName } = camel(fileData)
+    const mediaType = textOf(mimeType)
+    // What lies with Google is nobody else's to read.
+    const source: Source = /^gs:|^https:\/\/generativelanguage\.googleapis\.com\//.test(textOf(uri))
+      ? { kind: 'file', id: textOf(uri) }
+      : { kind: 'url', url: textOf(uri), ...(mediaType && { mediaType }) }
+    return mediaType.startsWith('image/')
+      ? { type: 'image', source }
+      : { type: 'document', source, name: typeof displayName === 'string' ? displayName : null }
+  }
+  if (isObject(call)) {
+    const name = textOf(call.name)
+    const args = isObject(call.args) ? JSON.stringify(call.args) : ''
+    return { type: 'call', id: calls.called(call.id, name), name, namespace: null, kind: 'function', args }
+  }
+  if (isObject(response)) return resultOf(response, calls, losses)
+  const loss: Loss = part.executableCode || part.codeExecutionResult ? 'tool.server' : 'unknown.block'
+  return { type: 'unknown', dialect: 'gemini', raw: part, loss }
+}
+
+function fileBlock(source: Source, name: unknown): Block {
+  if (source.kind === 'base64' && source.mediaType.startsWith('image/')) return { type: 'image', source }
+  return { type: 'document', source, name: typeof name === 'string' ? name : null }
+}
+
+/** Google's words for a plain result are `output` and `error`; any other object stays JSON. */
+function resultOf(response: Json, calls: Calls, losses: Losses): Block {
+  const { id, name, response: said, parts } = response
+  const error = member(said, 'error')
+  const plain = isObject(said) && Object.keys(said).length === 1 ? (error ?? said.output) : undefined
+  const text = typeof plain === 'string' ? plain : JSON.stringify(said ?? {})
+  return {
+    type: 'result',
+    id: calls.answered(id, textOf(name)),
+    blocks: [
+      ...(text === '' ? [] : [{ type: 'text' as const, text }]),
+      ...list(parts).map((part) => blockOf(camel(part), calls, losses)),
+    ],
+    error: typeof plain === 'string' && plain === error,
+  }
+}
+
+function toolsOf(tool: unknown, losses: Losses): Tool[] {
+  const { functionDeclarations: declared, ...others } = camel(tool)
+  for (const name of Object.keys(others)) losses.add(name === 'computerUse' ? 'tool.builtin' : 'tool.server')
+  return list(declared).flatMap((declaration): Tool[] => {
+    if (!isObject(declaration)) return []
+    const { name, description, parameters, parametersJsonSchema, ...rest } = camel(declaration)
+    for (const field of Object.values(rest)) losses.of(field, 'tool.options')
+    const schema = isObject(parametersJsonSchema) ? parametersJsonSchema : jsonSchemaOf(parameters, losses)
+    return [
+      {
+        kind: 'function',
+        name: textOf(name),
+        namespace: null,
+        description: typeof description === 'string' ? description : null,
+        schema: schema ?? { type: 'object', properties: {} },
+        strict: null,
+      },
+    ]
+  })
+}
+
+function choiceOf(calling: unknown, losses: Losses): Choice | null {
+  const allowed = list(either(calling, 'allowedFunctionNames'))
+  switch (member(calling, 'mode')) {
+    case 'AUTO':
+    case 'VALIDATED':
+      losses.of(allowed[0], 'tool_choice')
+      return { type: 'auto' }
+    case 'NONE':
+      return { type: 'none' }
+    case 'ANY':
+      if (allowed.length === 1) return { type: 'tool', name: textOf(allowed[0]), namespace: null }
+      losses.of(allowed[0], 'tool_choice')
+      return { type: 'required' }
+    default:
+      return null
+  }
+}
+
+function reasoningOf(thinking: unknown): ReasoningWish {
+  const level = either(thinking, 'thinkingLevel')
+  const budget = numberOf(either(thinking, 'thinkingBudget'))
+  const shown = either(thinking, 'includeThoughts') === true
+  return {
+    effort: typeof level === 'string' ? level.toLowerCase() : null,
+    budget: budget !== null && budget > 0 ? budget : null,
+    on: budget === 0 ? false : budget !== null || typeof level === 'string' || shown ? true : null,
+  }
+}
+
+function formatOf(config: Json, losses: Losses): Format | null {
+  const { responseMimeType: type, responseSchema, responseJsonSchema, _responseJsonSchema } = config
+  const whole = responseJsonSchema ?? _responseJsonSchema
+  const schema = isObject(whole) ? whole : jsonSchemaOf(responseSchema, losses)
+  if (type === 'application/json')
+    return schema ? { type: 'schema', name: null, schema, strict: null } : { type: 'json' }
+  if (type !== 'text/plain') losses.of(type, 'format')
+  return null
+}
+
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)

@@ -1,0 +1,37 @@
+// Google's own form of a schema, which is OpenAPI's, -> JSON Schema. Never recurses deeper than a schema may be.
+import type { Losses } from '../../losses.ts'
+import { isObject, type Json } from '../json.ts'
+
+/** What only Google's form has. */
+const OWN = new Set(['propertyOrdering', 'property_ordering', 'example'])
+/** Deeper is no schema of arguments; what lies there is taken as it is. */
+const DEEPEST = 64
+
+/** Null where there is none. */
+export function jsonSchemaOf(schema: unknown, losses: Losses, depth = 0): Json | null {
+  if (!isObject(schema)) return null
+  if (depth > DEEPEST) return schema
+  const inner = (value: unknown): unknown => jsonSchemaOf(value, losses, depth + 1) ?? value
+  const out: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(schema)) {
+    if (OWN.has(name)) losses.add('schema')
+    else if (name === 'nullable') continue
+    else if (name === 'type' && typeof value === 'string') out.type = typeIn(value, schema.nullable === true)
+    else if (name === 'items') out.items = inner(value)
+    else if (name === 'anyOf' || name === 'any_of')
+      out.anyOf = Array.isArray(value) ? value.map(inner) : value
+    else if (name === 'properties' && isObject(value))
+      out.properties = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, inner(each)]))
+    else if (COUNTS.test(name) && typeof value === 'string') out[name] = Number(value)
+    else out[name] = value
+  }
+  return out
+}
+
+const typeIn = (type: string, nullable: boolean): string | string[] => {
+  const lower = type.toLowerCase()
+  return nullable ? [lower, 'null'] : lower
+}
+
+/** Google writes 64-bit numbers in quotes. */
+const COUNTS = /^(min|max)(Items|Length|Properties)$/
