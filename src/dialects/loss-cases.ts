@@ -2,6 +2,7 @@
 // does not arrive. The tests hold each case against the translation, and docs/losses.md is made from them. Over 250 lines,
 // because it is a list.
 import type { Loss } from '../losses.ts'
+import { GEMINI_CASES, PLAIN as PLAIN_GEMINI } from './gemini/loss-cases.ts'
 import type { Json } from './json.ts'
 import { PLAIN, RESPONSES_CASES } from './responses/loss-cases.ts'
 
@@ -23,6 +24,7 @@ export const PLAIN_REQUESTS: Readonly<Record<string, Json>> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'm', max_tokens: 50_000, messages: [{ role: 'user', content: 'hi' }] },
   responses: PLAIN,
+  gemini: PLAIN_GEMINI,
 }
 
 const user = (...content: unknown[]): Json => ({ messages: [{ role: 'user', content }] })
@@ -265,4 +267,9 @@ const CHAT_TO_MESSAGES = of('chat', 'messages', [
   },
 ])
 
-export const LOSS_CASES: readonly LossCase[] = [...MESSAGES_TO_CHAT, ...CHAT_TO_MESSAGES, ...RESPONSES_CASES]
+export const LOSS_CASES: readonly LossCase[] = [
+  ...MESSAGES_TO_CHAT,
+  ...CHAT_TO_MESSAGES,
+  ...RESPONSES_CASES,
+  ...GEMINI_CASES,
+]

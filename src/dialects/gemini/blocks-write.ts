@@ -236,9 +236,11 @@ function thinkingFor(
     return { includeThoughts: true, ...(level !== null && { thinkingLevel: level }) }
   }
   if (isOff) return { thinkingBudget: 0 }
-  const wanted = budget ?? (effort === null ? null : budgetOfEffort(effort))
-  if (budget === null && effort !== null) losses.add('effort') // a level becomes a number of tokens
-  return { includeThoughts: true, ...(wanted !== null && { thinkingBudget: clamped(wanted, losses) }) }
+  if (budget !== null) return { includeThoughts: true, thinkingBudget: clamped(budget, losses) }
+  if (effort === null) return { includeThoughts: true }
+  losses.add('effort') // a level becomes a number of tokens
+  const tokens = budgetOfEffort(effort)
+  return { includeThoughts: true, ...(tokens !== null && { thinkingBudget: Math.min(tokens, MOST_BUDGET) }) }
 }
 
 function clamped(budget: number, losses: Losses): number {
