@@ -6,6 +6,7 @@ import type { ClientDialect, ClientRequest, TokenCounting } from '../dialects/di
 import { type JsonBody, readJson } from '../http/body.ts'
 import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
 import { encodeHeader, replyJson } from '../http/reply.ts'
+import { request as askOne } from '../providers/undici.ts'
 import { maskJson } from '../redact.ts'
 import type { CallContext } from './context.ts'
 import { unknownModel } from './unknown-model.ts'
@@ -91,7 +92,7 @@ async function askProvider(
   const leave = () => left.abort()
   response.once('close', leave)
   try {
-    const { statusCode, body } = await provider.dispatcher.request({
+    const { statusCode, body } = await askOne(provider.dispatcher, {
       ...asked,
       origin: provider.origin,
       method: 'POST',
