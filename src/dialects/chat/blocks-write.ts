@@ -44,7 +44,9 @@ export function writeRequest(
   peer: Peer,
   losses: Losses,
 ): Record<string, unknown> {
-  const body: Record<string, unknown> = { messages: turns.flatMap((turn) => messagesFor(turn, peer, losses)) }
+  const body: Record<string, unknown> = {
+    messages: oneByOne(turns.flatMap((turn) => messagesFor(turn, peer, losses))),
+  }
   if (maxTokens !== null) body[isOpenAi(peer.host) ? 'max_completion_tokens' : 'max_tokens'] = maxTokens
   if (tools.length > 0) {
     body.tools = tools.map((tool) => toolFor(tool, losses))
@@ -80,6 +82,18 @@ export function writeRequest(
 }
 
 const MOST_STOPS = 4
+
+/** Instructions that follow each other are one message: many servers take only one at the beginning. */
+function oneByOne(messages: readonly object[]): object[] {
+  const out: { role?: string; content?: unknown }[] = []
+  for (const message of messages as typeof out) {
+    const last = out.at(-1)
+    if (message.role === 'system' && last?.role === 'system')
+      out[out.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` }
+    else out.push(message)
+  }
+  return out
+}
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
 

@@ -252,7 +252,20 @@ test('at chat: interleaved calls, ids that others refuse and back, thoughts, the
     ),
   )
   const asked = { model: 'auto', tools: TOOLS.slice(0, 2) }
-  const first: any = await gateway.openai.responses.stream({ ...asked, input: 'look' }).finalResponse()
+  const first: any = await gateway.openai.responses
+    .stream({
+      ...asked,
+      instructions: 'be brief',
+      input: [
+        { role: 'developer', content: 'and kind' },
+        { role: 'user', content: 'look' },
+      ],
+    })
+    .finalResponse()
+  assert.deepEqual(gateway.sent().messages, [
+    { role: 'system', content: 'be brief\n\nand kind' },
+    { role: 'user', content: 'look' },
+  ])
   const [thought, ...calls] = first.output
   assert.equal(thought.summary[0].text, 'hm')
   assert.deepEqual(
