@@ -1,7 +1,7 @@
 // `tsx scripts/bench.ts`: what Waybill costs, beside a bare proxy and another gateway, all in one run and in
 // turns. The record is full from the start, so each call that is added deletes one. `--quick` tries the bench itself and
 // writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another checkout and
-// writes nothing.
+// writes nothing; `--rounds N` makes it shorter.
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -19,10 +19,16 @@ const {
   quick = false,
   profile = false,
   beside,
+  rounds,
 } = parseArgs({
-  options: { quick: { type: 'boolean' }, profile: { type: 'boolean' }, beside: { type: 'string' } },
+  options: {
+    quick: { type: 'boolean' },
+    profile: { type: 'boolean' },
+    beside: { type: 'string' },
+    rounds: { type: 'string' },
+  },
 }).values
-const ROUNDS = quick ? 2 : 7
+const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
 const SECONDS = quick ? 2 : 4
 const WARM_UP_SECONDS = quick ? 1 : 3
 const CONNECTIONS = [1, 32]

@@ -48,7 +48,7 @@ const ONE_WRITE = 2 ** 16
 
 /**
  * Undici writes a request as headers and body, held back in between. As one text, with a character for each byte, they go
- * out in one call of the system, which saves a tenth of what sending a request takes.
+ * out as one piece: 4 µs of 160 where it was tried by itself.
  */
 function joinWrites<S extends Socket>(socket: S): S {
   const write = socket.write.bind(socket) as (

@@ -229,7 +229,7 @@ function expire(before: number): void {
   if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
 }
 
-/** How long cleaning up is put off, ms: many calls in one step take half the time, and no opening waits behind it. */
+/** How long cleaning up is put off, ms: many calls share a step, and no opening waits behind it. */
 const CLEAN_MS = 20
 
 /** Never before the answer; `atOnce`, because there is more to do, after whatever was asked meanwhile. */
