@@ -21,6 +21,7 @@ const PARTS = [
   'CNT',
   'PAGE',
   'FLEET',
+  'TRACE',
 ]
 
 /** Requirements that no test names yet, each with the reason. An entry that has a test is an error. */

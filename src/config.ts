@@ -26,6 +26,8 @@ export interface Loaded {
   readonly secrets: ReadonlyMap<string, string>
   /** The address of the shared log, which is a secret; absent without `fleet`, and in replay. */
   readonly fleetUrl?: string | undefined
+  /** Headers for the collector of traces, which are a secret. */
+  readonly telemetryHeaders?: string | undefined
 }
 
 /** A configuration that cannot be used. `problems` are complete lines for a person. */
@@ -86,7 +88,8 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
       if (value) secrets.set(id, value)
     }
   const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
-  return { config: Object.freeze(config), secrets, fleetUrl }
+  const telemetryHeaders = config.telemetry?.headers && env[config.telemetry.headers.slice(1)]?.trim()
+  return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders }
 }
 
 /** The problems as lines, in the order of the file; those of an environment variable come first, under its name. */

@@ -45,7 +45,7 @@ import { type Log, SILENT } from './log.ts'
 import { errorFields, logCalls } from './observe/call-line.ts'
 import { createFeed } from './observe/feed.ts'
 import { createMetrics, type KeyBudget } from './observe/metrics.ts'
-import { watchWrites } from './observe/watch.ts'
+import { type Observer, watchWrites } from './observe/watch.ts'
 import type { CallContext } from './pipeline/context.ts'
 import { countEndpoints } from './pipeline/count-tokens.ts'
 import { callEndpoints } from './pipeline.ts'
@@ -58,6 +58,7 @@ import { RoutingState } from './routing/routing-state.ts'
 import { createReservations } from './store/reservations.ts'
 import { openStore } from './store/sqlite/open-store.ts'
 import type { Spent } from './store/store.ts'
+import type { TraceExport } from './telemetry/export.ts'
 import { plain } from './terminal/clean.ts'
 
 export interface GatewayOptions extends Loaded {
@@ -150,6 +151,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     cooling: () => targetStates(context.readContext),
     configurationCurrent: () => configuration.state === 'current',
     writable: () => storeFailure() === null,
+    droppedSpans: () => traces?.dropped,
     fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
     readable: () => store.readFailure === null,
     budgets: () => context.readContext.config.keys.flatMap(budgetOf),
@@ -211,7 +213,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const feed = createFeed()
   const pageTokens = createPageTokens(now)
   const pageFiles = readPage(options.page ?? PAGE_DIRECTORY)
-  const write = watchWrites(reservations.write, [meters, logCalls(log), feed], (error) =>
+  const traces = options.config.telemetry && (await traceCalls(options.config.telemetry))
+  const observers: Observer[] = [meters, logCalls(log), feed]
+  if (traces) observers.push({ closed: ({ call }) => traces.ended(call.id) })
+  const write = watchWrites(reservations.write, observers, (error) =>
     log.error(errorFields(error, context.callContext.mask), 'a call could not be logged or counted'),
   )
   let context = buildContext(options)
@@ -224,7 +229,11 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     const same = (...settings: (keyof Config)[]) =>
       settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
     const router = createRouter(config, { now, random, routingState, canTranslate: canTranslate(dialects) })
-    const mask = createMask([...secrets.values(), ...secretsIn(options.fleetUrl)])
+    const mask = createMask([
+      ...secrets.values(),
+      ...secretsIn(options.fleetUrl),
+      ...headerValuesIn(options.telemetryHeaders),
+    ])
     const price = createPricer(pricingOf(config))
     meters.configure(config)
     const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = config.server
@@ -296,6 +305,21 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     }
   }
 
+  /** Loads what only traces need. */
+  async function traceCalls(settings: NonNullable<Config['telemetry']>): Promise<TraceExport> {
+    const { startTraceExport } = await import('./telemetry/export.ts')
+    const { endpoint, service, sample } = settings
+    return startTraceExport({
+      ...{ endpoint, service, sample, version: manifest.version, find: store.calls.find },
+      instance: inFleet?.instance ?? hostname(),
+      headers: options.telemetryHeaders,
+      onFailure: (reason) =>
+        reason === null
+          ? log.info({}, 'traces are taken again')
+          : log.warn({ reason }, 'traces are not taken; calls go on'),
+    })
+  }
+
   /** What counts of a key's budget in the month of a moment, at all gateways that share it. */
   function spentBy(keyName: string, at: number): Spent {
     const own = store.spending.spent(keyName, at)
@@ -342,6 +366,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     await closed
     clearInterval(idle)
     clearTimeout(cutOff)
+    await traces?.close()
     await fleet?.close()
     await store.close()
     await connections.destroy()
@@ -394,6 +419,12 @@ function secretsIn(url: string | undefined): string[] {
     (secret) => secret !== undefined && secret !== '',
   ) as string[]
 }
+
+const headerValuesIn = (headers: string | undefined): string[] =>
+  (headers ?? '')
+    .split(',')
+    .flatMap((pair) => pair.split('=').slice(1, 2))
+    .filter((value) => value.length > 5)
 
 /** What is replayed costs nothing. */
 const withoutBudget = ({ budget: _, ...key }: KeyConfig): KeyConfig => key

@@ -40,6 +40,13 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
       wrong: 'holds characters that no key has',
     })),
     {
+      path: ['telemetry', 'headers'],
+      name: fields(config.telemetry).headers,
+      remedy: 'take `headers` out',
+      isRight: (value: string) => /^[^=\s,]+=[^,]*(,[^=\s,]+=[^,]*)*$/.test(value),
+      wrong: 'holds no headers of the form name=value,name=value',
+    },
+    {
       path: ['fleet', 'url'],
       name: fields(config.fleet).url,
       remedy: 'take `fleet` out',

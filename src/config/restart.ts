@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 
 /** The settings that differ and that a running gateway cannot change. */
 export function needRestart(before: Config, after: Config): string[] {
-  const fixed = ({ server, data, durability, retention, artifacts, fleet }: Config) => ({
+  const fixed = ({ server, data, durability, retention, artifacts, fleet, telemetry }: Config) => ({
     'server.host': server.host,
     'server.port': server.port,
     'server.headers_timeout': server.headers_timeout,
@@ -16,6 +16,7 @@ export function needRestart(before: Config, after: Config): string[] {
     'artifacts.keep': artifacts.keep,
     'artifacts.bytes': artifacts.bytes,
     fleet: JSON.stringify(fleet),
+    telemetry: JSON.stringify(telemetry),
   })
   const [old, wanted] = [fixed(before), fixed(after)]
   return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])

@@ -362,6 +362,17 @@ const server = z.strictObject({
     .describe('For a client to send a whole request, body included; not for its answer.'),
 })
 
+const telemetry = z.strictObject({
+  endpoint: z
+    .url({ protocol: /^https?$/ })
+    .describe('Where a collector takes OTLP over HTTP in protobuf; /v1/traces is added.'),
+  headers: secret('header')
+    .optional()
+    .describe('$NAME of the environment variable that holds headers for it, name=value with commas between.'),
+  service: z.string().min(1).default('waybill').describe('What the service is called in traces.'),
+  sample: z.number().min(0).max(1).default(1).describe('Share of the calls that are traced.'),
+})
+
 const fleet = z.strictObject({
   url: secret('URL').describe(
     '$NAME of the environment variable that holds the address of the PostgreSQL database, postgresql://USER:PASSWORD@HOST/DATABASE.',
@@ -418,6 +429,11 @@ export const schema = z.strictObject({
     .optional()
     .describe(
       'One of several gateways that share a log, budgets, rates and cool-downs in a PostgreSQL database.',
+    ),
+  telemetry: telemetry
+    .optional()
+    .describe(
+      'Traces of calls, made from the record after the fact and sent to a collector. No prompt and no key is in them.',
     ),
   providers: z.record(name, provider).default({}).describe('Who answers calls, by name.'),
   models: z

@@ -186,7 +186,7 @@ test('two releases side by side: one migrates, an older one goes on, one that is
   assert.match(waybill(t, url, 'fleet', 'status').text, /made by a newer Waybill .*; update this gateway/)
 })
 
-test('without `fleet:` nothing of it is loaded or written (FLEET-16)', async (t) => {
+test('without `fleet:` and `telemetry:` nothing of them is loaded or written (FLEET-16, TRACE-06)', async (t) => {
   const data = temporaryDirectory(t)
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
@@ -223,7 +223,11 @@ test('without `fleet:` nothing of it is loaded or written (FLEET-16)', async (t)
   await exit
   const loaded = spawnSync(
     'grep',
-    ['-rlE', 'src/(fleet|store/postgres|telemetry)/|node_modules/pg/', join(directory, 'coverage')],
+    [
+      '-rlE',
+      'src/(fleet|store/postgres|telemetry)/|node_modules/(pg|@opentelemetry)/',
+      join(directory, 'coverage'),
+    ],
     { encoding: 'utf8' },
   )
   assert.equal(loaded.stdout, '', 'no module of it was loaded')

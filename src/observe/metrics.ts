@@ -22,6 +22,8 @@ export interface Gauges {
   readonly readable: () => boolean
   /** Keys that have a budget, US dollars; of this month. */
   readonly budgets: () => readonly KeyBudget[]
+  /** Spans that were not sent; undefined where no traces are. */
+  readonly droppedSpans: () => number | undefined
   /** How this gateway stands to those that share its log; undefined for one alone, which has no figures of it. */
   readonly fleet: () => FleetFigures | undefined
 }
@@ -132,6 +134,11 @@ export function createMetrics(gauges: Gauges): Metrics {
       const fleet = gauges.fleet()
       return fleet ? [[labels('instance', fleet.instance), value(fleet)]] : []
     })
+  const droppedSpans = new Gauge(
+    'waybill_telemetry_dropped_spans_total',
+    'Spans that no collector took.',
+    () => [['', gauges.droppedSpans() ?? 0]],
+  )
   const fleetFigures = [
     ofFleet(
       'instances',
@@ -201,6 +208,11 @@ export function createMetrics(gauges: Gauges): Metrics {
         }),
       )
     },
-    render: () => render(gauges.fleet() ? [...figures, ...fleetFigures] : figures),
+    render: () =>
+      render([
+        ...figures,
+        ...(gauges.fleet() ? fleetFigures : []),
+        ...(gauges.droppedSpans() === undefined ? [] : [droppedSpans]),
+      ]),
   }
 }

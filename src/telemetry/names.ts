@@ -1,0 +1,22 @@
+// The names that spans use: the conventions of OpenTelemetry for generative AI, as they were last published (1.41), pinned
+// here and nowhere else. All of them are in development; a later version is a change of this table.
+export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
+
+export const NAMES = {
+  operation: 'gen_ai.operation.name',
+  provider: 'gen_ai.provider.name',
+  requestModel: 'gen_ai.request.model',
+  responseModel: 'gen_ai.response.model',
+  inputTokens: 'gen_ai.usage.input_tokens',
+  outputTokens: 'gen_ai.usage.output_tokens',
+  cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
+  cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
+  reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
+  /** No convention yet; the name that Langfuse reads before its own estimate. */
+  cost: 'gen_ai.usage.cost',
+  conversation: 'gen_ai.conversation.id',
+  errorType: 'error.type',
+  httpMethod: 'http.request.method',
+  httpRoute: 'http.route',
+  httpStatus: 'http.response.status_code',
+} as const

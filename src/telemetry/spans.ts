@@ -1,0 +1,139 @@
+// A call on record as spans: one for the call, and below it one for each attempt. Usage and cost stand on the attempts alone,
+// so nothing is counted twice. Ids follow from the record, so an export that is repeated makes no second trace: the trace's
+// is the call's own. Pure; knows no prompt, because none is on record.
+import { createHash } from 'node:crypto'
+import type { AttemptRecord, CallDetail } from '../record.ts'
+import { NAMES, SCHEMA_URL } from './names.ts'
+
+type Attributes = Record<string, string | number | boolean>
+/** Seconds and nanoseconds since the epoch. */
+type HrTime = readonly [number, number]
+
+/** A span as OpenTelemetry's serializer takes it. */
+export interface Span {
+  readonly name: string
+  /** 1: server, 2: client. */
+  readonly kind: 1 | 2
+  readonly spanContext: () => { readonly traceId: string; readonly spanId: string; readonly traceFlags: 1 }
+  readonly parentSpanContext?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: 1 }
+  readonly startTime: HrTime
+  readonly endTime: HrTime
+  /** 2: an error. */
+  readonly status: { readonly code: 0 | 2; readonly message?: string }
+  readonly attributes: Attributes
+  readonly links: readonly []
+  readonly events: readonly []
+  readonly resource: Resource
+  readonly instrumentationScope: {
+    readonly name: string
+    readonly version: string
+    readonly schemaUrl: string
+  }
+  readonly droppedAttributesCount: 0
+  readonly droppedEventsCount: 0
+  readonly droppedLinksCount: 0
+}
+
+export interface Resource {
+  readonly attributes: Attributes
+}
+
+export const traceIdOf = (callId: string): string => callId.replaceAll('-', '')
+/** `n` 0: of the call; else of an attempt. */
+export const spanIdOf = (callId: string, n: number): string =>
+  createHash('sha256').update(`${callId} ${n}`).digest('hex').slice(0, 16)
+
+export function spansOf(call: CallDetail, resource: Resource, version: string): Span[] {
+  const traceId = traceIdOf(call.id)
+  const context = (n: number) => ({ traceId, spanId: spanIdOf(call.id, n), traceFlags: 1 as const })
+  const common = {
+    links: [] as const,
+    events: [] as const,
+    resource,
+    instrumentationScope: { name: 'waybill', version, schemaUrl: SCHEMA_URL },
+    droppedAttributesCount: 0 as const,
+    droppedEventsCount: 0 as const,
+    droppedLinksCount: 0 as const,
+  }
+  const end = call.completed_at ?? call.created_at
+  const failed = call.state !== 'completed'
+  return [
+    {
+      ...common,
+      name: `POST ${call.endpoint}`,
+      kind: 1,
+      spanContext: () => context(0),
+      startTime: timeOf(call.created_at),
+      endTime: timeOf(end),
+      status: failed ? { code: 2, message: call.error_code ?? call.state } : { code: 0 },
+      attributes: known({
+        [NAMES.httpMethod]: 'POST',
+        [NAMES.httpRoute]: call.endpoint,
+        [NAMES.httpStatus]: call.status,
+        [NAMES.conversation]: call.session_id,
+        [NAMES.errorType]: failed ? (call.error_code ?? call.state) : null,
+        'waybill.request_id': call.id,
+        'waybill.requested_model': call.requested_model,
+        'waybill.route': call.route,
+        'waybill.strategy': call.strategy,
+        'waybill.cause': call.decision.cause,
+        'waybill.cache': call.cache,
+        'waybill.state': call.state,
+        'waybill.key_name': call.key_name,
+        'waybill.purpose': call.purpose,
+      }),
+    },
+    ...call.attempt_log.map((attempt): Span => {
+      const isLast = attempt.n === call.attempt_log.length
+      const wrong = attempt.outcome !== 'answered'
+      return {
+        ...common,
+        name: `${operationOf(call.endpoint)} ${attempt.model}`,
+        kind: 2,
+        spanContext: () => context(attempt.n),
+        parentSpanContext: context(0),
+        startTime: timeOf(attempt.started_at),
+        endTime: timeOf(attempt.ended_at ?? end),
+        status: wrong ? { code: 2, message: attempt.error_code ?? attempt.outcome } : { code: 0 },
+        attributes: known({
+          [NAMES.operation]: operationOf(call.endpoint),
+          [NAMES.provider]: attempt.provider,
+          [NAMES.requestModel]: attempt.model,
+          [NAMES.responseModel]: isLast && !wrong ? call.response_model : null,
+          [NAMES.conversation]: call.session_id,
+          [NAMES.httpStatus]: attempt.status,
+          [NAMES.errorType]: wrong ? (attempt.error_code ?? attempt.outcome) : null,
+          ...usageOf(attempt),
+          'waybill.attempt': attempt.n,
+          'waybill.outcome': attempt.outcome,
+          'waybill.unknown': attempt.outcome === 'unknown' ? true : null,
+        }),
+      }
+    }),
+  ]
+}
+
+const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | null> => ({
+  [NAMES.inputTokens]: tokens.input,
+  [NAMES.outputTokens]: tokens.output,
+  [NAMES.cacheReadTokens]: tokens.cached_input,
+  [NAMES.cacheCreationTokens]: tokens.cache_write,
+  [NAMES.reasoningTokens]: tokens.reasoning,
+  [NAMES.cost]: cost_usd,
+})
+
+const operationOf = (endpoint: string): string =>
+  endpoint.endsWith('/embeddings')
+    ? 'embeddings'
+    : endpoint.includes('/images/')
+      ? 'image_generation'
+      : 'chat'
+
+/** Only what is known. */
+const known = (all: Readonly<Record<string, string | number | boolean | null>>): Attributes =>
+  Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Attributes
+
+const timeOf = (iso: string): HrTime => {
+  const ms = Date.parse(iso)
+  return [Math.floor(ms / 1000), (ms % 1000) * 1_000_000]
+}
