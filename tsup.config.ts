@@ -1,5 +1,6 @@
 import { copyFileSync } from 'node:fs'
-import { defineConfig } from 'tsup'
+import { defineConfig, type Options } from 'tsup'
+import { ATTEMPT_FIELDS, CALL_FIELDS } from './src/record.ts'
 
 // Types come from tsc (tsconfig.build.json): TypeScript 7 has no API for tsup to make them with.
 export const gateway = defineConfig({
@@ -59,6 +60,21 @@ export const statusline = defineConfig({
   },
 })
 
+/**
+ * The page reads the definition of the record as data: the names, kinds and filters of its fields, and the first words of
+ * what is said about each. What writes them stays behind.
+ */
+const definitionOfTheRecord: NonNullable<Options['esbuildPlugins']>[number] = {
+  name: 'definition of the record',
+  setup({ onLoad }) {
+    const data = (fields: object) =>
+      JSON.stringify(fields, (key, value) => (key === 'about' ? String(value).split(/[;.] /)[0] : value))
+    onLoad({ filter: /[\\/]src[\\/]record\.ts$/ }, () => ({
+      contents: `export const CALL_FIELDS = ${data(CALL_FIELDS)}, ATTEMPT_FIELDS = ${data(ATTEMPT_FIELDS)}`,
+    }))
+  },
+}
+
 export const PAGE_ASSETS = ['index.html', 'icon.svg']
 
 // The page in the browser: one file of code and one of style, which may load nothing else.
@@ -68,16 +84,16 @@ export const page = defineConfig({
   format: 'esm',
   platform: 'browser',
   target: 'es2022',
-  tsconfig: 'tsconfig.page.json',
   splitting: false,
   minify: true,
   noExternal: [/.*/],
-  removeNodeProtocol: false, // or the alias below would not be found
+  esbuildPlugins: [definitionOfTheRecord],
   esbuildOptions(options) {
-    options.jsx = 'automatic'
-    options.jsxImportSource = 'preact'
-    // The definition of the record is read here too; what makes its ids is not called.
-    options.alias = { 'node:crypto': './src/page/no-crypto.ts' }
+    options.jsx = 'transform'
+    options.jsxFactory = 'h'
+    options.jsxFragment = 'Fragment'
+    options.inject = ['./src/page/jsx.ts']
+    options.charset = 'utf8'
   },
   onSuccess: async () => {
     for (const file of PAGE_ASSETS) copyFileSync(`src/page/${file}`, `dist/page/${file}`)

@@ -33,7 +33,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['words', /^src\/config\/(json-schema|nearest|problem|wording|yaml)\.ts$/],
   [
     'base',
-    /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|pricing|request-traits|token-estimate|log|record)\.ts)$/,
+    /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|findings|pricing|request-traits|token-estimate|log|record)\.ts)$/,
   ],
   ['mocks', /^mocks\//],
   // Only these reach into the gateway: the target that runs inside the suite, and faults and innocents.
@@ -74,8 +74,8 @@ const MAY: Readonly<Record<string, readonly string[]>> = {
     'base',
     'redact',
   ],
-  // What runs in the browser: of the gateway it has the definition of the record, and else only types.
-  page: ['base'],
+  // What runs in the browser: of the gateway it has the definition of the record, and of the endpoints only types.
+  page: ['base', 'endpoints'],
   pipeline: ['dialects', 'http', 'routing', 'providers', 'store', 'cache', 'base', 'redact'],
   gateway: [
     'pipeline',

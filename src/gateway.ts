@@ -12,11 +12,18 @@ import { type Config, ConfigError, type KeyConfig, type Loaded, type ProviderCon
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
 import { canTranslate, plainLosses, upstreamsOf } from './dialects/translate.ts'
 import { autoRouting } from './endpoints/auto-routing.ts'
-import type { BudgetUse, ConfigurationState, FleetStanding, ReadContext } from './endpoints/context.ts'
+import type {
+  BudgetUse,
+  ConfigurationState,
+  FleetStanding,
+  ReadContext,
+  Recordings,
+} from './endpoints/context.ts'
 import { exported } from './endpoints/export.ts'
+import { health } from './endpoints/health.ts'
 import { healthz } from './endpoints/healthz.ts'
 import { hello } from './endpoints/hello.ts'
-import { ownKey } from './endpoints/keys.ts'
+import { keys, ownKey } from './endpoints/keys.ts'
 import { endLive, live } from './endpoints/live.ts'
 import { metrics } from './endpoints/metrics.ts'
 import { model, models } from './endpoints/models.ts'
@@ -24,9 +31,11 @@ import { openapi } from './endpoints/openapi.ts'
 import { PAGE, readPage } from './endpoints/page.ts'
 import { publicModel, publicModels } from './endpoints/public-models.ts'
 import { readyz } from './endpoints/readyz.ts'
+import { recordings } from './endpoints/recordings.ts'
 import { refusedCalls } from './endpoints/refused-calls.ts'
 import { artifact, requestLog, requestLogs } from './endpoints/request-logs.ts'
 import { resolve } from './endpoints/resolve.ts'
+import { routes } from './endpoints/routes.ts'
 import { session, sessions } from './endpoints/sessions.ts'
 import { SIGN_IN } from './endpoints/sign-in.ts'
 import { statusline } from './endpoints/statusline.ts'
@@ -67,6 +76,8 @@ export interface GatewayOptions extends Loaded {
    * record is a database of its own, in `replay` below the data directory.
    */
   readonly replay?: boolean
+  /** What they are, for whoever looks. */
+  readonly recordings?: Recordings
   /** Milliseconds since the epoch; Date.now by default. */
   readonly now?: () => number
   /** Uniform in [0, 1); Math.random by default. */
@@ -80,6 +91,8 @@ export interface GatewayOptions extends Loaded {
   /** Where it says what it does; nowhere by default. A pino logger fits. */
   readonly log?: Log
 }
+
+export type { Recordings }
 
 export interface Gateway {
   /** Where it listens, for example `http://127.0.0.1:4949`. */
@@ -113,7 +126,11 @@ export const READS = [
   sessions,
   session,
   autoRouting,
+  routes,
   ownKey,
+  keys,
+  recordings,
+  health,
   statusline,
   metrics,
   openapi,
@@ -210,6 +227,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     shared: fleet && { ...fleet.leases, consume: fleet.rates.consume },
   })
   let configuration: ConfigurationState = { state: 'current', since: now() }
+  const startedAt = now()
   const feed = createFeed()
   const pageTokens = createPageTokens(now)
   const pageFiles = readPage(options.page ?? PAGE_DIRECTORY)
@@ -258,6 +276,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         readFailure: () => store.readFailure,
         configuration: () => configuration,
         replay,
+        recordings: options.recordings ?? { list: [], notes: [] },
+        about: { version: manifest.version, startedAt },
         budgetUse,
         refusals: refusals.list,
         metrics: meters.render,

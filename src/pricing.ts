@@ -9,6 +9,9 @@ const load = createRequire(import.meta.url)
 const calcPrice: typeof CalcPrice = (...args) =>
   (load('@pydantic/genai-prices') as { calcPrice: typeof CalcPrice }).calcPrice(...args)
 
+/** Which prices these are. The date is that of the version; a test holds it against what is installed. */
+export const PRICE_TABLE = { name: 'genai-prices', version: '0.1.8', date: '2026-09-23' } as const
+
 /** US dollars per million tokens, as `models.<id>.price` in the configuration. */
 export interface OwnPrice {
   readonly input: number

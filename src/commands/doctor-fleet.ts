@@ -1,10 +1,10 @@
 // What `waybill doctor` says of the log that several gateways share. Looks and changes nothing.
 import type { Config } from '../config.ts'
+import type { Finding } from '../findings.ts'
 import { listInstances } from '../store/postgres/forget.ts'
 import { openLink } from '../store/postgres/link.ts'
 import { missingDays } from '../store/postgres/retention.ts'
 import { comingDays, lookAtSchema } from '../store/postgres/schema.ts'
-import type { Finding } from '../store/sqlite/diagnose.ts'
 import { plain } from '../terminal/clean.ts'
 
 export async function fleetFindings(

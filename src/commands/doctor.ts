@@ -3,9 +3,9 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
+import { type Finding, priceFindings } from '../findings.ts'
 import { isLoopback } from '../gateway.ts'
-import { createPricer, pricingOf } from '../pricing.ts'
-import { diagnoseData, type Finding } from '../store/sqlite/diagnose.ts'
+import { diagnoseData } from '../store/sqlite/diagnose.ts'
 import { findKey } from '../terminal/key.ts'
 import { addressOf } from './gateway-client.ts'
 import { print } from './output.ts'
@@ -70,24 +70,6 @@ function configFindings({ config: file, env }: DoctorOptions): {
       text: `${where} would be open to everybody and \`serve\` refuses it; add keys, or listen on 127.0.0.1`,
     })
   return { config, findings: [...findings, ...priceFindings(config)] }
-}
-
-/** Targets whose cost will be null. */
-function priceFindings(config: Config): Finding[] {
-  const price = createPricer(pricingOf(config))
-  const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
-  const targets = new Set(
-    Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model)),
-  )
-  return [...targets]
-    .filter((id) => {
-      const slash = id.indexOf('/')
-      return price({ provider: id.slice(0, slash), model: id.slice(slash + 1) }, one, Date.now()).usd === null
-    })
-    .map((id) => ({
-      verdict: 'note',
-      text: `no price is known for ${id}, so its cost is recorded as null; set models.${id}.price to change that`,
-    }))
 }
 
 async function gatewayFinding(

@@ -5,10 +5,9 @@ import { isKept } from '../../mocks/places.ts'
 import { providers as standIns } from '../../mocks/providers.ts'
 import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording.ts'
 import type { Config } from '../config.ts'
+import type { Recordings } from '../gateway.ts'
 
-export interface Replay {
-  /** Lines for a person: what is replayed, and what is missing. */
-  readonly notes: readonly string[]
+export interface Replay extends Recordings {
   dispose(): void
 }
 
@@ -22,7 +21,33 @@ export function startReplay(directory: string | true, invent: boolean, config: (
   const missing = Object.entries(providers())
     .filter(([name, base]) => !isKept(standIns, known, name, base))
     .map(([name]) => name)
-  return { notes: [kindsOf(known, directory), ...missingOf(missing, directory, invent)], dispose }
+  return {
+    notes: [kindsOf(known, directory), ...missingOf(missing, directory, invent)],
+    list: known.map(summaryOf),
+    dispose,
+  }
+}
+
+/** What may be told of a recording: everything but what was said. */
+const summaryOf = (recording: Recording): Recordings['list'][number] => {
+  const { name, provider, endpoint, request, response, origin, date, api_version, shape, bytes } = recording
+  const { model, stream, scenario } = request
+  const { status, chunks } = response
+  const size = { bytes: bytes.length, chunks: chunks.length }
+  return {
+    name,
+    provider,
+    endpoint,
+    model,
+    stream,
+    scenario,
+    status,
+    ...size,
+    origin,
+    date,
+    api_version,
+    shape,
+  }
 }
 
 const ORIGINS = {

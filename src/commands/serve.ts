@@ -56,7 +56,12 @@ export async function serve({
     replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
   const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
-  const gateway = await createGateway({ ...loaded, replay: replaying, log })
+  const gateway = await createGateway({
+    ...loaded,
+    replay: replaying,
+    log,
+    ...(replayed && { recordings: replayed }),
+  })
   boundYoungGeneration(YOUNG_BYTES)
   if (terminal) process.stdout.write(greeting(gateway.url, config, replayed?.notes ?? null))
   else {

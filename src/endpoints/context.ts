@@ -7,6 +7,7 @@ import type { Refusals } from '../http/refusals.ts'
 import type { Feed } from '../observe/feed.ts'
 import type { Router } from '../routing/router.ts'
 import type { Reads } from '../store/reads.ts'
+import type { RecordingSummary } from './recordings.ts'
 
 /** Whether the configuration in the file is the one in force, and since when that is known. */
 export interface ConfigurationState {
@@ -24,6 +25,12 @@ export interface BudgetUse {
   readonly reservedUsd: number | null
   /** When the month ends, ms since the epoch. */
   readonly resetsAt: number
+}
+
+/** What a gateway that replays answers from: the recordings, and lines for a person. */
+export interface Recordings {
+  readonly list: readonly RecordingSummary[]
+  readonly notes: readonly string[]
 }
 
 export interface PageFile {
@@ -63,6 +70,10 @@ export interface ReadContext {
   readonly configuration: () => ConfigurationState
   /** Providers answer from recordings. */
   readonly replay: boolean
+  /** What they answer from then. */
+  readonly recordings: Recordings
+  /** The gateway itself; times in ms since the epoch. */
+  readonly about: { readonly version: string; readonly startedAt: number }
   /** Throws `log_unavailable` when it cannot be read. */
   readonly budgetUse: (keyName: string | null) => BudgetUse
   /** The newest calls that were refused before they had a record: of one key, or all of them. */

@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import { CALL_FIELDS, type CallRecord, type Field } from '../record.ts'
 import type { ReadContext } from './context.ts'
-import { callList, invalid, listArguments } from './query.ts'
+import { callList, invalid, listArguments, readsOf } from './query.ts'
 
 /** Rows that are read at a time. */
 const ROWS = 500
@@ -38,11 +38,12 @@ export const exported = {
   summary: 'every call that the filters leave, as a file; `?form=csv|json`, `columns=`',
   mediaType: 'text/csv',
   query,
-  async handle({ caller, query: text }, response, { calls }) {
+  async handle({ caller, query: text }, response, context) {
     const { form, columns = COLUMNS, ...filters } = query.parse(Object.fromEntries(new URLSearchParams(text)))
     if (form === 'json' && text.includes('columns='))
       throw invalid('columns', 'a JSON file has whole records')
     const [filter] = listArguments({ ...filters, limit: ROWS, cursor: undefined }, caller)
+    const calls = readsOf(filters, context)
     if (open >= MOST)
       throw new GatewayError('overloaded', 'Two exports are under way already. Try again when one is done.', {
         retryAfter: 10,

@@ -1,4 +1,5 @@
-// GET /api/keys/me: who the caller is, what it may do, and what of its budget is gone. Of one's own key only.
+// GET /api/keys/me: who the caller is, what it may do, and what of its budget is gone. GET /api/keys: the same of every
+// key, for an admin; of one's own, for a client.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
@@ -24,18 +25,37 @@ export const ownKey = {
   summary: 'the key that asks: name, role, rate, budget, what of it is spent and set aside, and until when',
   query: noQuery,
   response,
-  answer(_query, { caller: { name, role } }, { config, budgetUse }) {
-    const key = config.keys.find((each) => each.name === name)
-    const { usd, estimatedUsd, reservedUsd, resetsAt } = budgetUse(name)
-    return {
-      name,
-      role,
-      rate: key?.rate ? { requests: key.rate.requests, per_ms: key.rate.per } : null,
-      budget: key?.budget ?? null,
-      spent_usd: usd,
-      estimated_usd: estimatedUsd,
-      reserved_usd: reservedUsd,
-      resets_at: new Date(resetsAt).toISOString(),
-    }
-  },
+  answer: (_query, { caller: { name, role } }, context) => described(name, role, context),
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>
+
+const list = z.strictObject({ object: z.literal('list'), data: z.array(response) })
+
+export const keys = {
+  path: '/api/keys',
+  summary: 'the keys that this key may see (an admin all, a client its own), each as `/api/keys/me` tells it',
+  query: noQuery,
+  response: list,
+  answer(_query, { caller }, context) {
+    const seen = context.config.keys.filter(({ name }) => caller.role === 'admin' || name === caller.name)
+    return { object: 'list', data: seen.map(({ name, role }) => described(name, role, context)) }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof list>
+
+function described(
+  name: string | null,
+  role: z.output<typeof response>['role'],
+  { config, budgetUse }: ReadContext,
+) {
+  const key = config.keys.find((each) => each.name === name)
+  const { usd, estimatedUsd, reservedUsd, resetsAt } = budgetUse(name)
+  return {
+    name,
+    role,
+    rate: key?.rate ? { requests: key.rate.requests, per_ms: key.rate.per } : null,
+    budget: key?.budget ?? null,
+    spent_usd: usd,
+    estimated_usd: estimatedUsd,
+    reserved_usd: reservedUsd,
+    resets_at: new Date(resetsAt).toISOString(),
+  }
+}

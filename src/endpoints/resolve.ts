@@ -1,10 +1,26 @@
-// GET /api/cloud/model/resolve?model=: where a call would go now, without going there (PURE-04).
+// GET /api/cloud/model/resolve?model=: where a call would go now, without going there (PURE-04). It may be said what the
+// call is like; else it is a few words of plain text.
 import { z } from 'zod'
+import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
+import { PLAIN } from '../request-traits.ts'
 import type { ReadContext } from './context.ts'
+import { time } from './schemas.ts'
 
-const query = z.strictObject({ model: z.string('a logical model id or provider/model is required').min(1) })
+const flag = z
+  .enum(['true', 'false'])
+  .transform((text) => text === 'true')
+  .optional()
+
+const query = z.strictObject({
+  model: z.string('a logical model id or provider/model is required').min(1),
+  tools: flag.describe('the call offers tools'),
+  images: flag.describe('the call holds an image'),
+  effort: z.string().min(1).optional().describe('the reasoning effort that it asks for'),
+  input_tokens: z.coerce.number('expected a number').int().min(0).optional(),
+  dialect: z.enum(DIALECT_NAMES).optional().describe('the wire format of the client'),
+})
 
 const response = z.strictObject({
   model: z.string(),
@@ -22,6 +38,7 @@ const response = z.strictObject({
       tier: z.string().nullable(),
       probability: z.number().min(0).max(1),
       state: z.enum(['ready', 'cooling']),
+      cooling_until: time.nullable(),
       reason: z.string().nullable(),
       losses: z
         .record(z.string(), z.array(z.string()))
@@ -34,11 +51,23 @@ const response = z.strictObject({
 
 export const resolve = {
   path: '/api/cloud/model/resolve',
-  summary: 'where a call would go now, without going there; `?model=`',
+  summary:
+    'where a call would go now, without going there; `?model=`, and what it is like: `tools`, `images`, `effort`, `input_tokens`, `dialect`',
   query,
   response,
-  answer({ model }, _admitted, { router, plainLosses }) {
-    const resolution = router.resolve(model)
+  answer(
+    { model, dialect, tools, images, effort, input_tokens: inputTokens },
+    _admitted,
+    { router, plainLosses },
+  ) {
+    const said = [tools, images, effort, inputTokens].some((each) => each !== undefined)
+    const traits = {
+      tools: tools ?? PLAIN.tools,
+      images: images ?? PLAIN.images,
+      effort: effort ?? PLAIN.effort,
+      inputTokens: inputTokens ?? PLAIN.inputTokens,
+    }
+    const resolution = router.resolve(model, said ? traits : undefined, dialect)
     if (!resolution)
       throw new GatewayError(
         'model_not_found',

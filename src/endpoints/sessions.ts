@@ -1,23 +1,38 @@
 // GET /api/sessions: the sessions, newest first, with what their calls add up to; and one of them, with what it used
 // of each model.
 import { z } from 'zod'
+import { PURPOSES } from '../call.ts'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
-import { ownKey, page, readsOf, scope, scopeOnly } from './query.ts'
+import { invalid, ownKey, page, readsOf, scope, scopeOnly } from './query.ts'
 import * as schemas from './schemas.ts'
 
-const query = z.strictObject({ ...page, ...scope })
+const query = z.strictObject({
+  ...page,
+  ...scope,
+  order: z
+    .enum(['newest', 'cost'])
+    .default('newest')
+    .describe('cost: those that cost most; one page of them'),
+})
 
 const sessionsResponse = schemas.page(schemas.session)
 
 export const sessions = {
   path: '/api/sessions',
-  summary: 'sessions, newest first, with their calls, tokens and cost; in pages',
+  summary:
+    'sessions, newest first, with their calls, tokens and cost; in pages; `order=cost` for the dearest',
   query,
   response: sessionsResponse,
-  async answer({ scope, ...page }, { caller }, context) {
-    return { object: 'list', ...(await readsOf({ scope }, context).sessions(page, ownKey(caller))) }
+  async answer({ order, scope, ...page }, { caller }, context) {
+    const calls = readsOf({ scope }, context)
+    if (order === 'cost') {
+      if (page.cursor !== undefined) throw invalid('cursor', 'there is one page of the dearest sessions')
+      const data = await calls.dearest(page.limit, ownKey(caller))
+      return { object: 'list', data, has_more: false, next_cursor: null }
+    }
+    return { object: 'list', ...(await calls.sessions(page, ownKey(caller))) }
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof sessionsResponse>
 
@@ -32,6 +47,20 @@ const sessionResponse = schemas.session.extend({
       cost_usd: schemas.usd.nullable(),
     }),
   ),
+  parts: z
+    .array(
+      z.strictObject({
+        agent_id: z.string().nullable().describe('null: the session itself'),
+        purpose: z.enum(PURPOSES).nullable(),
+        first_seen: schemas.time,
+        last_seen: schemas.time,
+        calls: schemas.count,
+        failed: schemas.count,
+        tokens: schemas.tokenSums,
+        cost_usd: schemas.usd.nullable(),
+      }),
+    )
+    .describe('its agents, and what the calls of each were for'),
 })
 
 export const session = {

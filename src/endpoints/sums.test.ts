@@ -261,7 +261,7 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
         [records[0].requested_model, records[0].resolved_provider, records[0].resolved_model],
       )
       const one = await get(gateway, `/api/sessions/${encodeURIComponent(session.session_id)}`, key)
-      const { by_model, ...rest } = one
+      const { by_model, parts, ...rest } = one
       assert.deepEqual(rest, session)
       for (const said of by_model)
         equalSession(
@@ -271,11 +271,18 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
           ),
           `${session.session_id} ${said.model}`,
         )
-      near(
-        sum(by_model, ({ calls }) => calls),
-        records.length,
-        'calls by model',
-      )
+      for (const said of parts)
+        equalSession(
+          said,
+          records.filter((each) => each.agent_id === said.agent_id && each.purpose === said.purpose),
+          `${session.session_id} ${said.agent_id}`,
+        )
+      for (const list of [by_model, parts])
+        near(
+          sum(list, ({ calls }: any) => calls),
+          records.length,
+          'calls of the parts',
+        )
     }
   }
   await open.body?.cancel() // held until here, or it would be collected, and closed

@@ -168,7 +168,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
   }
 
   const read =
-    (name: Exclude<ReadName, 'artifact'>) =>
+    (name: Exclude<ReadName, 'artifact' | 'fill'>) =>
     async (...args: readonly unknown[]) => {
       try {
         await journal.settle()
@@ -188,6 +188,10 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     list: read('list') as Reads['list'],
     listText: read('listText') as Reads['listText'],
     history: read('history') as Reads['history'],
+    targets: read('targets') as Reads['targets'],
+    dearest: read('dearest') as Reads['dearest'],
+    // What retention keeps is a matter of each instance.
+    fill: journal.calls.fill,
     routing: read('routing') as Reads['routing'],
     sessions: read('sessions') as Reads['sessions'],
     session: read('session') as Reads['session'],

@@ -36,7 +36,10 @@ export interface Standing {
 export interface Asks {
   /** Resolves when all that is in the journal by now is in the shared log. */
   ship: [null, null]
-  read: [{ readonly name: Exclude<ReadName, 'artifact'>; readonly args: readonly unknown[] }, unknown]
+  read: [
+    { readonly name: Exclude<ReadName, 'artifact' | 'fill'>; readonly args: readonly unknown[] },
+    unknown,
+  ]
   /** Never rejects because the shared log is away: then `pulse` is null. */
   pulse: [PulseRequest, Standing]
   lease: [Omit<LeaseRequest, 'live'>, number | null]

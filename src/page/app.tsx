@@ -1,11 +1,18 @@
 // The frame of the page: where one can go, who reads, and the view of the address. Knows the views by their paths.
 import { useEffect } from 'preact/hooks'
+import { useRead } from './api.ts'
 import { Help, useKeys } from './keys.tsx'
 import { connection } from './live.ts'
 import { followLink, path } from './place.ts'
 import { SignIn } from './sign-in.tsx'
 import { Call } from './views/call.tsx'
 import { Calls } from './views/calls.tsx'
+import { Costs } from './views/costs.tsx'
+import { Health } from './views/health.tsx'
+import { Now } from './views/now.tsx'
+import { Recordings } from './views/recordings.tsx'
+import { Routes } from './views/routes.tsx'
+import { Session, Sessions } from './views/sessions.tsx'
 import { canSignOut, signOut, who } from './who.ts'
 
 interface View {
@@ -13,18 +20,29 @@ interface View {
   readonly title: string
   readonly key: string
   readonly component: () => preact.ComponentChild
+  /** One of them, where the path goes on. */
+  readonly one?: () => preact.ComponentChild
 }
 
-export const VIEWS: readonly View[] = [{ name: 'calls', title: 'Calls', key: 'c', component: Calls }]
+export const VIEWS: readonly View[] = [
+  { name: '', title: 'Now', key: 'n', component: Now },
+  { name: 'calls', title: 'Calls', key: 'c', component: Calls, one: Call },
+  { name: 'sessions', title: 'Sessions', key: 's', component: Sessions, one: Session },
+  { name: 'routes', title: 'Routes', key: 'r', component: Routes },
+  { name: 'costs', title: 'Costs', key: 'o', component: Costs },
+  { name: 'recordings', title: 'Recordings', key: 'p', component: Recordings },
+  { name: 'health', title: 'Health', key: 'h', component: Health },
+]
 
 function current(): { view: View | null; component: () => preact.ComponentChild } {
   const [, name = '', rest = ''] = path.value.split('/')
   const view = VIEWS.find((each) => each.name === name) ?? null
-  if (view?.name === 'calls' && rest !== '') return { view, component: Call }
-  return { view, component: view?.component ?? Nowhere }
+  return { view, component: (rest === '' ? view?.component : view?.one) ?? Nowhere }
 }
 
 export function App() {
+  const ready = useRead<{ readonly replay: boolean }>('/readyz', 30_000)
+  const isReplay = ready.data?.replay === true
   useKeys(VIEWS)
   const { view, component: Component } = current()
   useEffect(() => {
@@ -43,16 +61,19 @@ export function App() {
           <img src="/page/icon.svg" alt="" width="22" height="22" /> Waybill
         </a>
         <nav aria-label="Views">
-          {VIEWS.map(({ name, title }) => (
-            <a key={name} href={`/${name}`} aria-current={view?.name === name ? 'page' : undefined}>
-              {title}
-            </a>
-          ))}
+          {VIEWS.filter(({ name }) => name !== 'recordings' || isReplay || view?.name === name).map(
+            ({ name, title }) => (
+              <a key={name} href={`/${name}`} aria-current={view?.name === name ? 'page' : undefined}>
+                {title}
+              </a>
+            ),
+          )}
         </nav>
-        <footer>
+        <div class="foot">
+          {isReplay && <span class="replay">replay: nothing is spent</span>}
           <Connection />
           <Reader />
-        </footer>
+        </div>
       </header>
       <main id="main" tabIndex={-1}>
         <Component />
@@ -63,7 +84,7 @@ export function App() {
 }
 
 function Connection() {
-  const words = { off: 'not live', on: 'live', lost: 'connecting…' }[connection.value]
+  const words = { off: '', on: 'live', lost: 'connecting…' }[connection.value]
   return (
     <span class={`connection ${connection.value}`} role="status">
       {words}

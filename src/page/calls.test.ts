@@ -96,7 +96,7 @@ test('a typed filter says what is wrong with it, and an error is found by it', {
   await input.press('Enter')
   await page.waitForURL(/error_code=odd/)
   await page.locator('tbody tr').first().waitFor()
-  assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed'])
+  assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed 400'])
 })
 
 test('a key signs in, a client sees its own calls only, and the token does not spend (PAGE-03, PAGE-04)', {

@@ -20,7 +20,7 @@ export function usd(value: number | null | undefined): string {
 
 export function ms(value: number | null | undefined): string {
   if (value == null) return NONE
-  if (value < 10) return `${value.toFixed(1)} ms`
+  if (value < 10) return `${Number(value.toFixed(1))} ms`
   if (value < 1_000) return `${Math.round(value)} ms`
   if (value < 60_000) return `${(value / 1_000).toFixed(value < 10_000 ? 2 : 1)} s`
   const minutes = Math.floor(value / 60_000)

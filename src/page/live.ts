@@ -1,7 +1,6 @@
 // The calls as they happen: one connection for the page, open while a view listens and somebody looks. After a gap whoever
 // listens is told to read anew. A browser has six connections to a host, so a hidden page holds none.
 import { signal } from '@preact/signals'
-import { createParser } from 'eventsource-parser'
 import type { CallRecord } from '../record.ts'
 import { authorization, signedOut } from './who.ts'
 
@@ -53,17 +52,14 @@ async function connect(): Promise<void> {
     tries = 0
     if (wasOpen) for (const each of listeners) each.missed()
     wasOpen = true
-    const parser = createParser({
-      onEvent({ event, data }) {
-        if (event === 'lost') for (const each of listeners) each.missed()
-        else if (event === 'call') {
-          const record = JSON.parse(data) as CallRecord
-          for (const each of listeners) each.call(record)
-        }
-      },
-    })
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-    for (let part = await reader.read(); !part.done; part = await reader.read()) parser.feed(part.value)
+    let text = ''
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      // The gateway writes its events in one form: a name, one line of data, an empty line.
+      const events = (text + part.value).split('\n\n')
+      text = events.pop()!
+      for (const event of events) hear(event)
+    }
   } catch {
     // It ended, or never began; below it is tried again.
   }
@@ -71,4 +67,12 @@ async function connect(): Promise<void> {
   open = null
   connection.value = 'lost'
   again = setTimeout(adjust, Math.min(15_000, 500 * 2 ** tries++))
+}
+
+function hear(event: string): void {
+  const [, name, data] = /^event: (\w+)\ndata: (.*)$/.exec(event) ?? []
+  if (name === 'lost') for (const each of listeners) each.missed()
+  if (name !== 'call') return
+  const record = JSON.parse(data!) as CallRecord
+  for (const each of listeners) each.call(record)
 }

@@ -1,6 +1,5 @@
 // The page begins here: signs in with the code of the address, if there is one, and draws.
 import './style.css'
-import 'uplot/dist/uPlot.min.css'
 import { render } from 'preact'
 import { read } from './api.ts'
 import { App } from './app.tsx'

@@ -62,9 +62,12 @@ export async function openTab(
   const complaints: string[] = []
   const { origin } = new URL(url)
   page.on('console', (message) => {
-    // The browser itself prints a line for each answer that is an error; whether one is expected, the test knows.
-    const isStatus = /^Failed to load resource: the server responded with a status of/.test(message.text())
-    if (!isStatus && ['error', 'warning'].includes(message.type())) complaints.push(message.text())
+    // The browser itself prints a line for each answer that is an error or does not come; whether one is expected, the
+    // test knows, and at its end the gateway may be gone before the page.
+    const isAnswer = /^Failed to load resource: (the server responded with a status of|net::ERR_)/.test(
+      message.text(),
+    )
+    if (!isAnswer && ['error', 'warning'].includes(message.type())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   page.on('request', (request) => {

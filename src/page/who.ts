@@ -10,6 +10,10 @@ export interface Who {
 /** Null until it is known. */
 export const who = signal<Who | 'signed out' | null>(null)
 
+/** Whether this gateway has keys, so that whoever calls it from elsewhere needs one. */
+export const hasKeys = (): boolean =>
+  who.value === 'signed out' || (who.value !== null && who.value.name !== null)
+
 const NAME = 'waybill-token'
 
 export const authorization = (): Record<string, string> => {

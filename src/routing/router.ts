@@ -28,6 +28,8 @@ export interface Resolution {
     readonly tier: string | null
     readonly probability: number
     readonly state: 'ready' | 'cooling'
+    /** ISO 8601; null while it is ready. */
+    readonly cooling_until: string | null
     readonly reason: string | null
   }[]
 }
@@ -61,8 +63,11 @@ export interface Router {
    * `no_target_available` when no target of the route has what the call needs.
    */
   route(model: string, input: RoutingInput): Routed | null
-  /** Says where a plain-text call without a session would go and moves nothing; null for an unknown model. */
-  resolve(model: string): Resolution | null
+  /**
+   * Says where a call without a session would go and moves nothing; null for an unknown model. What is not said of the
+   * call: plain text, in any dialect. Throws as `route` does where it would be refused.
+   */
+  resolve(model: string, traits?: RequestTraits, dialect?: string): Resolution | null
   /**
    * The target that would be asked for something that is no call, null where none speaks the dialect; moves nothing.
    * Null for an unknown model.
@@ -174,11 +179,11 @@ export function createRouter(
       }
     },
 
-    resolve(model) {
+    resolve(model, traits, dialect) {
       const entry = find(model)
       if (!entry) return null
       const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
-      const { targets, skipped } = choose(entry, PLAIN, null)
+      const { targets, skipped } = choose(entry, traits ?? PLAIN, dialect ?? null)
       const { ready, cold } = split(targets)
       const alive = ready.length > 0 ? ready : cold.slice(0, 1)
       const isOpen = alive.length > 1
@@ -187,8 +192,8 @@ export function createRouter(
       const likeliest = alive[chances.indexOf(Math.max(...chances))]!
       const depends_on: Resolution['depends_on'] = [
         ...(sticky && isOpen ? (['session'] as const) : []),
-        ...(readsTraits ? (['shape'] as const) : []),
-        ...(dependsOnDialect ? (['dialect'] as const) : []),
+        ...(readsTraits && !traits ? (['shape'] as const) : []),
+        ...(dependsOnDialect && !dialect ? (['dialect'] as const) : []),
         ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
       ]
       return {
@@ -209,6 +214,7 @@ export function createRouter(
             tier: target.tier,
             probability: chances[alive.indexOf(target)] ?? 0,
             state: until ? 'cooling' : 'ready',
+            cooling_until: until ? new Date(until).toISOString() : null,
             reason: until
               ? `failed; passed over until ${new Date(until).toISOString()}`
               : (passedOver?.reason ?? null),

@@ -2,6 +2,7 @@
 import type { Tokens } from '../call.ts'
 import type { CallDetail, CallRecord } from '../record.ts'
 import type { CallFilter, Page } from './filters.ts'
+import type { RetentionLimits } from './store.ts'
 
 /** A page of a list, contract "Lists". */
 export interface Listed<Item> {
@@ -60,7 +61,17 @@ export interface History {
   readonly buckets: readonly Bucket[]
 }
 
+/** What calls of a route used at one of its targets. */
+export interface TargetUsage extends Usage {
+  /** Null for direct ids. */
+  readonly route: string | null
+  readonly provider: string
+  readonly model: string
+}
+
 export interface UsageReads {
+  /** By the target that served, or was tried last; most calls first. */
+  targets(span: Span, keyName?: string): TargetUsage[]
   /** `bucketMs` divides a day or is one; with `keyName` only calls of this gateway key. */
   history(span: Span, bucketMs: number, by?: UsageKey, keyName?: string): History
 }
@@ -111,15 +122,43 @@ export interface SessionModel extends Pick<Session, 'calls' | 'failed' | 'tokens
   readonly model: string
 }
 
+/** What one agent of a session used; its calls of one purpose. */
+export interface SessionPart
+  extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd' | 'first_seen' | 'last_seen'> {
+  /** Null: the session itself. */
+  readonly agent_id: string | null
+  readonly purpose: CallRecord['purpose']
+}
+
 export interface SessionReads {
   /** Newest first by their first call, which never changes, so that pages have no gap and no repeat. */
   sessions(page: Page, keyName?: string): Listed<Session>
+  /** Those that cost most, so many. */
+  dearest(limit: number, keyName?: string): readonly Session[]
   /** Null when there is none, or none for this key. */
-  session(id: string, keyName?: string): (Session & { readonly by_model: readonly SessionModel[] }) | null
+  session(
+    id: string,
+    keyName?: string,
+  ): (Session & { readonly by_model: readonly SessionModel[]; readonly parts: readonly SessionPart[] }) | null
+}
+
+/** How full one of the caps of retention is. */
+export interface Fill {
+  readonly name: 'rows' | 'days' | 'bytes'
+  readonly have: number
+  readonly cap: number
+}
+
+export interface FillReads {
+  /** What is on record, held against its caps. `now`: milliseconds since the epoch. */
+  fill(
+    caps: RetentionLimits & { readonly days: number },
+    now: number,
+  ): { readonly calls: number; readonly fills: readonly Fill[] }
 }
 
 /** As they are where the database is; each may throw. */
-export type AllReads = CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
+export type AllReads = FillReads & CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
 export type ReadName = keyof AllReads
 
 /** Each rejects with `log_unavailable` when the request log cannot be read. */

@@ -1,6 +1,6 @@
 // Answers about sessions from sums and from the last call of each: the same for every engine. Pure; knows no SQL.
 import { timeOfId } from '../call.ts'
-import type { Session, SessionModel } from './reads.ts'
+import type { Session, SessionModel, SessionPart } from './reads.ts'
 import { calls, costOf, failed, type Sum, tokensOf, total } from './usage-sum.ts'
 
 /** A session and the id of its first call. */
@@ -21,6 +21,8 @@ export interface ModelOf {
   readonly model: string
 }
 
+export type AgentOf = Pick<SessionPart, 'agent_id' | 'purpose'>
+
 export const sessionOf = (session_id: string, first_id: string, last: LastCall, sum: Sum): Session => ({
   session_id,
   first_seen: seen(first_id),
@@ -40,6 +42,30 @@ export const byModel = (parts: readonly (ModelOf & { readonly sum: Sum })[]): Se
       return { provider, model, ...countsOf(sum), ...amountsOf(sum) }
     })
     .sort((a, b) => b.calls - a.calls)
+
+/** The agents of a session, and what the calls of each were for, in the order in which they began. */
+export const byAgent = (
+  parts: readonly (AgentOf & { readonly first_id: string; readonly last_id: string; readonly sum: Sum })[],
+): SessionPart[] =>
+  [...Map.groupBy(parts, ({ agent_id, purpose }) => JSON.stringify([agent_id, purpose])).values()]
+    .map((same) => {
+      const { agent_id, purpose } = same[0]!
+      const sum = total(same)
+      return {
+        agent_id,
+        purpose,
+        first_seen: seen(same.map(({ first_id }) => first_id).sort()[0]!),
+        last_seen: seen(
+          same
+            .map(({ last_id }) => last_id)
+            .sort()
+            .at(-1)!,
+        ),
+        ...countsOf(sum),
+        ...amountsOf(sum),
+      }
+    })
+    .sort((a, b) => (a.first_seen < b.first_seen ? -1 : 1))
 
 export const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first_id ? 1 : -1)
 const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()

@@ -1,6 +1,6 @@
 // Answers about a span of time from sums that were grouped: the same for every engine. Pure; knows no SQL.
 import { type Latencies, medianOf } from './latency.ts'
-import type { History, RoutingShares, Share, Span, Usage, UsageKey } from './reads.ts'
+import type { History, RoutingShares, Share, Span, TargetUsage, Usage, UsageKey } from './reads.ts'
 import { calls, costOf, failed, fellBack, type Sum, savedOf, tokensOf, total } from './usage-sum.ts'
 
 const HOUR = 3_600_000
@@ -87,6 +87,18 @@ export function historyOf(groups: readonly SpanGroup[], by: UsageKey | undefined
       })),
   }
 }
+
+/** Groups by route, provider and model. */
+export const targetsOf = (groups: readonly SpanGroup[]): TargetUsage[] =>
+  groups
+    .toSorted((a, b) => calls(b.sum) - calls(a.sum))
+    .map(({ keys: [route, provider, model], sum }) => ({
+      route: route as string | null,
+      provider: String(provider),
+      model: String(model),
+      ...usageOf(sum),
+    }))
+export const TARGET_KEYS = ['route', 'resolved_provider', 'resolved_model'] as const
 
 /** Groups by strategy, tier and provider; latencies by provider. */
 export function sharesOf(

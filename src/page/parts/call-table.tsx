@@ -11,9 +11,11 @@ interface Props {
   readonly columns: readonly Column[]
   readonly label: string
   readonly isBusy?: boolean
+  /** Nobody chose the columns, so a phone may leave some of them out. */
+  readonly isUsual?: boolean
 }
 
-export function CallTable({ rows, columns, label, isBusy = false }: Props) {
+export function CallTable({ rows, columns, label, isBusy = false, isUsual = false }: Props) {
   const table = useRef<HTMLTableElement>(null)
   const stop = useRef<HTMLElement | null>(null)
 
@@ -33,7 +35,7 @@ export function CallTable({ rows, columns, label, isBusy = false }: Props) {
   return (
     <div class="table-frame">
       <table
-        class="calls"
+        class={`calls${isUsual ? ' usual' : ''}`}
         // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: its cells are moved through with the arrows
         role="grid"
         ref={table}

@@ -90,7 +90,12 @@ function show(kind: Kind, value: unknown): ComponentChild {
 const SPECIAL: Readonly<Record<string, (record: CallRecord) => ComponentChild>> = {
   id: ({ id }) => <span title={id}>{format.tail(id, 12)}</span>,
   created_at: ({ created_at }) => <Time iso={created_at} />,
-  state: ({ state }) => <State state={state} />,
+  state: ({ state, status }) => (
+    <>
+      <State state={state} />
+      {state === 'failed' && status !== null && ` ${status}`}
+    </>
+  ),
   session_id: ({ session_id }) =>
     session_id === null ? null : <span title={session_id}>{format.tail(session_id)}</span>,
 }
@@ -107,7 +112,6 @@ export const COLUMNS: readonly Column[] = Object.entries<Field>(CALL_FIELDS).fla
 export const USUAL = [
   'created_at',
   'state',
-  'status',
   'requested_model',
   'resolved_provider',
   'resolved_model',

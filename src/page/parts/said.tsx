@@ -1,7 +1,7 @@
 // What is said beside the data: that something failed, that there is nothing, where the JSON of a view is.
 import type { ComponentChildren } from 'preact'
 import { type ReadError, readBlob } from '../api.ts'
-import { canSignOut, who } from '../who.ts'
+import { canSignOut, hasKeys } from '../who.ts'
 
 export function Trouble({ error, retry }: { error: ReadError | null; retry?: () => void }) {
   if (!error || error.status === 401) return null
@@ -28,8 +28,7 @@ export function Empty({ title, children }: { title: string; children?: Component
 
 /** How the first call is made, as a line that can be pasted. */
 export function FirstCall() {
-  const hasKeys = who.value !== null && who.value !== 'signed out' && who.value.name !== null
-  const key = hasKeys ? ' \\\n  -H "authorization: Bearer $WAYBILL_KEY"' : ''
+  const key = hasKeys() ? ' \\\n  -H "authorization: Bearer $WAYBILL_KEY"' : ''
   const line = `curl -s ${location.origin}/v1/chat/completions -H 'content-type: application/json'${key} \\
   -d '{"model":"auto","messages":[{"role":"user","content":"Where do you go?"}]}'`
   return (

@@ -1,2 +1,271 @@
-// One call.
-export const Call = () => null
+// One call: where it went and why, its attempts as a waterfall, what it used and cost by which price, and of its exchange
+// the sizes and times, where it is kept.
+import { useEffect } from 'preact/hooks'
+import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallDetail, type Field } from '../../record.ts'
+import { useRead } from '../api.ts'
+import * as format from '../format.ts'
+import { useViewKeys } from '../keys.tsx'
+import { listen } from '../live.ts'
+import { COLUMNS, State } from '../parts/columns.tsx'
+import { Copyable, JsonLink, Trouble } from '../parts/said.tsx'
+import { Time } from '../parts/time.tsx'
+import { callsHref, rest, sessionHref } from '../place.ts'
+import { hasKeys } from '../who.ts'
+import { Exchange } from './exchange.tsx'
+
+export function Call() {
+  const id = rest('calls')
+  const path = `/api/usage/request-logs/${encodeURIComponent(id)}`
+  const { data: call, error, reload } = useRead<CallDetail>(path)
+  useEffect(
+    () =>
+      listen({
+        call: (record) => {
+          if (record.id === id) reload()
+        },
+        missed: reload,
+      }),
+    [id],
+  )
+  useViewKeys({ u: ['back to the list', () => history.back()] }, [])
+  return (
+    <>
+      <header class="view-head">
+        <p class="crumb">
+          <a href="/calls">Calls</a> /
+        </p>
+        <h1>{call ? <Time iso={call.created_at} /> : 'Call'}</h1>
+        {call && <State state={call.state} />}
+        <JsonLink path={path} name={`call-${id}`} />
+      </header>
+      <Trouble error={error} retry={reload} />
+      {call && <Found call={call} />}
+    </>
+  )
+}
+
+function Found({ call }: { call: CallDetail }) {
+  const { tokens, price, decision } = call
+  return (
+    <>
+      <p class="sentence">
+        <b>{call.requested_model}</b> was asked for and{' '}
+        {call.completed_at === null
+          ? 'is with'
+          : call.state === 'completed'
+            ? 'was served by'
+            : 'was last with'}{' '}
+        <b>
+          {call.resolved_provider} / {call.resolved_model}
+        </b>
+        {call.fallbacks > 0 && ` after ${call.fallbacks} ${call.fallbacks === 1 ? 'fallback' : 'fallbacks'}`}
+        {call.cache === 'HIT' && ', from the cache'}
+        {call.replayed && ', from a recording'}
+        {call.error_code !== null && (
+          <>
+            : <span class="bad">{call.error_code}</span>
+          </>
+        )}
+        .
+      </p>
+      <dl class="figures">
+        <Fact name="Took" value={format.ms(call.latency_ms)} />
+        <Fact name="First event" value={format.ms(call.ttft_ms)} />
+        <Fact name="Tokens in" value={format.count(tokens.input)} more={cached(call)} />
+        <Fact
+          name="Tokens out"
+          value={format.count(tokens.output)}
+          more={tokens.reasoning ? `${format.count(tokens.reasoning)} of them reasoning` : ''}
+        />
+        <Fact
+          name="Cost"
+          value={format.usd(call.cost_usd)}
+          more={
+            call.saved_usd !== null
+              ? `${format.usd(call.saved_usd)} saved`
+              : price
+                ? `by ${SOURCES[price.source] ?? price.source}`
+                : ''
+          }
+        />
+      </dl>
+      <section class="panel">
+        <h2>
+          Attempts{' '}
+          <small>
+            {call.strategy}
+            {decision.cause !== call.strategy && `, ${decision.cause}`}
+          </small>
+        </h2>
+        <Waterfall call={call} />
+        {decision.skipped.length > 0 && (
+          <ul class="plain-list note">
+            {decision.skipped.map(({ target, reason }) => (
+              <li key={target}>
+                {target} was passed over: {reason}
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      {price && (
+        <section class="panel">
+          <h2>
+            Price{' '}
+            <small>
+              US dollars per million tokens, {price.source}, for {price.model}
+            </small>
+          </h2>
+          <dl class="rates">
+            {Object.entries(price.rates).map(([name, rate]) => (
+              <div key={name}>
+                <dt>{name.replace(/_mtok$/, '').replaceAll('_', ' ')}</dt>
+                <dd>{typeof rate === 'number' ? rate : JSON.stringify(rate)}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      )}
+      {call.artifact.available ? (
+        <Exchange id={call.id} />
+      ) : (
+        <p class="note calm">
+          The exchange of this call is not kept any more; <code>artifacts.keep</code> says how many are.
+        </p>
+      )}
+      <section class="panel">
+        <h2>Record</h2>
+        <Fields call={call} />
+      </section>
+      <section class="panel">
+        <h2>Read it again</h2>
+        <Copyable text={curlOf(call)} label="the curl line" />
+      </section>
+    </>
+  )
+}
+
+const SOURCES: Readonly<Record<string, string>> = { config: 'the configuration' }
+
+const cached = ({ tokens }: CallDetail): string =>
+  [
+    tokens.cached_input ? `${format.compact(tokens.cached_input)} from a cache` : '',
+    tokens.cache_write ? `${format.compact(tokens.cache_write)} into one` : '',
+    tokens.source === 'estimated' ? 'estimated' : '',
+  ]
+    .filter(Boolean)
+    .join(', ')
+
+function Fact({ name, value, more = '' }: { name: string; value: string; more?: string }) {
+  return (
+    <div class="figure card">
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+      <dd class="note">{more}</dd>
+    </div>
+  )
+}
+
+/** What an attempt says beside what the bar shows: whatever the record holds, by its definition. */
+const SHOWN_BY_BAR = ['n', 'provider', 'model', 'started_at', 'ended_at', 'outcome', 'tokens', 'cost_usd']
+
+function Waterfall({ call }: { call: CallDetail }) {
+  const begin = Date.parse(call.created_at)
+  const ends = call.attempt_log.map(({ ended_at }) =>
+    Date.parse(ended_at ?? call.completed_at ?? new Date().toISOString()),
+  )
+  const end = Math.max(begin + 1, ...ends, Date.parse(call.completed_at ?? call.created_at))
+  const part = (ms: number) => `${Math.max(0, Math.min(100, (100 * (ms - begin)) / (end - begin)))}%`
+  if (call.attempt_log.length === 0)
+    return <p class="note calm">No request left: the cache had the answer.</p>
+  return (
+    <ol class="waterfall">
+      {call.attempt_log.map((attempt, index) => {
+        const [from, to] = [Date.parse(attempt.started_at), ends[index]!]
+        const first = index === call.attempt_log.length - 1 ? call.ttft_ms : null
+        return (
+          <li key={attempt.n}>
+            <div class="who">
+              <b>
+                {attempt.provider} / {attempt.model}
+              </b>
+              <span>
+                <State state={attempt.outcome} />
+                {attempt.status !== null && ` ${attempt.status}`}
+                {attempt.error_code !== null && <span class="bad"> {attempt.error_code}</span>}
+              </span>
+            </div>
+            <div class="track" aria-hidden="true">
+              <span
+                class={`bar ${attempt.outcome}`}
+                style={{ marginLeft: part(from), width: `max(3px, calc(${part(to)} - ${part(from)}))` }}
+              />
+              {first !== null && <span class="first-event" style={{ left: part(begin + first) }} />}
+            </div>
+            <div class="note">
+              after {format.ms(from - begin)}, for {format.ms(to - from)}
+              {first !== null && `; first event after ${format.ms(first)}`}
+              {attempt.cost_usd !== null && `; ${format.usd(attempt.cost_usd)}`}
+              <More attempt={attempt} />
+            </div>
+          </li>
+        )
+      })}
+    </ol>
+  )
+}
+
+/** Fields of an attempt that nothing above shows, such as what a translation lost. */
+function More({ attempt }: { attempt: AttemptRecord }) {
+  const others = Object.keys(ATTEMPT_FIELDS).filter(
+    (name) => ![...SHOWN_BY_BAR, 'status', 'error_code'].includes(name),
+  )
+  return others.map((name) => {
+    const value = (attempt as Record<string, unknown>)[name]
+    if (value === null || value === undefined || (Array.isArray(value) && value.length === 0)) return null
+    const text =
+      typeof value === 'object'
+        ? Array.isArray(value)
+          ? value.join(', ')
+          : JSON.stringify(value)
+        : String(value)
+    return (
+      <span key={name}>
+        ; {name.replaceAll('_', ' ')}: {text}
+      </span>
+    )
+  })
+}
+
+/** Every field of the record by its definition; a value that a list can be narrowed to leads there. */
+function Fields({ call }: { call: CallDetail }) {
+  return (
+    <dl class="fields">
+      {COLUMNS.filter(({ name }) => !['decision', 'price'].includes(name)).map((column) => {
+        const filter = column.filterOf(call)
+        const raw = column.name === 'session_id' ? call.session_id : null
+        const field = (CALL_FIELDS as Record<string, Field>)[column.name]
+        const shown = column.name === 'id' ? call.id : (raw ?? column.show(call))
+        return (
+          <div key={column.name} title={column.about}>
+            <dt>{column.name}</dt>
+            <dd class={field?.kind === 'id' ? 'mono' : undefined}>
+              {raw !== null ? (
+                <a href={sessionHref(raw)}>{raw}</a>
+              ) : filter ? (
+                <a href={callsHref({ [filter[0]]: filter[1] })}>{shown}</a>
+              ) : (
+                shown
+              )}
+            </dd>
+          </div>
+        )
+      })}
+    </dl>
+  )
+}
+
+/** Never with a key in it: where one is needed, it comes from the environment of whoever pastes this. */
+function curlOf({ id }: CallDetail): string {
+  return `curl -s${hasKeys() ? ' -H "authorization: Bearer $WAYBILL_KEY"' : ''} ${location.origin}/api/usage/request-logs/${id}`
+}

@@ -92,7 +92,13 @@ export function Calls() {
         </Empty>
       )}
       {rows.length > 0 && (
-        <CallTable rows={rows} columns={columns} label="Calls, newest first" isBusy={!isFresh} />
+        <CallTable
+          rows={rows}
+          columns={columns}
+          label="Calls, newest first"
+          isBusy={!isFresh}
+          isUsual={params.value.get('columns') === null}
+        />
       )}
       <nav class="pages" aria-label="Pages">
         {cursor !== null && <a href={hrefWith({ cursor: null })}>Newest</a>}

@@ -1,6 +1,6 @@
 // The sessions of all instances, and what the calls of each add up to. Cannot write.
 import type { Reads } from '../reads.ts'
-import { type Begun, byModel, type ModelOf, sessionOf } from '../session-answers.ts'
+import { type AgentOf, type Begun, byAgent, byModel, type ModelOf, sessionOf } from '../session-answers.ts'
 import { total } from '../usage-sum.ts'
 import type { Link } from './link.ts'
 import { NAMED_SUMS, sumIn } from './sums.ts'
@@ -10,6 +10,7 @@ const OWN = '(?::text IS NULL OR key_name = ?)'
 
 /** The calls of a session that one model answered, and the last of them. */
 type Part = ModelOf &
+  AgentOf &
   Record<string, unknown> & {
     readonly session_id: string
     readonly first_id: string
@@ -17,13 +18,13 @@ type Part = ModelOf &
     readonly requested_model: string
   }
 
-export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'session'> {
+export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'dearest' | 'session'> {
   const partsOf = (ids: readonly string[], key: string | null) =>
     link.query<Part>(
-      `SELECT session_id, resolved_provider AS provider, resolved_model AS model, ${NAMED_SUMS},
+      `SELECT session_id, resolved_provider AS provider, resolved_model AS model, agent_id, purpose, ${NAMED_SUMS},
           min(id::text) AS first_id, max(id::text) AS last_id,
           (array_agg(requested_model ORDER BY id DESC))[1] AS requested_model
-         FROM waybill.calls WHERE session_id = ANY(?) AND ${OWN} GROUP BY 1, 2, 3`,
+         FROM waybill.calls WHERE session_id = ANY(?) AND ${OWN} GROUP BY 1, 2, 3, 4, 5`,
       [ids, key, key],
     )
   const read = ({ session_id, first_id }: Begun, parts: readonly Part[]) => {
@@ -61,6 +62,20 @@ export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'session'
         next_cursor: has_more ? shown.at(-1)!.first_id : null,
       }
     },
+    async dearest(limit, keyName) {
+      const key = keyName ?? null
+      const found = await link.query<Begun>(
+        `SELECT session_id, min(first_id) AS first_id FROM waybill.sessions WHERE cost_usd > 0 AND ${OWN}
+           GROUP BY session_id ORDER BY sum(cost_usd) DESC LIMIT ?`,
+        [key, key, limit],
+      )
+      const ids = found.map(({ session_id }) => session_id)
+      const parts = Map.groupBy(await partsOf(ids, key), ({ session_id }) => session_id)
+      return found.flatMap((begun) => {
+        const own = parts.get(begun.session_id)
+        return own ? [read(begun, own)] : []
+      })
+    },
     async session(id, keyName) {
       const key = keyName ?? null
       const parts = await partsOf([id], key)
@@ -70,9 +85,11 @@ export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'session'
         [id, key, key],
       )
       const first_id = first?.first_id ?? parts.map(({ first_id }) => first_id).sort()[0]!
+      const summed = parts.map((part) => ({ ...part, sum: sumIn(part) }))
       return {
         ...read({ session_id: id, first_id }, parts),
-        by_model: byModel(parts.map((part) => ({ ...part, sum: sumIn(part) }))),
+        by_model: byModel(summed),
+        parts: byAgent(summed),
       }
     },
   }

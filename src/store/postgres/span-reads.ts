@@ -11,6 +11,8 @@ import {
   partsOf,
   type SpanGroup,
   sharesOf,
+  TARGET_KEYS,
+  targetsOf,
 } from '../span-answers.ts'
 import { COLUMNS, merge } from '../usage-sum.ts'
 import type { Link } from './link.ts'
@@ -24,7 +26,7 @@ const READ_MS = 20_000
 
 type Row = Readonly<Record<string, GroupKey>>
 
-export function openSpanReads(link: Link): Pick<Reads, 'history' | 'routing'> {
+export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | 'routing'> {
   async function groups(
     span: Span,
     keyName: string | undefined,
@@ -85,6 +87,7 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'routing'> {
   return {
     history: async (span, bucketMs, by, keyName) =>
       historyOf(await groups(span, keyName, by ? ['@start', COLUMN_OF[by]] : ['@start'], bucketMs), by),
+    targets: async (span, keyName) => targetsOf(await groups(span, keyName, TARGET_KEYS)),
     routing: async (span, keyName) =>
       sharesOf(
         await groups(span, keyName, ['strategy', 'tier', 'resolved_provider']),

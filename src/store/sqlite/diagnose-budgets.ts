@@ -1,8 +1,8 @@
 // What is left of the keys' budgets in this month. Reads a database that a gateway may be writing to; what is set aside
 // for its open calls, only the gateway itself knows (`/api/keys/me`, `/metrics`).
 import type { DatabaseSync } from 'node:sqlite'
+import type { Finding } from '../../findings.ts'
 import type { Spent } from '../store.ts'
-import type { Finding } from './diagnose.ts'
 import { monthOf, SPENT } from './spending.ts'
 
 /** A key that has a budget. */

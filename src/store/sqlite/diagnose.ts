@@ -3,17 +3,12 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import type { Finding } from '../../findings.ts'
 import { type Budget, budgetFindings } from './diagnose-budgets.ts'
-import { type Caps, capFindings } from './diagnose-caps.ts'
+import { capFindings } from './diagnose-caps.ts'
+import type { Caps } from './fill.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
 import { databaseFile, lockFile } from './open.ts'
-
-export interface Finding {
-  /** `note`: worth knowing, nothing to repair. */
-  readonly verdict: 'ok' | 'note' | 'BAD'
-  /** What was found, and where it is not well, what to do. */
-  readonly text: string
-}
 
 /** A gateway that cannot write refuses every call, so a disk is called full before it is, bytes. */
 const LEAST_FREE = 64 * 2 ** 20

@@ -7,6 +7,7 @@ import type { AllReads, ReadName, Reads } from '../reads.ts'
 import { openArtifactReads } from './artifacts.ts'
 import { openCallLogs } from './call-logs.ts'
 import type { OpenFiles } from './data-files.ts'
+import { openFillReads } from './fill.ts'
 import { openRoutingShares } from './routing-shares.ts'
 import { openSessions } from './sessions.ts'
 import { startThread, type Thread, ThreadError } from './thread.ts'
@@ -25,6 +26,7 @@ export const openReads = (db: Database): AllReads => ({
   ...openCallLogs(db),
   ...openArtifactReads(db),
   ...openUsage(db),
+  ...openFillReads(db),
   ...openRoutingShares(db),
   ...openSessions(db),
 })
@@ -74,9 +76,12 @@ export function openReader(
     providerOf: read('providerOf'),
     artifact: read('artifact'),
     history: read('history'),
+    targets: read('targets'),
+    fill: read('fill'),
     routing: read('routing'),
     sessions: read('sessions'),
     session: read('session'),
+    dearest: read('dearest'),
   }
   return {
     reads: reads as unknown as Reads,

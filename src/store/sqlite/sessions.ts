@@ -4,7 +4,9 @@
 import type { Database } from 'better-sqlite3'
 import type { Session, SessionReads } from '../reads.ts'
 import {
+  type AgentOf,
   type Begun,
+  byAgent,
   byModel,
   type LastCall,
   type ModelOf,
@@ -14,7 +16,7 @@ import {
 import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from '../usage-sum.ts'
 import { AFTER_ALL } from './hour-index.ts'
 
-type Row = Summand & ModelOf
+type Row = Summand & ModelOf & AgentOf & { readonly id: string }
 
 const OWN = '(@key IS NULL OR key_name = @key)'
 
@@ -24,6 +26,10 @@ export function openSessions(db: Database): SessionReads {
     `SELECT session_id, first_id FROM sessions AS s WHERE first_id < @cursor AND ${OWN}
        AND NOT EXISTS (SELECT 1 FROM sessions AS o WHERE o.session_id = s.session_id AND o.first_id < s.first_id AND ${OWN})
        ORDER BY first_id DESC LIMIT @limit`,
+  )
+  const dearest = db.prepare<object, Begun>(
+    `SELECT session_id, min(first_id) AS first_id FROM sessions WHERE cost_usd > 0 AND ${OWN}
+       GROUP BY session_id ORDER BY sum(cost_usd) DESC LIMIT @limit`,
   )
   const open = db.prepare<object, Begun>(
     `SELECT session_id, min(id) AS first_id FROM call_logs INDEXED BY call_logs_open
@@ -44,7 +50,7 @@ export function openSessions(db: Database): SessionReads {
        WHERE session_id = @id AND ${OWN} ORDER BY id DESC LIMIT 1`,
   )
   const rowsOf = db.prepare<object, Row>(
-    `SELECT resolved_provider AS provider, resolved_model AS model, ${SUMMAND}
+    `SELECT id, resolved_provider AS provider, resolved_model AS model, agent_id, purpose, ${SUMMAND}
        FROM call_logs WHERE session_id = @id AND ${OWN}`,
   )
 
@@ -73,16 +79,19 @@ export function openSessions(db: Database): SessionReads {
       }
     },
 
+    dearest(limit, keyName) {
+      const key = keyName ?? null
+      return dearest.all({ key, limit }).map((begun) => read(begun, key))
+    },
+
     session(id, keyName) {
       const key = keyName ?? null
       const rows = rowsOf.all({ id, key })
       if (rows.length === 0) return null
       const first_id =
         firstOf.get({ id, key }) ?? open.all({ key }).find((each) => each.session_id === id)!.first_id
-      return {
-        ...read({ session_id: id, first_id }, key),
-        by_model: byModel(rows.map((row) => ({ ...row, sum: sumOfRow(row) }))),
-      }
+      const summed = rows.map((row) => ({ ...row, first_id: row.id, last_id: row.id, sum: sumOfRow(row) }))
+      return { ...read({ session_id: id, first_id }, key), by_model: byModel(summed), parts: byAgent(summed) }
     },
   }
 }

@@ -2,7 +2,7 @@
 
 import type { Database } from 'better-sqlite3'
 import type { UsageReads } from '../reads.ts'
-import { COLUMN_OF, historyOf } from '../span-answers.ts'
+import { COLUMN_OF, historyOf, TARGET_KEYS, targetsOf } from '../span-answers.ts'
 import { openSpanSums } from './span-sums.ts'
 
 export function openUsage(db: Database): UsageReads {
@@ -10,5 +10,6 @@ export function openUsage(db: Database): UsageReads {
   return {
     history: (span, bucketMs, by, keyName) =>
       historyOf(sums.groups(span, keyName, by ? ['@start', COLUMN_OF[by]] : ['@start'], bucketMs), by),
+    targets: (span, keyName) => targetsOf(sums.groups(span, keyName, TARGET_KEYS)),
   }
 }

@@ -1,0 +1,130 @@
+// GET /api/health: what `waybill doctor` would say of a gateway that runs, as far as the gateway itself knows it; how full
+// the record is; how old the prices are. For admins, because it tells of all keys.
+import { z } from 'zod'
+import { timeOfId } from '../call.ts'
+import { GatewayError } from '../errors.ts'
+import { type Finding, fillFindings, priceFindings } from '../findings.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import { PRICE_TABLE } from '../pricing.ts'
+import type { ReadContext } from './context.ts'
+import { noQuery } from './query.ts'
+import { count, time } from './schemas.ts'
+
+const response = z.strictObject({
+  version: z.string(),
+  started_at: time,
+  replay: z.boolean(),
+  findings: z.array(z.strictObject({ verdict: z.enum(['ok', 'note', 'BAD']), text: z.string() })),
+  record: z.strictObject({
+    calls: count,
+    caps: z.array(
+      z.strictObject({
+        name: z.enum(['rows', 'days', 'bytes']),
+        have: z.number().nonnegative(),
+        cap: z.number().nonnegative(),
+      }),
+    ),
+    durability: z.string(),
+    artifacts: z.strictObject({ keep: count, bytes: count, bodies: z.boolean() }),
+  }),
+  prices: z.strictObject({
+    table: z.string().describe('the package that they are from, with its version'),
+    date: z.iso.date().describe('when this version was published'),
+    own: count.describe('models whose price the configuration says'),
+  }),
+})
+
+export const health = {
+  path: '/api/health',
+  summary:
+    'what is not well with the running gateway, how full its record is, how old its prices; for admins',
+  query: noQuery,
+  response,
+  async answer(_query, { caller, requestId }, context) {
+    if (caller.role !== 'admin')
+      throw new GatewayError('forbidden', 'This tells of all keys; it needs an admin key.')
+    const { config, calls, about, replay } = context
+    const { calls: onRecord, fills } = await calls.fill(config.retention, timeOfId(requestId))
+    return {
+      version: about.version,
+      started_at: new Date(about.startedAt).toISOString(),
+      replay,
+      findings: [
+        ...gatewayFindings(context),
+        ...fillFindings(fills, true),
+        ...budgetFindings(context),
+        ...priceFindings(config),
+      ],
+      record: {
+        calls: onRecord,
+        caps: fills,
+        durability: config.durability,
+        artifacts: config.artifacts,
+      },
+      prices: {
+        table: `${PRICE_TABLE.name} ${PRICE_TABLE.version}`,
+        date: PRICE_TABLE.date,
+        own: Object.values(config.models).filter(({ price }) => price !== undefined).length,
+      },
+    }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>
+
+function gatewayFindings({
+  storeFailure,
+  readFailure,
+  configuration,
+  replay,
+  config,
+}: ReadContext): Finding[] {
+  const [unwritable, unreadable] = [storeFailure(), readFailure()]
+  const { state, since } = configuration()
+  return [
+    unwritable === null
+      ? { verdict: 'ok', text: 'calls can be recorded, so they are taken' }
+      : { verdict: 'BAD', text: `the record cannot be written, so calls are refused: ${unwritable}` },
+    unreadable === null
+      ? { verdict: 'ok', text: 'the record can be read' }
+      : { verdict: 'BAD', text: `the record cannot be read: ${unreadable}` },
+    state === 'current'
+      ? { verdict: 'ok', text: 'the configuration in force is the one in the file' }
+      : {
+          verdict: 'BAD',
+          text: `the file was changed and rejected at ${new Date(since).toISOString()}; an earlier configuration is in force, and the process log says why`,
+        },
+    ...(replay
+      ? [
+          {
+            verdict: 'note' as const,
+            text: 'providers are replayed: no call reaches one, and nothing is spent',
+          },
+        ]
+      : []),
+    config.keys.length > 0
+      ? { verdict: 'ok', text: `${config.keys.length} keys are configured` }
+      : {
+          verdict: 'note',
+          text: 'no keys are configured, so whoever reaches this address may call and read',
+        },
+  ]
+}
+
+/** From this part of a budget on it is told that it ends. */
+const NEAR = 0.8
+
+function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {
+  return config.keys.flatMap(({ name, budget }): Finding[] => {
+    if (!budget) return []
+    const spent = budgetUse(name).usd ?? 0
+    if (spent < budget.usd * NEAR) return []
+    const text = `the key "${name}" has spent $${spent.toFixed(2)} of its $${budget.usd.toFixed(2)} this month (UTC)`
+    return [
+      spent < budget.usd
+        ? { verdict: 'note', text: `${text}; its calls are refused when it is spent` }
+        : {
+            verdict: 'note',
+            text: `${text}; its calls are refused until the month ends, or raise its budget`,
+          },
+    ]
+  })
+}

@@ -1,0 +1,121 @@
+// GET /api/routes: every route with its targets: what share of the calls each is to have and has had, whether it is
+// passed over and until when, and what it cost. Calls for no route, by a direct id, stand beside them.
+import { z } from 'zod'
+import { timeOfId } from '../call.ts'
+import type { Config } from '../config.ts'
+import type { ReadEndpoint } from '../http/endpoint.ts'
+import { createRouter, type Router } from '../routing/router.ts'
+import { compileRules } from '../routing/rules.ts'
+import type { TargetUsage } from '../store/reads.ts'
+import type { ReadContext } from './context.ts'
+import { ownKey, readsOf, scope, span, spanAnswer, spanOf } from './query.ts'
+import * as schemas from './schemas.ts'
+
+const query = z.strictObject({ ...span, ...scope })
+
+const target = schemas.usage.extend({
+  provider: z.string(),
+  model: z.string(),
+  share: schemas.share.describe('of the calls of the route in this span'),
+})
+
+const response = z.strictObject({
+  window: schemas.span,
+  routes: z.array(
+    z.strictObject({
+      name: z.string(),
+      description: z.string(),
+      strategy: z.string(),
+      sticky: z.boolean(),
+      rules: z.array(z.strictObject({ when: z.string(), use: z.string() })),
+      calls: schemas.count,
+      targets: z.array(
+        target.extend({
+          tier: z.string().nullable(),
+          weight: z.number().nullable().describe('with the strategy `weighted`'),
+          wanted: z
+            .number()
+            .min(0)
+            .max(1)
+            .describe('the share of plain calls without a session that it gets while every target is ready'),
+          now: z.number().min(0).max(1).describe('the same as things are'),
+          state: z.enum(['ready', 'cooling']),
+          cooling_until: schemas.time.nullable(),
+        }),
+      ),
+    }),
+  ),
+  direct: z.array(target),
+})
+
+export const routes = {
+  path: '/api/routes',
+  summary: 'every route with its targets, their state, the shares they are to have and have had; `?window=`',
+  query,
+  response,
+  async answer({ scope, ...asked }, { caller, requestId }, context) {
+    const { config, router } = context
+    const now = timeOfId(requestId)
+    const span = spanOf(asked, now)
+    const used = await readsOf({ scope }, context).targets(span, ownKey(caller))
+    const ideal = createRouter(config, { now: () => now, random: Math.random })
+    return {
+      window: spanAnswer(span),
+      routes: Object.keys(config.routes).map((name) => routeOf(name, config, router, ideal, used)),
+      direct: used.filter(({ route }) => route === null).map(withShare(used, null)),
+    }
+  },
+} satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
+
+/** `ideal` is a router for which every target is ready. */
+function routeOf(
+  name: string,
+  config: Config,
+  router: Pick<Router, 'resolve'>,
+  ideal: Pick<Router, 'resolve'>,
+  used: readonly TargetUsage[],
+) {
+  const { description, strategy, sticky, rules, targets } = config.routes[name]!
+  const wanted = ideal.resolve(name)!.candidates
+  const its = used.filter(({ route }) => route === name)
+  const share = withShare(used, name)
+  return {
+    name,
+    description,
+    strategy,
+    sticky: sticky === 'session',
+    rules: compileRules(rules).map(({ label }, index) => ({
+      when: label.replace(/^rule \d+: /, ''),
+      use: rules[index]!.use.target ?? `tier ${rules[index]!.use.tier}`,
+    })),
+    calls: its.reduce((sum, { calls }) => sum + calls, 0),
+    targets: router.resolve(name)!.candidates.map((candidate, index) => {
+      const { provider, model, tier, probability, state, cooling_until } = candidate
+      const usage = its.find((each) => each.provider === provider && each.model === model)
+      return {
+        ...share(usage ?? { route: name, provider, model, ...NOTHING }),
+        tier,
+        weight: strategy === 'weighted' ? targets[index]!.weight : null,
+        wanted: wanted[index]!.probability,
+        now: probability,
+        state,
+        cooling_until,
+      }
+    }),
+  }
+}
+
+const NOTHING = {
+  calls: 0,
+  failed: 0,
+  fell_back: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cost_usd: 0,
+  saved_usd: 0,
+}
+
+function withShare(used: readonly TargetUsage[], of: string | null) {
+  const all = used.filter(({ route }) => route === of).reduce((sum, { calls }) => sum + calls, 0)
+  return ({ route: _, ...usage }: TargetUsage) => ({ ...usage, share: all === 0 ? null : usage.calls / all })
+}

@@ -1,0 +1,30 @@
+// The answers of the read endpoints, in the words of the endpoints themselves. Only types: nothing of it is in the bundle.
+import type { z } from 'zod'
+import type { health } from '../endpoints/health.ts'
+import type { keys } from '../endpoints/keys.ts'
+import type { recordings } from '../endpoints/recordings.ts'
+import type { refusedCalls } from '../endpoints/refused-calls.ts'
+import type { artifact } from '../endpoints/request-logs.ts'
+import type { resolve } from '../endpoints/resolve.ts'
+import type { routes } from '../endpoints/routes.ts'
+import type { session, sessions } from '../endpoints/sessions.ts'
+import type { usageHistory } from '../endpoints/usage.ts'
+import type { CallRecord } from '../record.ts'
+
+type Answer<Endpoint extends { readonly response: z.ZodType }> = z.output<Endpoint['response']>
+
+export interface Listed {
+  readonly data: readonly CallRecord[]
+  readonly has_more: boolean
+  readonly next_cursor: string | null
+}
+export type History = Answer<typeof usageHistory>
+export type RoutesAnswer = Answer<typeof routes>
+export type Resolution = Answer<typeof resolve>
+export type Sessions = Answer<typeof sessions>
+export type Session = Answer<typeof session>
+export type Keys = Answer<typeof keys>
+export type Health = Answer<typeof health>
+export type RecordingsAnswer = Answer<typeof recordings>
+export type Refused = Answer<typeof refusedCalls>
+export type Artifact = Answer<typeof artifact>

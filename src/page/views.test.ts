@@ -1,0 +1,330 @@
+// Every view of the page in a real browser: what it says, in both schemes without a finding of axe, with the keyboard
+// alone, on a phone; and that nothing on it, whatever is clicked, makes a call.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { answer, fail, streamed } from '../../mocks/stand-in.ts'
+import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { openTab, pageFiles, withoutBrowser } from './test-browser.ts'
+
+const skip = withoutBrowser
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+
+const CONFIG = `
+models: { beta/model-b: { price: { input: 1, output: 2 } }, alpha/model-a: { price: { input: 3, output: 4 } } }
+artifacts: { bodies: true }
+routes:
+  auto: { description: everyday, cache: true, targets: [ { model: alpha/model-a, tier: balanced }, { model: beta/model-b, tier: cheap } ] }
+  auto/long:
+    strategy: weighted
+    sticky: session
+    rules: [ { when: { input_tokens: { over: 1000 } }, use: { target: beta/model-b } } ]
+    targets: [ { model: alpha/model-a, weight: 3 }, { model: beta/model-b, weight: 1 } ]`
+
+const HOSTILE = '</script><img src=x onerror=alert(1)>'
+
+/** A gateway with calls of each kind on record: a fallback, failures, streams, a cache hit, agents, hostile texts. */
+async function busyGateway(t: TestContext) {
+  const gateway = await testGateway(t, {
+    providers: { alpha: fail(503), beta: streamed('to', ' the', ' sea') },
+    config: CONFIG,
+    options: {
+      page: await pageFiles(),
+      recordings: {
+        notes: ['Answers come from a test.'],
+        list: [
+          {
+            name: 'alpha/chat',
+            provider: 'alpha',
+            endpoint: 'chat/completions',
+            model: 'model-a',
+            stream: false,
+            scenario: 'plain',
+            status: 200,
+            bytes: 812,
+            chunks: 1,
+            origin: 'authored',
+            date: '2026-11-01',
+            api_version: 'v1',
+            shape: 'a test',
+          },
+        ],
+      },
+      replay: true,
+    },
+  })
+  const call = (model: string, more: object, headers: Record<string, string> = {}) =>
+    gateway.chat(ask(model, more), { 'x-session-id': 'conversation', ...headers })
+  const { headers } = await call('auto', { stream: true })
+  gateway.upstream.beta!.script = answer(HOSTILE)
+  await call('auto', {}, { 'x-claude-code-agent-id': 'explorer' })
+  await call('auto', {}, { 'x-claude-code-agent-id': 'explorer' })
+  await call('beta/model-b', { messages: [{ role: 'user', content: HOSTILE }] })
+  gateway.upstream.beta!.script = fail(400, {}, { message: HOSTILE })
+  await call('beta/model-b', {})
+  await gateway.chat(ask('nowhere'))
+  const id = headers.get('x-gateway-request-id')!
+  await gateway.record(id)
+  return { gateway, id }
+}
+
+/** Each view, and something that it says when it is there. */
+const VIEWS = (id: string): readonly (readonly [path: string, text: string])[] => [
+  ['/', 'Just ended'],
+  ['/calls', 'beta/model-b'],
+  [`/calls/${id}`, 'after 1 fallback'],
+  ['/sessions', 'conversation'],
+  ['/sessions/conversation', 'explorer'],
+  ['/routes', 'Where would a call go?'],
+  ['/costs', 'Dearest sessions'],
+  ['/recordings', 'Answers come from a test.'],
+  ['/health', 'No route and no provider/model is called'],
+]
+
+async function goTo(page: Page, url: string, text: string): Promise<void> {
+  await page.goto(url)
+  await page.getByText(text).first().waitFor()
+}
+
+/** Findings of axe, each with its first element. */
+async function findings(page: Page, axe: string, rules: readonly string[]): Promise<string[]> {
+  await page.evaluate(axe)
+  return page.evaluate(async (rules) => {
+    const { violations } = await (window as any).axe.run(document, {
+      resultTypes: ['violations'],
+      ...(rules.length > 0 && { runOnly: { type: 'rule', values: rules } }),
+    })
+    return violations.map((each: any) => `${location.pathname} ${each.id}: ${each.nodes[0].html}`)
+  }, rules)
+}
+
+// What does not depend on the scheme is looked for in one of them.
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`axe finds nothing on any view, wide or on a phone, ${colorScheme} (PAGE-09)`, {
+    skip,
+    timeout: 120_000,
+  }, async (t) => {
+    const { gateway, id } = await busyGateway(t)
+    const axe = await readFile(AXE, 'utf8')
+    for (const width of [1400, 400]) {
+      const { page } = await openTab(t, gateway.url, { colorScheme, viewport: { width, height: 900 } })
+      for (const [path, text] of VIEWS(id)) {
+        await goTo(page, gateway.url + path, text)
+        await page.waitForTimeout(150)
+        assert.deepEqual(await findings(page, axe, colorScheme === 'light' ? [] : ['color-contrast']), [])
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
+        assert.ok(wide <= 0, `${path} is ${wide} px wider than a window of ${width}`)
+      }
+    }
+  })
+
+/** All that can be pressed and does not only lead to another view. */
+const CLICKED = 'main :is(button, summary, input[type=checkbox])'
+
+test('whatever is clicked, nothing is called, and the record says nothing new (PAGE-01)', {
+  skip,
+  timeout: 120_000,
+}, async (t) => {
+  const { gateway, id } = await busyGateway(t)
+  const before = [gateway.received(), (await gateway.get('/api/usage/request-logs')).json.data.length]
+  const { page } = await openTab(t, gateway.url, { permissions: ['clipboard-write'] })
+  let clicks = 0
+  for (const [path, text] of VIEWS(id)) {
+    await goTo(page, gateway.url + path, text)
+    clicks += await page.evaluate(async (selector) => {
+      const address = location.href
+      const all = () => document.querySelectorAll<HTMLElement>(selector)
+      const settle = () => new Promise((done) => setTimeout(done, 20))
+      let count = 0
+      for (; count < all().length && count < 80; count++) {
+        for (const details of document.querySelectorAll('details')) details.open = true
+        // A press as a person's would be, also where something lies above it just now.
+        all()[count]!.click()
+        await settle()
+        if (location.href === address) continue
+        history.pushState(null, '', address)
+        dispatchEvent(new PopStateEvent('popstate'))
+        await settle()
+      }
+      return count
+    }, CLICKED)
+    await page.waitForTimeout(100) // what the last one asked for
+  }
+  assert.ok(clicks > 60, `${clicks} clicks`)
+  assert.deepEqual(
+    [gateway.received(), (await gateway.get('/api/usage/request-logs')).json.data.length],
+    before,
+  )
+})
+
+test('one call shows its fallback, its price, its exchange, and texts that are markup as text (PAGE-02)', {
+  skip,
+}, async (t) => {
+  const { gateway, id } = await busyGateway(t)
+  const { page } = await openTab(t, `${gateway.url}/calls/${id}`)
+  await page.getByText('after 1 fallback').waitFor()
+  assert.deepEqual(await page.locator('.waterfall b').allInnerTexts(), ['alpha / model-a', 'beta / model-b'])
+  await page.locator('.waterfall').getByText('503').waitFor()
+  await page.getByText('the longest gap is').waitFor()
+  const hostile = (await gateway.get('/api/usage/request-logs?requested_model=beta/model-b&status=ok')).json
+    .data[0].id
+  await page.goto(`${gateway.url}/calls/${hostile}`)
+  await page.getByText('Exchange').first().waitFor()
+  for (const body of await page.getByText(/^Body, /).all()) await body.click()
+  await page.locator('pre.body', { hasText: HOSTILE }).first().waitFor()
+  assert.equal(await page.locator('main img, main script').count(), 0)
+})
+
+test('a session is a tree of its agents; routes and costs add up to the record', { skip }, async (t) => {
+  const { gateway } = await busyGateway(t)
+  const { page } = await openTab(t, `${gateway.url}/sessions/conversation`)
+  await page.locator('.tree').getByText('explorer').waitFor()
+  const tree = await page.locator('.tree').innerText()
+  assert.match(tree, /the conversation\s+main\s+3 calls/)
+  assert.match(tree, /explorer[\s\S]*subagent\s+2 calls/)
+  await goTo(
+    page,
+    `${gateway.url}/routes?model=auto/long&input_tokens=5000`,
+    'input_tokens over 1000 → beta/model-b',
+  )
+  await page.locator('.sentence').getByText('beta / model-b').waitFor()
+  await page.locator('.panel', { hasText: 'everyday' }).getByText('cooling').first().waitFor()
+  await goTo(page, `${gateway.url}/costs?by=provider`, 'By provider')
+  const { totals } = (await gateway.get('/api/usage/history?window=30d&bucket=1d')).json
+  assert.ok(totals.cost_usd > 0)
+  await page
+    .locator('.figure', { hasText: 'Cost' })
+    .getByText(`$${totals.cost_usd.toFixed(5)}`.replace(/0+$/, ''))
+    .first()
+    .waitFor()
+})
+
+test('with the keyboard alone: help, another view, a filter, a call, and back (PAGE-09)', {
+  skip,
+}, async (t) => {
+  const { gateway } = await busyGateway(t)
+  const { page } = await openTab(t, gateway.url)
+  await page.getByText('Just ended').waitFor()
+  const { keyboard } = page
+  await keyboard.press('?')
+  await page.getByRole('dialog').getByText('go to calls').waitFor()
+  await keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'hidden' })
+  await keyboard.press('g')
+  await keyboard.press('c')
+  await page.waitForURL(/\/calls$/)
+  await page.locator('tbody tr').nth(4).waitFor()
+  await keyboard.press('j')
+  await keyboard.press('ArrowDown')
+  await keyboard.press('ArrowRight')
+  await keyboard.press('ArrowRight')
+  await keyboard.press('Enter')
+  await page.waitForURL(/requested_model=/)
+  await keyboard.press('x')
+  await page.waitForURL(/\/calls$/)
+  await keyboard.press('/')
+  await keyboard.type('status:400')
+  await keyboard.press('Enter')
+  await page.waitForURL(/status=400/)
+  await page.locator('tbody tr').first().waitFor()
+  await page.locator('tbody tr').nth(1).waitFor({ state: 'detached' })
+  await keyboard.press('Escape')
+  await keyboard.press('j')
+  await keyboard.press('Enter')
+  await page.waitForURL(/\/calls\/[0-9a-f-]{36}$/)
+  await page.getByRole('heading', { name: 'Attempts' }).waitFor()
+  await keyboard.press('u')
+  await page.waitForURL(/status=400/)
+})
+
+test('an export is a file of every call that the filters leave (PAGE-08)', { skip }, async (t) => {
+  const { gateway } = await busyGateway(t)
+  const { page } = await openTab(t, `${gateway.url}/calls?provider=beta`)
+  await page.locator('tbody tr').first().waitFor()
+  await page.getByText('Export').click()
+  const [csv] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByText('CSV, these columns').click(),
+  ])
+  const lines = (await readFile((await csv.path())!, 'utf8')).trim().split('\r\n')
+  assert.match(lines[0]!, /^created_at,state,requested_model,/)
+  const { data } = (await gateway.get('/api/usage/request-logs?provider=beta')).json
+  assert.equal(lines.length, 1 + data.length)
+  const [json] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByText('JSON, whole records').click(),
+  ])
+  assert.deepEqual(JSON.parse(await readFile((await json.path())!, 'utf8')), data)
+})
+
+test('a hidden page holds no connection, and reads anew when it is looked at again (PAGE-05)', {
+  skip,
+}, async (t) => {
+  const { gateway } = await busyGateway(t)
+  const { page } = await openTab(t, `${gateway.url}/calls`)
+  await page.locator('.connection.on').waitFor()
+  await page.locator('tbody tr').first().waitFor()
+  const setHidden = (hidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { value: hidden, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))
+    }, hidden)
+  await setHidden(true)
+  await page.locator('.connection.off').waitFor({ state: 'attached' })
+  const rows = await page.locator('tbody tr').count()
+  gateway.upstream.beta!.script = answer()
+  await gateway.chat(ask('beta/model-b'))
+  await page.waitForTimeout(400)
+  assert.equal(await page.locator('tbody tr').count(), rows)
+  await setHidden(false)
+  await page.locator('tbody tr').nth(rows).waitFor()
+})
+
+test('the files of the page are under 150 kB, and hold no address of anybody else', async () => {
+  const directory = await pageFiles()
+  const files = await Promise.all(
+    ['index.html', 'page.js', 'page.css', 'icon.svg'].map((name) => readFile(new URL(name, directory))),
+  )
+  const bytes = files.reduce((sum, { length }) => sum + length, 0)
+  assert.ok(bytes < 150_000, `${bytes} bytes`)
+  const addresses =
+    Buffer.concat(files)
+      .toString()
+      .match(/https?:\/\/[\w.-]+/g) ?? []
+  // Names of markup languages, which nobody asks for.
+  assert.deepEqual(
+    [...new Set(addresses)].filter((each) => each !== 'http://www.w3.org'),
+    [],
+  )
+})
+
+/** The budget of a client, and what another key may not see. */
+test('a client sees its own budget, an admin every one; health is for admins (PAGE-04)', {
+  skip,
+}, async (t) => {
+  const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+  const gateway: TestGateway = await testGateway(t, {
+    config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+keys:
+  - { name: ann, digest: "${digest('key-of-ann')}", budget: { usd: 5, per: month, unpriced: allow } }
+  - { name: bob, digest: "${digest('key-of-bob')}", budget: { usd: 7, per: month, unpriced: allow } }
+  - { name: boss, role: admin, digest: "${digest('key-of-boss')}" }`,
+    options: { page: await pageFiles() },
+  })
+  for (const [name, budgets] of [
+    ['ann', ['ann']],
+    ['boss', ['ann', 'bob']],
+  ] as const) {
+    const { page } = await openTab(t, `${gateway.url}/costs`)
+    await page.getByLabel('Gateway key').fill(`key-of-${name}`)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('Budgets').waitFor()
+    const panel = page.locator('.panel', { hasText: 'Budgets' })
+    assert.deepEqual(await panel.locator('.name').allInnerTexts(), budgets)
+    await page.getByRole('link', { name: 'Health' }).click()
+    await page.getByText(name === 'ann' ? 'it needs an admin key' : 'the record can be read').waitFor()
+  }
+})

@@ -1,0 +1,199 @@
+// What calls cost: over time and by provider, model, route and key; the dearest sessions; what the cache saved; what is
+// left of the budgets.
+import { useMemo } from 'preact/hooks'
+import { useRead } from '../api.ts'
+import * as format from '../format.ts'
+import { Chart } from '../parts/chart.tsx'
+import { Empty, FirstCall, JsonLink, Trouble } from '../parts/said.tsx'
+import { Time } from '../parts/time.tsx'
+import { callsHref, change, params, sessionHref } from '../place.ts'
+import type { History, Keys, Sessions } from '../reads.ts'
+import { Figure } from './now.tsx'
+import { type AmountRow, Amounts } from './sessions.tsx'
+import { Spans, windowOf } from './spans.tsx'
+
+const BY = ['provider', 'model', 'route', 'tier', 'key'] as const
+type By = (typeof BY)[number]
+
+/** The filter of the list that shows the calls behind an amount. */
+const FILTER: Readonly<Record<By, string>> = {
+  provider: 'provider',
+  model: 'model',
+  route: 'route',
+  tier: 'tier',
+  key: 'key_name',
+}
+
+const HOUR = 3_600_000
+const SPANS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
+/** Names that have a colour of their own in the chart; the others are one. */
+const MOST = 5
+
+export function Costs() {
+  const window = windowOf('30d')
+  const asked = params.value.get('by')
+  const by: By = BY.find((each) => each === asked) ?? 'model'
+  const bucket = window === '24h' ? '1h' : '1d'
+  const path = `/api/usage/history?window=${window}&bucket=${bucket}&by=${by}`
+  const { data, error, reload } = useRead<History>(path, 60_000)
+  const sessions = useRead<Sessions>('/api/sessions?order=cost&limit=10')
+  const keys = useRead<Keys>('/api/keys')
+  const chart = useMemo(
+    () => (data ? chartOf(data, SPANS[window], bucket === '1h' ? HOUR : 24 * HOUR) : null),
+    [data],
+  )
+  const rows = useMemo(() => (data ? amountsBy(data, by) : []), [data])
+  const budgets = keys.data?.data.filter(({ budget }) => budget !== null) ?? []
+  const totals = data?.totals
+  return (
+    <>
+      <header class="view-head">
+        <h1>Costs</h1>
+        <JsonLink path={path} name="costs" />
+        <span class="spring" />
+        <label class="inline">
+          by{' '}
+          <select
+            value={by}
+            onChange={(event) =>
+              change({ by: event.currentTarget.value === 'model' ? null : event.currentTarget.value })
+            }
+          >
+            {BY.map((each) => (
+              <option key={each} value={each}>
+                {each}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Spans usual="30d" />
+      </header>
+      <Trouble error={error} retry={reload} />
+      {totals && (
+        <dl class="figures">
+          <Figure name="Cost" value={format.usd(totals.cost_usd)} />
+          <Figure name="Calls" value={format.count(totals.calls)} />
+          <Figure
+            name="A call"
+            value={format.usd(
+              totals.calls > 0 && totals.cost_usd !== null ? totals.cost_usd / totals.calls : null,
+            )}
+            more="on average"
+          />
+          <Figure
+            name="Tokens"
+            value={format.compact((totals.input_tokens ?? 0) + (totals.output_tokens ?? 0))}
+            more={`${format.compact(totals.input_tokens)} in, ${format.compact(totals.output_tokens)} out`}
+          />
+          <Figure
+            name="Saved by the cache"
+            value={format.usd(totals.saved_usd)}
+            href={callsHref({ cache: 'HIT' })}
+          />
+        </dl>
+      )}
+      {totals?.calls === 0 && (
+        <Empty title="No call was made in this time">
+          <FirstCall />
+        </Empty>
+      )}
+      {chart && totals !== undefined && totals.calls > 0 && (
+        <section class="panel">
+          <h2>{bucket === '1h' ? 'An hour' : 'A day'}</h2>
+          <Chart label="Cost over time" {...chart} show={format.usd} height={200} />
+        </section>
+      )}
+      <div class="columns">
+        {rows.length > 0 && (
+          <section class="panel">
+            <h2>By {by}</h2>
+            <Amounts rows={rows} />
+          </section>
+        )}
+        {sessions.data && sessions.data.data.length > 0 && (
+          <section class="panel">
+            <h2>
+              Dearest sessions <small>of all time on record</small>
+            </h2>
+            <Amounts
+              rows={sessions.data.data.map(({ session_id, calls, cost_usd }) => ({
+                name: session_id,
+                href: sessionHref(session_id),
+                calls,
+                cost: cost_usd,
+              }))}
+            />
+          </section>
+        )}
+        {budgets.length > 0 && (
+          <section class="panel">
+            <h2>Budgets</h2>
+            <ul class="amounts">
+              {budgets.map(({ name, budget, spent_usd, reserved_usd, resets_at }) => {
+                const part = Math.min(1, (spent_usd ?? 0) / budget!.usd)
+                return (
+                  <li key={name}>
+                    <span class="name">{name}</span>
+                    <span class="note">
+                      {format.usd(Math.max(0, budget!.usd - (spent_usd ?? 0) - (reserved_usd ?? 0)))} left
+                      until <Time iso={resets_at} />
+                    </span>
+                    <span class="number">
+                      {format.usd(spent_usd)} of {format.usd(budget!.usd)}
+                    </span>
+                    <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
+                      <span style={{ width: `${100 * part}%` }} />
+                    </span>
+                  </li>
+                )
+              })}
+            </ul>
+          </section>
+        )}
+      </div>
+    </>
+  )
+}
+
+const nameOf = (by: string | null | undefined): string => by ?? 'none'
+
+function amountsBy(history: History, by: By): AmountRow[] {
+  const groups = Map.groupBy(history.buckets, (bucket) => bucket.by ?? null)
+  return [...groups]
+    .map(([name, buckets]) => ({
+      name: nameOf(name),
+      ...(name !== null && { href: callsHref({ [FILTER[by]]: name }) }),
+      calls: buckets.reduce((sum, { calls }) => sum + calls, 0),
+      cost: buckets.every(({ cost_usd }) => cost_usd === null)
+        ? null
+        : buckets.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0),
+    }))
+    .sort((a, b) => (b.cost ?? 0) - (a.cost ?? 0))
+}
+
+/** The dearest names each with a colour, the rest together; a bar for each bucket of the span. */
+function chartOf(history: History, spanMs: number, bucketMs: number) {
+  const until = Date.parse(history.window.until)
+  const first = Math.floor((until - spanMs) / bucketMs) * bucketMs
+  const times = Array.from(
+    { length: Math.floor((until - first) / bucketMs) + 1 },
+    (_, n) => first + n * bucketMs,
+  )
+  const names = amountsBy(history, 'model').map(({ name }) => name)
+  const shown = names.slice(0, names.length > MOST + 1 ? MOST : MOST + 1)
+  const seriesOf = (name: string, isIn: (by: string) => boolean) => {
+    const sums = new Map<number, number>()
+    for (const { start, by, cost_usd } of history.buckets) {
+      const at = Date.parse(start)
+      if (isIn(nameOf(by))) sums.set(at, (sums.get(at) ?? 0) + (cost_usd ?? 0))
+    }
+    return { name, values: times.map((ms) => sums.get(ms) ?? 0) }
+  }
+  return {
+    times,
+    series: [
+      ...shown.map((name) => seriesOf(name, (by) => by === name)),
+      ...(shown.length < names.length ? [seriesOf('others', (by) => !shown.includes(by))] : []),
+    ],
+  }
+}

@@ -1,0 +1,125 @@
+// Is everything well: what the gateway finds about itself, how full its record is, how old its prices are, and the calls
+// that it refused before they had a record.
+import { useRead } from '../api.ts'
+import * as format from '../format.ts'
+import { State } from '../parts/columns.tsx'
+import { JsonLink, Trouble } from '../parts/said.tsx'
+import { type PlainColumn, Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import type { Health as HealthAnswer, Refused } from '../reads.ts'
+
+const PATH = '/api/health'
+const DAY = 86_400_000
+/** Prices change by the week. */
+const OLD_DAYS = 60
+
+export function Health() {
+  const { data, error, reload } = useRead<HealthAnswer>(PATH, 10_000)
+  const refused = useRead<Refused>('/api/usage/refused-calls?limit=50', 10_000)
+  const bad = data?.findings.filter(({ verdict }) => verdict === 'BAD').length ?? 0
+  return (
+    <>
+      <header class="view-head">
+        <h1>Health</h1>
+        {data && <State state={bad > 0 ? 'BAD' : 'ok'} />}
+        <JsonLink path={PATH} name="health" />
+        <span class="spring" />
+        {data && (
+          <span class="note">
+            Waybill {data.version}, running since <Time iso={data.started_at} />
+          </span>
+        )}
+      </header>
+      <Trouble error={error} retry={reload} />
+      {data && (
+        <>
+          <section class="panel">
+            <h2>Findings</h2>
+            <ul class="findings">
+              {data.findings.map(({ verdict, text }) => (
+                <li key={text}>
+                  <State state={verdict} />
+                  <span>{text}</span>
+                </li>
+              ))}
+            </ul>
+            <p class="note">
+              `waybill doctor` looks at the disk, too: owner and modes of the files, free space, the database.
+            </p>
+          </section>
+          <div class="columns">
+            <section class="panel">
+              <h2>
+                Record <small>durability {data.record.durability}</small>
+              </h2>
+              <ul class="amounts">
+                {data.record.caps.map(({ name, have, cap }) => (
+                  <li key={name}>
+                    <span class="name">{CAPS[name].title}</span>
+                    <span class="note" />
+                    <span class="number">
+                      {CAPS[name].show(have)} of {CAPS[name].show(cap)}
+                    </span>
+                    <span class={`meter${have > cap * 0.9 ? ' near' : ''}`} aria-hidden="true">
+                      <span style={{ width: `${Math.min(100, (100 * have) / cap)}%` }} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+              <p class="note">
+                The newest {format.count(data.record.artifacts.keep)} calls keep their exchange, up to{' '}
+                {format.bytes(data.record.artifacts.bytes)},{' '}
+                {data.record.artifacts.bodies ? 'with' : 'without'} bodies.
+              </p>
+            </section>
+            <section class="panel">
+              <h2>Prices</h2>
+              <p>
+                {data.prices.table}, of {data.prices.date}: {age(data.prices.date)} days old
+                {age(data.prices.date) > OLD_DAYS && (
+                  <span class="bad">; a newer version may know newer models</span>
+                )}
+                .
+              </p>
+              <p class="note">
+                {data.prices.own === 0
+                  ? 'The configuration sets no price of its own.'
+                  : `The configuration sets the price of ${data.prices.own} models, and these go first.`}
+              </p>
+            </section>
+          </div>
+        </>
+      )}
+      <section>
+        <h2>Refused calls</h2>
+        {refused.data?.data.length === 0 && (
+          <p class="note calm">No call was refused before it had a record.</p>
+        )}
+        {refused.data && refused.data.data.length > 0 && (
+          <Table rows={refused.data.data} columns={REFUSED} keyOf={({ id }) => id} />
+        )}
+      </section>
+    </>
+  )
+}
+
+const CAPS = {
+  rows: { title: 'calls', show: format.count },
+  days: { title: 'age', show: (days: number) => `${days.toFixed(days < 10 ? 1 : 0)} days` },
+  bytes: { title: 'size', show: format.bytes },
+} as const
+
+const age = (date: string): number => Math.floor((Date.now() - Date.parse(date)) / DAY)
+
+const REFUSED: readonly PlainColumn<Refused['data'][number]>[] = [
+  { title: 'time', cell: ({ created_at }) => <Time iso={created_at} /> },
+  { title: 'status', cell: ({ status }) => status },
+  { title: 'code', cell: ({ code }) => code },
+  { title: 'key', cell: ({ key_name }) => key_name },
+  { title: 'path', cell: ({ endpoint }) => endpoint },
+  {
+    title: 'what the client was told',
+    style: 'told',
+    cell: ({ message }) => <span title={message}>{message}</span>,
+  },
+]

@@ -1,0 +1,72 @@
+// What a gateway answers from that replays. Each recording with where it is from; what was said in it is not told.
+import { useSignal } from '@preact/signals'
+import { useRead } from '../api.ts'
+import * as format from '../format.ts'
+import { Copyable, Empty, JsonLink, Trouble } from '../parts/said.tsx'
+import { type PlainColumn, Table } from '../parts/table.tsx'
+import type { RecordingsAnswer } from '../reads.ts'
+
+const PATH = '/api/recordings'
+
+export function Recordings() {
+  const { data, error, reload } = useRead<RecordingsAnswer>(PATH)
+  const wanted = useSignal('')
+  const rows = (data?.data ?? []).filter((each) =>
+    [each.name, each.provider, each.model ?? '', each.scenario, each.origin, each.endpoint].some((text) =>
+      text.toLowerCase().includes(wanted.value.toLowerCase()),
+    ),
+  )
+  return (
+    <>
+      <header class="view-head">
+        <h1>Recordings</h1>
+        <JsonLink path={PATH} name="recordings" />
+      </header>
+      <Trouble error={error} retry={reload} />
+      {data && !data.replay && (
+        <Empty title="This gateway is live">
+          <p>With recordings it costs nothing and needs no key:</p>
+          <Copyable text="waybill serve --replay" label="the command" />
+        </Empty>
+      )}
+      {data?.replay && (
+        <>
+          {data.notes.map((note) => (
+            <p key={note} class="note calm">
+              {note}
+            </p>
+          ))}
+          <search class="filters spaced">
+            <form onSubmit={(event) => event.preventDefault()}>
+              <input
+                type="text"
+                aria-label="Find a recording"
+                placeholder="groq tools"
+                value={wanted.value}
+                onInput={(event) => {
+                  wanted.value = event.currentTarget.value
+                }}
+              />
+            </form>
+            <span class="note">
+              {format.count(rows.length)} of {format.count(data.data.length)}
+            </span>
+          </search>
+          <Table rows={rows} columns={COLUMNS} keyOf={({ name }) => name} />
+        </>
+      )}
+    </>
+  )
+}
+
+type Row = RecordingsAnswer['data'][number]
+const COLUMNS: readonly PlainColumn<Row>[] = [
+  { title: 'name', cell: ({ name, shape }) => <span title={shape}>{name}</span> },
+  { title: 'model', cell: ({ model }) => model },
+  { title: 'scenario', cell: ({ scenario, stream }) => (stream ? `${scenario}, streamed` : scenario) },
+  { title: 'status', cell: ({ status }) => status, isBad: ({ status }) => status >= 400 },
+  { title: 'size', isNumber: true, cell: ({ bytes }) => format.bytes(bytes) },
+  { title: 'chunks', isNumber: true, cell: ({ chunks }) => format.count(chunks) },
+  { title: 'origin', cell: ({ origin }) => origin },
+  { title: 'date', cell: ({ date }) => date },
+]

@@ -1,0 +1,278 @@
+// The sessions: conversations as clients name them, with what each used. One of them: its agents and background calls as
+// a tree, what it cost over time, and its calls.
+
+import { useSignal } from '@preact/signals'
+import { useEffect, useMemo } from 'preact/hooks'
+import type { CallRecord } from '../../record.ts'
+import { read, useRead } from '../api.ts'
+import * as format from '../format.ts'
+import { CallTable } from '../parts/call-table.tsx'
+import { Chart } from '../parts/chart.tsx'
+import { chosen } from '../parts/columns.tsx'
+import { Empty, JsonLink, Trouble } from '../parts/said.tsx'
+import { type PlainColumn, Table } from '../parts/table.tsx'
+import { Time } from '../parts/time.tsx'
+import { callsHref, change, hrefWith, params, rest, sessionHref } from '../place.ts'
+import type { Listed, Session as SessionAnswer, Sessions as SessionsAnswer } from '../reads.ts'
+import { Figure } from './now.tsx'
+
+export function Sessions() {
+  const order = params.value.get('order') === 'cost' ? 'cost' : 'newest'
+  const cursor = order === 'newest' ? params.value.get('cursor') : null
+  const path = `/api/sessions?${new URLSearchParams({ limit: '50', order, ...(cursor && { cursor }) })}`
+  const { data, error, reload, isFresh } = useRead<SessionsAnswer>(path, 15_000)
+  return (
+    <>
+      <header class="view-head">
+        <h1>Sessions</h1>
+        <JsonLink path={path} name="sessions" />
+        <span class="spring" />
+        <select
+          aria-label="Order"
+          value={order}
+          onChange={(event) =>
+            change({ order: event.currentTarget.value === 'cost' ? 'cost' : null, cursor: null })
+          }
+        >
+          <option value="newest">newest first</option>
+          <option value="cost">dearest first</option>
+        </select>
+      </header>
+      <Trouble error={error} retry={reload} />
+      {data?.data.length === 0 && isFresh && (
+        <Empty title="No call on record named a session">
+          <p>
+            A client names it in <code>X-Gateway-Session-Id</code>; coding agents do so by themselves.
+          </p>
+        </Empty>
+      )}
+      {data && data.data.length > 0 && (
+        <Table rows={data.data} columns={COLUMNS} keyOf={({ session_id }) => session_id} />
+      )}
+      <nav class="pages" aria-label="Pages">
+        {cursor !== null && <a href={hrefWith({ cursor: null })}>Newest</a>}
+        {data?.next_cursor && (
+          <a href={hrefWith({ cursor: data.next_cursor })} rel="next">
+            Older
+          </a>
+        )}
+      </nav>
+    </>
+  )
+}
+
+type SessionRow = SessionsAnswer['data'][number]
+const COLUMNS: readonly PlainColumn<SessionRow>[] = [
+  {
+    title: 'session',
+    cell: ({ session_id: id }) => (
+      <a class="open-call" href={sessionHref(id)} title={id}>
+        {id}
+      </a>
+    ),
+  },
+  { title: 'began', cell: ({ first_seen }) => <Time iso={first_seen} /> },
+  { title: 'last call', cell: ({ last_seen }) => <Time iso={last_seen} /> },
+  { title: 'went to', cell: ({ last_provider, last_model }) => `${last_provider} / ${last_model}` },
+  { title: 'calls', isNumber: true, cell: ({ calls }) => format.count(calls) },
+  {
+    title: 'failed',
+    isNumber: true,
+    cell: ({ failed }) => format.count(failed),
+    isBad: ({ failed }) => failed > 0,
+  },
+  { title: 'in', isNumber: true, cell: ({ tokens }) => format.compact(tokens.input) },
+  { title: 'out', isNumber: true, cell: ({ tokens }) => format.compact(tokens.output) },
+  { title: 'cost', isNumber: true, cell: ({ cost_usd }) => format.usd(cost_usd) },
+]
+
+/** Calls of a session that are drawn; the sums are of all. */
+const MOST = 1_000
+
+export function Session() {
+  const id = rest('sessions')
+  const path = `/api/sessions/${encodeURIComponent(id)}`
+  const { data, error, reload } = useRead<SessionAnswer>(path, 10_000)
+  const calls = useCallsOf(id, data?.calls ?? 0)
+  return (
+    <>
+      <header class="view-head">
+        <p class="crumb">
+          <a href="/sessions">Sessions</a> /
+        </p>
+        <h1 class="long">{id}</h1>
+        <JsonLink path={path} name="session" />
+      </header>
+      <Trouble error={error} retry={reload} />
+      {data && (
+        <>
+          <dl class="figures">
+            <Figure name="Calls" value={format.count(data.calls)} href={callsHref({ session_id: id })} />
+            <Figure name="Failed" value={format.count(data.failed)} isBad={data.failed > 0} />
+            <Figure
+              name="Tokens"
+              value={format.compact((data.tokens.input ?? 0) + (data.tokens.output ?? 0))}
+              more={share(data)}
+            />
+            <Figure name="Cost" value={format.usd(data.cost_usd)} />
+            <Figure
+              name="Lasted"
+              value={format.ms(Date.parse(data.last_seen) - Date.parse(data.first_seen))}
+              more={`since ${format.time(data.first_seen)}`}
+            />
+          </dl>
+          <div class="columns">
+            <section class="panel">
+              <h2>Who called</h2>
+              <Tree session={data} id={id} />
+            </section>
+            <section class="panel">
+              <h2>Models</h2>
+              <Amounts
+                rows={data.by_model.map((each) => ({
+                  name: `${each.provider} / ${each.model}`,
+                  href: callsHref({ session_id: id, provider: each.provider, model: each.model }),
+                  calls: each.calls,
+                  cost: each.cost_usd,
+                }))}
+              />
+            </section>
+          </div>
+          <section class="panel">
+            <h2>
+              Cost over time {data.calls > MOST && <small>of the last {format.count(MOST)} calls</small>}
+            </h2>
+            <CostOverTime calls={calls} />
+          </section>
+          <section>
+            <h2>
+              Calls{' '}
+              <a class="aside" href={callsHref({ session_id: id })}>
+                all
+              </a>
+            </h2>
+            <CallTable
+              rows={calls.slice(0, 50)}
+              columns={chosen(
+                'created_at,state,purpose,agent_id,resolved_provider,resolved_model,tokens.input,tokens.output,cost_usd,latency_ms',
+              )}
+              label="Calls of the session, newest first"
+            />
+          </section>
+        </>
+      )}
+    </>
+  )
+}
+
+const share = ({ tokens }: SessionAnswer): string =>
+  tokens.cached_input && tokens.input
+    ? `${format.percent(tokens.cached_input / tokens.input)} of the input cached`
+    : ''
+
+/** The session itself with what its own calls were for, and below it its agents with theirs. */
+function Tree({ session, id }: { session: SessionAnswer; id: string }) {
+  const agents = Map.groupBy(session.parts, ({ agent_id }) => agent_id)
+  const own = agents.get(null) ?? []
+  const others = [...agents].flatMap(([agent, parts]) => (agent === null ? [] : [{ agent, parts }]))
+  const leaf = (part: SessionAnswer['parts'][number], filter: Record<string, string>) => (
+    <li key={part.purpose ?? ''}>
+      <a href={callsHref({ session_id: id, ...filter, ...(part.purpose && { purpose: part.purpose }) })}>
+        {part.purpose ?? 'calls'}
+      </a>
+      <Amount calls={part.calls} cost={part.cost_usd} />
+    </li>
+  )
+  return (
+    <ul class="tree">
+      <li>
+        <b>the conversation</b>
+        <ul>{own.map((part) => leaf(part, { agent_id: 'none' }))}</ul>
+      </li>
+      {others.map(({ agent, parts }) => (
+        <li key={agent}>
+          <b>{agent}</b> <small>from {format.time(parts[0]!.first_seen)}</small>
+          <ul>{parts.map((part) => leaf(part, { agent_id: agent }))}</ul>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Amount({ calls, cost }: { calls: number; cost: number | null }) {
+  return (
+    <span class="note">
+      {format.count(calls)} {calls === 1 ? 'call' : 'calls'}, {format.usd(cost)}
+    </span>
+  )
+}
+
+export interface AmountRow {
+  readonly name: string
+  readonly href?: string
+  readonly calls: number
+  readonly cost: number | null
+}
+
+/** Names with their share of the cost as a bar. */
+export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
+  const most = Math.max(...rows.map(({ cost }) => cost ?? 0), 1e-12)
+  return (
+    <ul class="amounts">
+      {rows.map(({ name, href, calls, cost }) => (
+        <li key={name}>
+          <span class="name">{href ? <a href={href}>{name}</a> : name}</span>
+          <span class="note">{format.count(calls)}</span>
+          <span class="number">{format.usd(cost)}</span>
+          <span class="meter" aria-hidden="true">
+            <span style={{ width: `${(100 * (cost ?? 0)) / most}%` }} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** Newest first, page by page. */
+function useCallsOf(id: string, count: number): readonly CallRecord[] {
+  const calls = useSignal<readonly CallRecord[]>([])
+  useEffect(() => {
+    const stop = new AbortController()
+    void (async () => {
+      const found: CallRecord[] = []
+      for (let cursor: string | null = ''; cursor !== null && found.length < MOST; ) {
+        const query = new URLSearchParams({ session_id: id, limit: '200', ...(cursor && { cursor }) })
+        const page: Listed = await read<Listed>(`/api/usage/request-logs?${query}`, stop.signal)
+        found.push(...page.data)
+        cursor = page.next_cursor
+      }
+      calls.value = found
+    })().catch(() => {}) // the session itself says what is wrong
+    return () => stop.abort()
+  }, [id, count])
+  return calls.value
+}
+
+function CostOverTime({ calls }: { calls: readonly CallRecord[] }) {
+  const { times, series } = useMemo(() => {
+    const priced = calls.filter(({ cost_usd }) => cost_usd !== null).toReversed()
+    let sum = 0
+    const values = priced.map(({ cost_usd }) => (sum += cost_usd!))
+    return {
+      times: priced.map(({ created_at }) => Date.parse(created_at)),
+      series: [{ name: 'cost', values }],
+    }
+  }, [calls])
+  if (times.length < 2) return <p class="note calm">There is nothing to draw yet.</p>
+  return (
+    <Chart
+      label="What the session has cost"
+      times={times}
+      series={series}
+      show={format.usd}
+      kind="line"
+      height={120}
+      isSum
+    />
+  )
+}

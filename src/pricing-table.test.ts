@@ -1,0 +1,19 @@
+// The price table says of itself which version it is, because the page tells how old it is.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { test } from 'node:test'
+import { PRICE_TABLE } from './pricing.ts'
+
+test('the version of the price table is the one that is installed; its date goes with it', () => {
+  const main = createRequire(import.meta.url).resolve('@pydantic/genai-prices')
+  const { version } = JSON.parse(
+    readFileSync(`${main.slice(0, main.lastIndexOf('/dist/'))}/package.json`, 'utf8'),
+  )
+  assert.equal(
+    PRICE_TABLE.version,
+    version,
+    'a new version needs its date: `npm view @pydantic/genai-prices time`',
+  )
+  assert.ok(Date.parse(PRICE_TABLE.date) < Date.now())
+})
