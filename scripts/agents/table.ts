@@ -255,12 +255,8 @@ export const AGENTS: readonly Agent[] = [
             telemetry: { enabled: false },
           }),
         }),
-        // Without a model it first asks another one which to take, and waits for JSON that the witness does not say.
-        args: ({ prompt }) => ['--yolo', '--skip-trust', '-m', 'gemini-2.5-pro', '-p', prompt],
-        again: ({ prompt }) => [
-          ...['--yolo', '--skip-trust', '-m', 'gemini-2.5-pro'],
-          ...['--resume', 'latest', '-p', prompt],
-        ],
+        args: ({ prompt }) => ['--yolo', '--skip-trust', '-p', prompt],
+        again: ({ prompt }) => ['--yolo', '--skip-trust', '--resume', 'latest', '-p', prompt],
       },
     },
   },

@@ -93,7 +93,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
   }
 }
 
-export const newId = (): string => randomUUID()
+export const newId = (): string => `resp_${randomUUID().replaceAll('-', '')}`
 
 /** Blocks of an answer -> parts for a client; thoughts wait for a part that can carry their seals. */
 export class PartWriter {

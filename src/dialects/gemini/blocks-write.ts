@@ -17,7 +17,7 @@ import {
 } from '../blocks.ts'
 import type { Json } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
-import { Signer } from './signatures.ts'
+import { NO_SIGNATURE, Signer } from './signatures.ts'
 
 const EXTRAS = new Set(['safetySettings', 'labels', 'cachedContent', 'serviceTier'])
 const MOST_STOPS = 5
@@ -39,7 +39,7 @@ export function writeRequest(
   const body: Record<string, unknown> = {
     contents: merged(after, losses).map(({ role, blocks }) => ({
       role: role === 'assistant' ? 'model' : 'user',
-      parts: partsFor(blocks, { peer, names, losses }),
+      parts: withSignedCall(partsFor(blocks, { peer, names, losses }), peer),
     })),
   }
   body.contents = (body.contents as { parts: Json[] }[]).filter(({ parts }) => parts.length > 0)
@@ -148,8 +148,13 @@ function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Jso
   return []
 }
 
-/** Models since 3 take pictures and files inside of a result; before, they stand behind it. */
-const takesMedia = ({ model }: Peer): boolean => /gemini-([3-9]|\d\d)/.test(model)
+/** Models since 3 refuse a turn whose first call has no signature; of another model's call none can be had. */
+function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
+  const first = isSince3(peer) ? parts.findIndex((part) => 'functionCall' in part) : -1
+  return parts.map((part, n) => (n === first ? { thoughtSignature: NO_SIGNATURE, ...part } : part))
+}
+
+const isSince3 = ({ model }: Peer): boolean => /gemini-([3-9]|\d\d)/.test(model)
 
 function resultFor({ id, blocks, error }: ResultBlock, writing: Writing): Json[] {
   const { peer, names, losses } = writing
@@ -161,7 +166,8 @@ function resultFor({ id, blocks, error }: ResultBlock, writing: Writing): Json[]
     else if (block.type === 'unknown') losses.add(block.loss)
     else if (block.type !== 'text') losses.add('unknown.block')
   }
-  const isInside = media.length > 0 && takesMedia(peer) && media.every((part) => 'inlineData' in part)
+  // Models since 3 take pictures and files inside of a result; before, they stand behind it.
+  const isInside = media.length > 0 && isSince3(peer) && media.every((part) => 'inlineData' in part)
   if (media.length > 0 && !isInside) losses.add('tool_result.media')
   const response = error ? { error: text } : { output: text }
   const said = { id, name: names.get(id) ?? id, response, ...(isInside && { parts: media }) }
@@ -226,7 +232,7 @@ function thinkingFor(
     return null
   }
   const isOff = on === false || effort === 'none'
-  if (takesMedia(peer)) {
+  if (isSince3(peer)) {
     if (isOff) {
       losses.add('thinking.off')
       return { thinkingLevel: 'minimal' }

@@ -198,6 +198,8 @@ test('pictures and files of results stand inside of them at models since 3, whos
     ],
   })
   const { contents, generationConfig } = gateway.sent().json as any
+  // Another model made the call; without anything in the place of its signature it would be refused.
+  assert.equal(contents[1].parts[0].thoughtSignature, 'skip_thought_signature_validator')
   assert.deepEqual(contents[2].parts[0].functionResponse.parts, [
     { inlineData: { mimeType: 'image/png', data: 'QUJD' } },
   ])

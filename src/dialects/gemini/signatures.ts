@@ -10,6 +10,9 @@ const ON_TEXT = 'text:'
 /** On a text that is empty: at the end of a stream. */
 const ALONE = 'alone:'
 
+/** What Google takes in the place of a signature where another model made the call; Gemini CLI sends it, too. */
+export const NO_SIGNATURE = 'skip_thought_signature_validator'
+
 const sealed = (text: string, family: string, bytes: string): ReasoningBlock => ({
   type: 'reasoning',
   text,
@@ -19,7 +22,7 @@ const sealed = (text: string, family: string, bytes: string): ReasoningBlock => 
 /** A part of Google's in blocks. A thought without a seal is the family's own all the same. */
 export function parts(part: Json, family: string, block: () => Block): Block[] {
   const { text, thought, thoughtSignature: seal } = part
-  const signature = typeof seal === 'string' ? seal : ''
+  const signature = typeof seal === 'string' && seal !== NO_SIGNATURE ? seal : ''
   if (thought === true) return [sealed(typeof text === 'string' ? text : '', family, signature)]
   if (text === '') return signature === '' ? [] : [sealed('', family, ALONE + signature)]
   if (signature === '') return [block()]

@@ -115,9 +115,11 @@ class GeminiStream implements StreamReader {
     const reasons = all.map((candidate) => member(candidate, 'finishReason'))
     const isBlocked = member(promptFeedback, 'blockReason') != null // then there is no candidate, and none follows
     if (isObject(usageMetadata)) this.#tokens = mergeTokens(this.#tokens, tokensOf(usageMetadata))
+    const finished = isBlocked || reasons.some((reason) => reason != null)
     return {
       ...EMPTY_EVENT,
-      finished: isBlocked || reasons.some((reason) => reason != null),
+      finished,
+      complete: finished && isObject(usageMetadata), // there is no end mark
       unusual: isBlocked || reasons.some((reason) => !USUAL.includes(reason)),
       text: all.map((candidate) => textOf(member(candidate, 'content'))).join(''),
       model: typeof modelVersion === 'string' ? modelVersion : null,
