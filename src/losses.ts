@@ -64,6 +64,7 @@ export const LOSSES = {
   audio: 'Sound.',
   file: 'A file by its id, which only the provider that holds it knows.',
   citations: 'Where in a source a sentence comes from.',
+  usage: 'How much of what was written to a cache is kept for an hour.',
   refusal: 'The mark that a text is a refusal; the text itself is there.',
   'unknown.field': 'A field of the request that Waybill does not know.',
   'unknown.block': 'A part of a message or an answer that Waybill does not know.',

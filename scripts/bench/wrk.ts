@@ -35,12 +35,12 @@ export const BODY = JSON.stringify({
 })
 
 /** One thread is enough: wrk itself sends far more than any of the targets can answer. */
-export async function wrk(target: Target, connections: number, seconds: number): Promise<Round> {
+export async function wrk(target: Target, connections: number, seconds: number, body = BODY): Promise<Round> {
   const script = join(import.meta.dirname, 'load.lua')
   const headers = Object.entries(target.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const args = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '5s', '--latency', '-s', script]
   const before = useOf(target.pid)
-  const { stdout } = await promisify(execFile)('wrk', [...args, ...headers, target.url, '--', BODY])
+  const { stdout } = await promisify(execFile)('wrk', [...args, ...headers, target.url, '--', body])
   const line = stdout.split('\n').findLast((each) => each.startsWith('{'))
   if (!line) throw new Error(`wrk reported nothing for ${target.name}:\n${stdout}`)
   const said = JSON.parse(line) as Omit<Round, 'perSecond' | 'main' | 'all' | 'resident'> & {

@@ -2,57 +2,10 @@
 // speaks messages. What they read must be what the provider said; what was lost is named in the header, on the attempt and in
 // the metrics.
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import Anthropic from '@anthropic-ai/sdk'
-import OpenAI from 'openai'
-import type { Script } from '../../mocks/stand-in.ts'
-import { testGateway } from '../test-gateway.ts'
+import { test } from 'node:test'
+import { chunk, crossedGateway, json, named, sse } from './test-crossed-gateway.ts'
 
-type Api = 'chat' | 'messages'
-
-async function crossed(t: TestContext, api: Api, script: Script, route = '', config = '') {
-  const gateway = await testGateway(t, {
-    providers: { alpha: script },
-    apis: { alpha: [api] },
-    config: `routes: { auto: { ${route} targets: [ { model: alpha/m } ] } }\n${config}`,
-  })
-  const options = { apiKey: 'none', maxRetries: 0 }
-  return {
-    ...gateway,
-    anthropic: new Anthropic({ baseURL: gateway.url, ...options }),
-    openai: new OpenAI({ baseURL: `${gateway.url}/v1`, ...options }),
-    sent: () => gateway.upstream.alpha!.ledger.at(-1)!.json as any,
-    newest: async () => {
-      const { json } = await gateway.get('/api/usage/request-logs?limit=1')
-      return gateway.record(json.data[0].id)
-    },
-  }
-}
-
-const sse =
-  (...events: readonly (object | string)[]): Script =>
-  (response) => {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    for (const each of events)
-      response.write(typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)
-    response.end()
-  }
-const json =
-  (body: unknown, status = 200, headers: Record<string, string> = {}): Script =>
-  (response) =>
-    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
-
-const chunk = (delta: object, finish_reason: string | null = null) => ({
-  id: 'c',
-  object: 'chat.completion.chunk',
-  created: 1,
-  model: 'm-2026',
-  choices: [{ index: 0, delta, finish_reason }],
-})
 const call = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] })
-const named = (event: { type: string } & Record<string, unknown>) =>
-  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
-
 const TOOLS = [
   {
     name: 'Bash',
@@ -68,7 +21,7 @@ const USAGE = {
 }
 
 test('messages at chat, streamed: thoughts, text, interleaved calls with odd ids, usage (MSG-02, MSG-03, MSG-04, MSG-06, MSG-07, MSG-08, DIAL-06)', async (t) => {
-  const gateway = await crossed(
+  const gateway = await crossedGateway(
     t,
     'chat',
     sse(
@@ -156,7 +109,7 @@ test('messages at chat, streamed: thoughts, text, interleaved calls with odd ids
 })
 
 test('messages at chat, whole: an image in a result is an image, what is lost is named everywhere (DIAL-04, MSG-15, MSG-17, MSG-18, MSG-19)', async (t) => {
-  const gateway = await crossed(
+  const gateway = await crossedGateway(
     t,
     'chat',
     json({ model: 'm', choices: [{ message: { content: 'seen' }, finish_reason: 'length' }], usage: USAGE }),
@@ -255,7 +208,7 @@ const STREAM = [
 ]
 
 test('chat at messages, streamed: calls, usage, and thinking that comes back to Anthropic byte by byte (DIAL-08)', async (t) => {
-  const gateway = await crossed(t, 'messages', sse(...STREAM))
+  const gateway = await crossedGateway(t, 'messages', sse(...STREAM))
   const tools = [{ type: 'function' as const, function: { name: 'Bash', parameters: { type: 'object' } } }]
   const stream = gateway.openai.chat.completions.stream({
     model: 'auto',

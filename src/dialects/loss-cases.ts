@@ -82,7 +82,10 @@ const MESSAGES_TO_CHAT = of('messages', 'chat', [
   },
   { request: { thinking: { type: 'enabled', budget_tokens: 2_000 } }, loses: ['thinking.budget'] },
   { request: { thinking: { type: 'disabled' } }, loses: ['thinking.off'] },
-  { request: { thinking: { type: 'adaptive', display: 'omitted' } }, loses: ['thinking.display'] },
+  {
+    request: { thinking: { type: 'adaptive', display: 'omitted' } },
+    loses: ['effort', 'thinking.display'],
+  },
   { request: { output_config: { effort: 'high' } }, loses: [] },
   { request: { output_config: { effort: 'max' } }, loses: ['effort'] },
   { request: { output_config: { of_tomorrow: 1 } }, loses: ['unknown.field'] },
@@ -250,6 +253,10 @@ const CHAT_TO_MESSAGES = of('chat', 'messages', [
   { answer: message({}), loses: [] },
   { answer: message({ stop_reason: 'stop_sequence', stop_sequence: 'x' }), loses: ['stop_sequence'] },
   { answer: message({ stop_reason: 'pause_turn' }), loses: ['stop_reason'] },
+  {
+    answer: message({ usage: { input_tokens: 1, cache_creation: { ephemeral_1h_input_tokens: 7 } } }),
+    loses: ['usage'],
+  },
   {
     answer: message({ content: [{ type: 'server_tool_use', id: 'a', name: 'web_search', input: {} }] }),
     loses: ['tool.server'],

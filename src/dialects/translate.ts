@@ -2,6 +2,7 @@
 // answers becomes an answer of the client's, whole or event by event. What is lost on the way is collected. Knows no dialect;
 // what the answer means for the record is read by the provider's own dialect.
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../call.ts'
+import { GatewayError } from '../errors.ts'
 import { type Loss, Losses } from '../losses.ts'
 import {
   type AnswerBlocks,
@@ -18,6 +19,8 @@ import {
 import type {
   ClientRequest,
   Dialect,
+  ProviderAccess,
+  ProviderRequest,
   StreamEvent,
   StreamReader,
   Translation,
@@ -147,7 +150,16 @@ class OneTranslation implements Translation {
     return this.#losses.list()
   }
 
-  request(request: ClientRequest, model: string, at: Parameters<UpstreamDialect['request']>[2]) {
+  request(request: ClientRequest, model: string, at: ProviderAccess): ProviderRequest {
+    try {
+      return this.#translated(request, model, at)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+      throw new GatewayError('invalid_request', 'The request is nested too deeply to be translated.')
+    }
+  }
+
+  #translated(request: ClientRequest, model: string, at: ProviderAccess): ProviderRequest {
     const { stream, text } = request
     const [from, to] = [this.#from.blocks, this.#to.blocks]
     this.#wantsUsage = request.wantsUsage
@@ -260,7 +272,8 @@ class TranslatedStream implements StreamReader {
 
   read(event: StreamEvent): ParsedEvent {
     const parsed = this.#native.read(event)
-    if (parsed.error) return parsed // told in the client's words by whoever relays the stream
+    // Told in the client's words by whoever relays the stream; nothing that follows can be trusted.
+    if (parsed.error) return { ...parsed, done: true }
     if (parsed.tokens) this.#tokens = parsed.tokens
     if (parsed.model !== null) this.#model = parsed.model
     let text = parsed.opens ? this.#start() : ''

@@ -2,7 +2,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../call.ts'
 import type { Losses } from '../../losses.ts'
-import { type Answer, type AnswerBlocks, type Block, type Peer, type Stop, textOfBlocks } from '../blocks.ts'
+import {
+  type Answer,
+  type AnswerBlocks,
+  type Block,
+  type Peer,
+  type ReasoningBlock,
+  type Stop,
+  textOfBlocks,
+} from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import { isObject, type Json, member } from '../json.ts'
 import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
@@ -67,10 +75,13 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
   const thoughts = blocks.flatMap((block) => (block.type === 'reasoning' ? [block] : []))
   const thought = thoughts.map((each) => each.text).join('')
   if (thought !== '') message.reasoning_content = thought
-  const details = thoughts.flatMap((each, index) =>
-    each.opaque && each.opaque.bytes !== '' ? [detailFor(each.text, packOpaque(each.opaque), index)] : [],
-  )
-  if (details.length > 0) message.reasoning_details = details
+  const isSealed = ({ opaque }: ReasoningBlock) => opaque !== null && opaque.bytes !== ''
+  if (thoughts.some(isSealed))
+    message.reasoning_details = thoughts.map((each, index) =>
+      isSealed(each)
+        ? detailFor(each.text, packOpaque(each.opaque!), index)
+        : { type: 'reasoning.text', text: each.text, index },
+    )
   if (calls.length > 0) message.tool_calls = calls
   for (const block of blocks) nameLost(block, losses)
   const firstCall = blocks.findIndex(({ type }) => type === 'call')
@@ -81,7 +92,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
     created: now(),
     model,
     choices: [{ index: 0, message, finish_reason: stop && wordOf(stop, losses), logprobs: null }],
-    ...(tokens ? { usage: usageFor(tokens) } : {}),
+    ...(tokens ? { usage: usageFor(tokens, losses) } : {}),
   }
 }
 
@@ -104,7 +115,9 @@ export const detailFor = (text: string, carrier: string, index: number): Json =>
     : { type: 'reasoning.text', text, signature: carrier, index }
 
 /** What is not known stays away. */
-export function usageFor({ input, output, cached_input, cache_write, reasoning }: Tokens): Json {
+export function usageFor(tokens: Tokens, losses: Losses): Json {
+  const { input, output, cached_input, cache_write, cache_write_1h: forHour, reasoning } = tokens
+  if (forHour) losses.add('usage')
   const read = {
     ...(cached_input === null ? {} : { cached_tokens: cached_input }),
     ...(cache_write === null ? {} : { cache_write_tokens: cache_write }),

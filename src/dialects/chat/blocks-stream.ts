@@ -15,6 +15,8 @@ export class ChatReader implements BlockReader {
   readonly #losses: Losses
   /** The block of text or reasoning that the last delta belonged to. */
   #current: { readonly key: string; readonly type: 'text' | 'reasoning' } | null = null
+  /** The reasoning of that block so far. */
+  #thought = ''
   #blocks = 0
   #count = 0
   /** By the index of the chunk. A call is opened when its name is known; what comes before waits. */
@@ -46,7 +48,9 @@ export class ChatReader implements BlockReader {
     if (!texts) this.#add('reasoning', textOf(thought) || textOf(reasoning), out)
     for (const block of sealed) {
       if (block.type !== 'reasoning') continue
-      this.#add('reasoning', block.text, out)
+      // Some say all of it once more where they seal it.
+      if (!this.#thought.endsWith(block.text) || block.opaque === null)
+        this.#add('reasoning', block.text, out)
       if (block.opaque) out.push({ type: 'seal', key: this.#begin('reasoning', out), opaque: block.opaque })
       // What is sealed is complete.
       if (block.opaque) this.#close(out)
@@ -81,7 +85,9 @@ export class ChatReader implements BlockReader {
   }
 
   #add(type: 'text' | 'reasoning', text: string, out: BlockEvent[]): void {
-    if (text !== '') out.push({ type: 'delta', key: this.#begin(type, out), text })
+    if (text === '') return
+    out.push({ type: 'delta', key: this.#begin(type, out), text })
+    if (type === 'reasoning') this.#thought += text
   }
 
   #begin(type: 'text' | 'reasoning', out: BlockEvent[]): string {
@@ -96,6 +102,7 @@ export class ChatReader implements BlockReader {
   #close(out: BlockEvent[]): void {
     if (this.#current) out.push({ type: 'close', key: this.#current.key })
     this.#current = null
+    this.#thought = ''
   }
 
   #call({ index, id, function: made, custom }: Json, out: BlockEvent[]): void {
@@ -105,7 +112,9 @@ export class ChatReader implements BlockReader {
     // Some servers leave the index out, others give all calls the same: then another id begins another call.
     const at = index ?? 0
     let call = this.#calls.get(at)
-    if (!call || (call.id !== '' && textOf(id) !== '' && id !== call.id)) {
+    const isAnother =
+      call && textOf(id) !== '' ? call.id !== '' && id !== call.id : index === undefined && name !== ''
+    if (!call || isAnother) {
       this.#close(out)
       call = { key: `call ${this.#count++}`, id: '', args: '', isOpen: false }
       this.#calls.set(at, call)
@@ -164,7 +173,7 @@ export class ChatWriter implements BlockWriter {
         return ''
       case 'end': {
         const usage = this.#wantsUsage
-          ? this.#event({ choices: [], usage: usageFor(said.tokens ?? NONE) })
+          ? this.#event({ choices: [], usage: usageFor(said.tokens ?? NONE, this.#losses) })
           : ''
         return `${this.#chunk({}, wordOf(said.stop, this.#losses))}${usage}data: [DONE]\n\n`
       }

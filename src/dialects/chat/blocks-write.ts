@@ -17,6 +17,7 @@ import {
   textOfBlocks,
   writeExtras,
 } from '../blocks.ts'
+import { isObject, type Json } from '../json.ts'
 
 const EXTRAS = new Set(
   'metadata service_tier store prompt_cache_key prompt_cache_retention safety_identifier verbosity top_logprobs logit_bias'.split(
@@ -110,8 +111,8 @@ function effortFor(
     losses.of(budget, 'thinking.budget')
     return nearestEffort(effort, EFFORTS, losses)
   }
-  // Most servers take no word for it.
-  if (on === false) losses.add('thinking.off')
+  // Most servers take no word for either.
+  if (on !== null && budget === null) losses.add(on ? 'effort' : 'thinking.off')
   if (budget === null || on === false) return null
   losses.add('thinking.budget')
   return effortOfBudget(budget)
@@ -146,7 +147,8 @@ function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer
     const { text: thought, opaque } = block
     if (thought !== '') thoughts.push(thought)
     if (!opaque || opaque.bytes === '') continue
-    if (takesReasoning && opaque.family === family) details.push(detailOf(opaque.bytes, thought))
+    const detail = takesReasoning && opaque.family === family ? detailOf(opaque.bytes, thought) : null
+    if (detail) details.push(detail)
     else losses.add('thinking.signature')
   }
   if (details.length > 0) message.reasoning_details = details
@@ -157,9 +159,14 @@ function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer
 }
 
 /** As it came, see `detailOf` of requests; the text of a stream came apart from its seal. */
-function detailOf(bytes: string, text: string): unknown {
-  const detail = JSON.parse(bytes) as { type?: unknown }
-  return detail.type === 'reasoning.text' ? { ...detail, text } : detail
+function detailOf(bytes: string, text: string): Json | null {
+  try {
+    const detail: unknown = JSON.parse(bytes)
+    if (!isObject(detail)) return null
+    return detail.type === 'reasoning.text' ? { ...detail, text } : detail
+  } catch {
+    return null // sealed by one of the same family that speaks another dialect
+  }
 }
 
 export const callFor = ({ id, name, kind, args }: CallBlock): object =>

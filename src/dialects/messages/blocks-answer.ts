@@ -82,12 +82,18 @@ export function blockFor(block: Block, losses: Losses): object[] {
   }
 }
 
-/** Anthropic leaves what was read from a cache or written to one out of `input_tokens`. What is not known stays away. */
+/**
+ * Anthropic leaves what was read from a cache or written to one out of `input_tokens`. What is not known stays away. Some
+ * servers report more from the cache than they read: then the sum is the input all the same.
+ */
 export function usageFor(tokens: Tokens | null): Json {
   if (!tokens) return {}
-  const { input, output, cached_input: read, cache_write: written, reasoning } = tokens
+  const { input, output, cached_input, cache_write, reasoning } = tokens
+  const most = input ?? Infinity
+  const read = cached_input === null ? null : Math.min(cached_input, most)
+  const written = cache_write === null ? null : Math.min(cache_write, most - (read ?? 0))
   return {
-    ...(input === null ? {} : { input_tokens: Math.max(0, input - (read ?? 0) - (written ?? 0)) }),
+    ...(input === null ? {} : { input_tokens: input - (read ?? 0) - (written ?? 0) }),
     ...(written === null ? {} : { cache_creation_input_tokens: written }),
     ...(read === null ? {} : { cache_read_input_tokens: read }),
     ...(output === null ? {} : { output_tokens: output }),

@@ -9,6 +9,7 @@ import {
   extrasOf,
   type Format,
   NO_SAMPLING,
+  type Opaque,
   type ReasoningWish,
   type Source,
   type Tool,
@@ -122,7 +123,7 @@ export function blockOf(block: unknown, losses: Losses, family = FAMILY): Block 
     }
     case 'thinking': {
       const signature = textOf(block.signature)
-      const opaque = unpackOpaque(signature) ?? (signature === '' ? null : { family, bytes: signature })
+      const opaque = signature === '' ? null : opaqueOf(signature, family)
       return { type: 'reasoning', text: textOf(block.thinking), opaque }
     }
     case 'redacted_thinking': {
@@ -158,6 +159,10 @@ export function blockOf(block: unknown, losses: Losses, family = FAMILY): Block 
       )
   }
 }
+
+/** Ours carry a mark. */
+export const opaqueOf = (signature: string, family: string): Opaque =>
+  unpackOpaque(signature) ?? { family, bytes: signature }
 
 const unknown = (raw: unknown, loss: Loss): Block => ({ type: 'unknown', dialect: 'messages', raw, loss })
 

@@ -7,7 +7,7 @@ import type { StreamEvent } from '../dialect.ts'
 import { isObject, type Json, member } from '../json.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
 import { blockFor, newId, stopOf, usageFor, wordOf } from './blocks-answer.ts'
-import { blockOf, textOf } from './blocks-request.ts'
+import { blockOf, opaqueOf, textOf } from './blocks-request.ts'
 
 const KNOWN = /^(content_block_(start|delta|stop)|message_delta)$/
 
@@ -84,7 +84,7 @@ export class MessagesReader implements BlockReader {
       case 'input_json_delta':
         return [{ type: 'delta', key, text: textOf(delta.partial_json) }]
       case 'signature_delta':
-        return [{ type: 'seal', key, opaque: { family: this.#peer.family, bytes: textOf(delta.signature) } }]
+        return [{ type: 'seal', key, opaque: opaqueOf(textOf(delta.signature), this.#peer.family) }]
       case 'citations_delta':
         this.#losses.add('citations')
         return []

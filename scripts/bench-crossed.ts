@@ -1,0 +1,58 @@
+// `tsx scripts/bench-crossed.ts`: what a call costs where it is translated, messages at a provider of chat, beside the same call
+// in the provider's own dialect; whole, and streams of 200 events as fast as they come. One run, in turns; prints a table.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startUpstream, startWaybill } from './bench/targets.ts'
+import { BODY, hasWrk, type Round, wrk } from './bench/wrk.ts'
+
+const ROUNDS = 5
+const SECONDS = 4
+const STREAM = JSON.stringify({
+  ...JSON.parse(BODY),
+  messages: [{ role: 'user', content: 'stream 200 events 0 ms apart' }],
+  stream: true,
+})
+
+if (!hasWrk()) {
+  console.error('bench: wrk is missing; install it, for example with `apt-get install wrk`')
+  process.exit(2)
+}
+const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-'))
+const upstream = await startUpstream()
+const waybill = await startWaybill(upstream, directory)
+try {
+  const rows = [
+    { name: 'chat at chat, whole', path: '/v1/chat/completions', body: BODY },
+    { name: 'messages at chat, whole', path: '/v1/messages', body: BODY },
+    { name: 'chat at chat, streamed', path: '/v1/chat/completions', body: STREAM },
+    { name: 'messages at chat, streamed', path: '/v1/messages', body: STREAM },
+  ]
+  const rounds = new Map<string, Round[]>(rows.map(({ name }) => [name, []]))
+  for (let round = -1; round < ROUNDS; round++)
+    for (const { name, path, body } of rows) {
+      const target = { ...waybill, url: new URL(path, waybill.url).href }
+      const one = await wrk(target, 32, round < 0 ? 2 : SECONDS, body)
+      if (one.badStatus + one.socketErrors > 0) throw new Error(`${name}: ${JSON.stringify(one)}`)
+      if (round >= 0) rounds.get(name)!.push(one)
+    }
+  console.log(`${waybill.about}; 32 connections, medians of ${ROUNDS} rounds of ${SECONDS} s`)
+  console.log('| calls | per second | p50, ms | p99, ms | main thread, µs per call |\n|---|---|---|---|---|')
+  for (const [name, all] of rounds) {
+    const [perSecond, p50, p99, main] = (['perSecond', 'p50', 'p99', 'main'] as const).map((key) =>
+      median(all.map((each) => each[key] ?? Number.NaN)),
+    )
+    console.log(
+      `| ${name} | ${Math.round(perSecond!)} | ${p50!.toFixed(1)} | ${p99!.toFixed(1)} | ${Math.round(main!)} |`,
+    )
+  }
+} finally {
+  await waybill.stop()
+  await upstream.stop()
+  rmSync(directory, { recursive: true, force: true })
+}
+
+function median(values: number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]!
+}

@@ -1,0 +1,113 @@
+// Real traffic of other projects into every other dialect and back, requests and answers, whole and streamed: each thing comes
+// back equal, or its loss is named (dialects with captures that are named in PATHS). The captures are optional and are read where they lie.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Interaction } from '../../mocks/import/interaction.ts'
+import { atLeast, capturedCalls, withoutCaptures } from '../../mocks/import/test-captures.ts'
+import type { Loss } from '../losses.ts'
+import { isObject } from './json.ts'
+import { parseExact } from './json-exact.ts'
+import { compareAnswers, compareRequests, type Finding } from './test-comparison.ts'
+import {
+  asBlocks,
+  crossAnswer,
+  crossed,
+  crossStream,
+  dialectOf,
+  PAIRS,
+  readAnswer,
+  readStream,
+} from './test-crossing.ts'
+
+const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: number }>> = {
+  chat: { path: /\/chat\/completions(\?.*)?$/, all: 300 },
+  messages: { path: /\/v1\/messages(\?.*)?$/, all: 100 },
+}
+
+for (const [from, to] of PAIRS.filter((pair) => pair.every((name) => PATHS[name]))) {
+  test(`captures of ${from} into ${to} and back: equal or named (DIAL-04)`, {
+    skip: withoutCaptures,
+  }, (t) => {
+    const { path, all } = PATHS[from]!
+    const table = new Map<string, Record<Finding['result'], number>>()
+    const silent: string[] = []
+    let seen = 0
+    for (const { name, interaction } of capturedCalls(path)) {
+      const found = [...request(interaction, from, to), ...answer(interaction, from, to)]
+      if (found.length > 0) seen++
+      for (const { what, finding } of found) {
+        const row = `${what}: ${finding.kind}`
+        const counts = table.get(row) ?? { equal: 0, named: 0, silent: 0 }
+        counts[finding.result]++
+        table.set(row, counts)
+        if (finding.result === 'silent')
+          silent.push(`${name} ${row}: ${shown(finding.before)} became ${shown(finding.after)}`)
+      }
+    }
+    for (const [row, { equal, named, silent }] of [...table].sort())
+      t.diagnostic(`${row}: ${equal} equal, ${named} named, ${silent} lost in silence`)
+    assert.ok(seen >= atLeast(all), `only ${seen} captures were found`)
+    assert.deepEqual(silent, [])
+  })
+}
+
+const shown = (value: unknown): string => JSON.stringify(value)?.slice(0, 300) ?? 'nothing'
+
+interface Found {
+  readonly what: string
+  readonly finding: Finding
+}
+
+function request({ requestBody, requestHeaders }: Interaction, from: string, to: string): Found[] {
+  const json = requestBody && tryParse(requestBody)
+  if (!isObject(json) || !(json.messages ?? json.input)) return []
+  const forwarded = requestHeaders?.['anthropic-beta'] ? ['anthropic-beta', 'x'] : []
+  // With the family of the client's history, so that what is sealed may go on.
+  const there = crossed(from, to, { request: json, forwarded })
+  const back = crossed(to, from, { request: there.sent })
+  const losses = [...there.translation.losses, ...back.translation.losses]
+  const findings = compareRequests(asBlocks(from, json), asBlocks(from, back.sent), losses)
+  return findings.map((finding) => ({ what: 'request', finding }))
+}
+
+function answer({ status, responseBody, responseHeaders }: Interaction, from: string, to: string): Found[] {
+  if (status !== 200) return []
+  const isStream =
+    /event-stream/.test(responseHeaders['content-type'] ?? '') ||
+    /^(event|data):/.test(responseBody.toString('utf8', 0, 6))
+  if (isStream) {
+    const before = readStream(from, responseBody)
+    if (before.errors.length > 0 || !before.done) return []
+    const there = crossStream(to, from, responseBody)
+    const back = crossStream(from, to, there.bytes)
+    const findings = compareAnswers(before, readStream(from, back.bytes), [...there.losses, ...back.losses])
+    return findings.map((finding) => ({ what: 'stream', finding }))
+  }
+  const text = responseBody.toString('utf8')
+  if (tryReadAnswer(from, text) !== null) return []
+  const before = readAnswer(from, text)
+  const there = crossAnswer(to, from, text)
+  const back = crossAnswer(from, to, there.text)
+  const losses: Loss[] = [...there.losses, ...back.losses]
+  return compareAnswers(before, readAnswer(from, back.text), losses).map((finding) => ({
+    what: 'answer',
+    finding,
+  }))
+}
+
+/** Why it is no answer; null where it is one. */
+function tryReadAnswer(dialect: string, text: string): string | null {
+  try {
+    return dialectOf(dialect).upstream.readAnswer(text).error?.message ?? null
+  } catch (error) {
+    return String(error)
+  }
+}
+
+function tryParse(text: string): unknown {
+  try {
+    return parseExact(text)
+  } catch {
+    return null
+  }
+}

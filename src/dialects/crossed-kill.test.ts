@@ -1,0 +1,110 @@
+// Calls across dialects that end half-way: the client leaves, the provider breaks off, or the gateway is killed. What was spent is
+// on record all the same.
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { answer, type Script, startStandIn } from '../../mocks/stand-in.ts'
+import { temporaryDirectory } from '../test-gateway.ts'
+import { chunk, crossedGateway } from './test-crossed-gateway.ts'
+
+const ask = (url: string, stream: boolean, signal?: AbortSignal): Promise<Response> =>
+  fetch(`${url}/v1/messages`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: 'auto',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'a story' }],
+      stream,
+    }),
+    ...(signal ? { signal } : {}),
+  })
+
+/** Fifty deltas of six words, then what happens. */
+const story =
+  (then: Script): Script =>
+  (response, received) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (let n = 0; n < 50; n++) {
+      const delta = chunk({ [n % 2 ? 'content' : 'reasoning_content']: ' and so the story goes on' })
+      response.write(`data: ${JSON.stringify(delta)}\n\n`)
+    }
+    setTimeout(() => then(response, received), 50)
+  }
+
+for (const [name, script, leaves, state] of [
+  ['the client leaves', story(() => {}), true, 'aborted'],
+  ['the provider breaks off', story((response) => response.destroy()), false, 'failed'],
+  ['the provider ends too early', story((response) => response.end()), false, 'failed'],
+] as const)
+  test(`messages at chat: when ${name}, the tokens on record are estimated (USE-07)`, async (t) => {
+    const gateway = await crossedGateway(t, 'chat', script)
+    const leave = new AbortController()
+    const response = await ask(gateway.url, true, leave.signal)
+    let text = ''
+    await (async () => {
+      for await (const part of response.body!) {
+        text += Buffer.from(part).toString()
+        if (leaves && text.split('goes on').length > 50) leave.abort()
+      }
+    })().catch(() => {}) // a stream that is cut cannot be read to its end
+    assert.equal(text.includes('message_stop'), false)
+    const record = await gateway.newest()
+    assert.deepEqual([record.state, record.tokens.source], [state, 'estimated'])
+    assert.ok(record.tokens.output > 200 && record.tokens.output < 400, `output ${record.tokens.output}`)
+    if (leaves)
+      for (let tries = 0; gateway.upstream.alpha!.abandoned === 0 && tries < 200; tries++) await sleep(10)
+    if (leaves) assert.equal(gateway.upstream.alpha!.abandoned, 1)
+  })
+
+async function start(t: TestContext, config: string): Promise<{ url: string; child: ChildProcess }> {
+  const cli = join(import.meta.dirname, '../cli.ts')
+  const child = spawn(process.execPath, ['--import', 'tsx', cli, 'serve', '--config', config], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let said = ''
+  for await (const part of child.stdout!) {
+    said += part
+    const url = /listens on ([^\s"]+)/.exec(said)?.[1]
+    if (url) return { url, child }
+  }
+  throw new Error(`it did not start: ${said}`)
+}
+
+test('messages at chat: after SIGKILL every inference is on record, open calls as interrupted (LIFE-01, LOG-07)', async (t) => {
+  const provider = await startStandIn((response, received) =>
+    (received.json.stream ? story(() => {}) : answer())(response, received),
+  )
+  t.after(() => provider.close())
+  const directory = temporaryDirectory(t)
+  const config = join(directory, 'waybill.yaml')
+  writeFileSync(
+    config,
+    `server: { port: 0 }
+data: .
+providers: { alpha: { api: chat, base_url: "${provider.baseUrl}" } }
+routes: { auto: { targets: [ { model: alpha/m } ] } }`,
+  )
+  const first = await start(t, config)
+  for (let call = 0; call < 4; call++) await (await ask(first.url, false)).text()
+  const open = Array.from({ length: 4 }, () =>
+    ask(first.url, true)
+      .then((each) => each.text())
+      .catch(() => 'cut'),
+  )
+  for (let tries = 0; tries < 500 && provider.ledger.length < 8; tries++) await sleep(10)
+  await sleep(1_000) // a record is final within a second (LOG-04)
+  first.child.kill('SIGKILL')
+  await once(first.child, 'exit')
+  assert.deepEqual(await Promise.all(open), ['cut', 'cut', 'cut', 'cut'])
+
+  const again = await start(t, config)
+  const { data }: any = await (await fetch(`${again.url}/api/usage/request-logs?limit=200`)).json()
+  const states = Object.groupBy(data as { state: string }[], ({ state }) => state)
+  assert.deepEqual([data.length, states.completed?.length, states.interrupted?.length], [8, 4, 4])
+})

@@ -1,0 +1,70 @@
+// A gateway with one provider of a given dialect behind it, the official clients of every dialect in front, and how providers
+// of chat and of messages speak on the wire. For the tests of calls across dialects.
+import type { TestContext } from 'node:test'
+import Anthropic from '@anthropic-ai/sdk'
+import OpenAI from 'openai'
+import type { Script } from '../../mocks/stand-in.ts'
+import { testGateway } from '../test-gateway.ts'
+
+/** `route`: further settings of `auto`; `config`: YAML behind it. */
+export async function crossedGateway(
+  t: TestContext,
+  api: string,
+  script: Script,
+  { route = '', config = '' } = {},
+) {
+  const gateway = await testGateway(t, {
+    providers: { alpha: script },
+    apis: { alpha: [api] },
+    config: `routes: { auto: { ${route} targets: [ { model: alpha/m } ] } }\n${config}`,
+  })
+  const options = { apiKey: 'none', maxRetries: 0 }
+  return {
+    ...gateway,
+    anthropic: new Anthropic({ baseURL: gateway.url, ...options }),
+    openai: new OpenAI({ baseURL: `${gateway.url}/v1`, ...options }),
+    /** What the provider received last. */
+    sent: () => gateway.upstream.alpha!.ledger.at(-1)!.json as any,
+    newest: async () => {
+      const { json } = await gateway.get('/api/usage/request-logs?limit=1')
+      return gateway.record(json.data[0].id)
+    },
+  }
+}
+
+export const sse =
+  (...events: readonly (object | string)[]): Script =>
+  (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    for (const each of events)
+      response.write(typeof each === 'string' ? each : `data: ${JSON.stringify(each)}\n\n`)
+    response.end()
+  }
+
+export const json =
+  (body: unknown, status = 200, headers: Record<string, string> = {}): Script =>
+  (response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
+
+/** An event of a stream of chat. */
+export const chunk = (delta: object, finish_reason: string | null = null) => ({
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm-2026',
+  choices: [{ index: 0, delta, finish_reason }],
+})
+
+/** An event of a stream of messages. */
+export const named = (event: { type: string } & Record<string, unknown>) =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+
+/** How a stream of each dialect begins with a text, and what its provider says where it refuses. */
+export const BEGUN: Readonly<Record<string, readonly (object | string)[]>> = {
+  chat: [chunk({ role: 'assistant', content: 'half' })],
+  messages: [
+    named({ type: 'message_start', message: { model: 'm', usage: { input_tokens: 1, output_tokens: 1 } } }),
+    named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'half' } }),
+  ],
+}

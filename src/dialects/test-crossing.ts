@@ -1,0 +1,178 @@
+// Translations without sockets, for the tests of any pair of dialects: a request, a whole answer or a stream in, and what comes
+// out at the other side, as bytes and as blocks.
+import assert from 'node:assert/strict'
+import type { ParsedEvent, Tokens } from '../call.ts'
+import { Losses } from '../losses.ts'
+import { EventReader } from '../providers/event-reader.ts'
+import type { AnswerBlocks, Block, BlockEvent, Conversation, Peer } from './blocks.ts'
+import type { StreamReader, Translation } from './dialect.ts'
+import type { Json } from './json.ts'
+import { parseExact } from './json-exact.ts'
+import { PLAIN_REQUESTS } from './loss-cases.ts'
+import { DIALECTS } from './registry.ts'
+import { isTranslatable, type Translatable, translating } from './translate.ts'
+
+const dialects: Record<string, unknown> = DIALECTS
+
+export function dialectOf(name: string): Translatable {
+  const dialect = dialects[name] as (typeof DIALECTS)['chat']
+  assert.ok(isTranslatable(dialect), `${name} has no blocks`)
+  return dialect
+}
+
+/** The names of all dialects that can be translated. */
+export const TRANSLATED = Object.keys(DIALECTS).filter((name) =>
+  isTranslatable((dialects as typeof DIALECTS)[name as 'chat']),
+)
+
+/** Every pair of two different ones: client, provider. */
+export const PAIRS = TRANSLATED.flatMap((from) =>
+  TRANSLATED.flatMap((to) => (from === to ? [] : [[from, to] as const])),
+)
+
+const NOWHERE = { basePath: '', key: null }
+export const OWN_FAMILY = 'own'
+
+/** The translation of one attempt, whose request has been made. */
+export function crossed(
+  client: string,
+  provider: string,
+  {
+    request = {},
+    stream = false,
+    forwarded = [] as readonly string[],
+    wantsUsage = true,
+    family = OWN_FAMILY,
+  } = {},
+): { translation: Translation; sent: Json } {
+  const upstream = translating(dialectOf(client), dialectOf(provider), { family, host: 'localhost' })
+  const translation = upstream.translation!()
+  const text = JSON.stringify({ ...PLAIN_REQUESTS[client], ...request })
+  const { body } = translation.request(
+    { model: 'm', stream, text, wantsUsage, forwarded, query: '' },
+    'm',
+    NOWHERE,
+  )
+  return { translation, sent: parseExact(body) as Json }
+}
+
+export const peer = (family = OWN_FAMILY): Peer => ({
+  family,
+  host: 'localhost',
+  model: 'm',
+  takesReasoning: true,
+})
+
+/** What a client's request holds. */
+export const asBlocks = (dialect: string, json: Json): Conversation =>
+  dialectOf(dialect).blocks.parseRequest(json, { forwarded: [] }, new Losses())
+
+export interface Read extends AnswerBlocks {
+  readonly tokens: Tokens | null
+  readonly errors: readonly string[]
+  readonly done: boolean
+}
+
+/** What a whole answer holds. */
+export function readAnswer(dialect: string, text: string, family = OWN_FAMILY): Read {
+  const { blocks, upstream } = dialectOf(dialect)
+  const { tokens, error } = upstream.readAnswer(text)
+  const answer = blocks.parseAnswer(parseExact(text) as Json, peer(family), new Losses())
+  return { ...answer, tokens, errors: error ? [error.message] : [], done: true }
+}
+
+/** The parts of a stream as a reader gets them in chunks of this size. */
+export function partsOf(reader: StreamReader, bytes: Buffer, size = bytes.length || 1) {
+  const events = new EventReader(reader)
+  const parts = []
+  for (let at = 0; at < bytes.length; at += size)
+    parts.push(...events.push(Buffer.from(bytes.subarray(at, at + size))))
+  parts.push(...events.rest())
+  return parts
+}
+
+/** What a stream holds. */
+export function readStream(dialect: string, bytes: Buffer, family = OWN_FAMILY): Read {
+  const { blocks, upstream } = dialectOf(dialect)
+  const native = upstream.openStream()
+  const reader = blocks.openReader(peer(family), new Losses())
+  const said: BlockEvent[] = []
+  const parsed: ParsedEvent[] = []
+  partsOf(
+    {
+      read(event) {
+        const one = native.read(event)
+        parsed.push(one)
+        if (!one.error) said.push(...reader.read(event))
+        return one
+      },
+    },
+    bytes,
+  )
+  return {
+    ...collected(said),
+    tokens: parsed.reduce<Tokens | null>((last, { tokens }) => tokens ?? last, null),
+    errors: parsed.flatMap(({ error }) => (error ? [error.message] : [])),
+    done: parsed.some(({ done, complete }) => done || complete),
+  }
+}
+
+/** The blocks of an answer, from its events. */
+function collected(events: readonly BlockEvent[]): AnswerBlocks {
+  const blocks = new Map<unknown, Block>()
+  let stop: AnswerBlocks['stop'] = null
+  let sequence: string | null = null
+  for (const event of events) {
+    if (event.type === 'stop') {
+      stop = event.stop
+      sequence = event.sequence
+    } else if (event.type === 'whole') blocks.set(event, event.block)
+    else if (event.type === 'open') {
+      const { block } = event
+      blocks.set(
+        event.key,
+        block.type === 'text'
+          ? { type: 'text', text: '' }
+          : block.type === 'reasoning'
+            ? { type: 'reasoning', text: '', opaque: null }
+            : { ...block, args: '' },
+      )
+    } else if (event.type !== 'close') {
+      const block = blocks.get(event.key)
+      assert.ok(block, 'a part of a block that is not open')
+      if (event.type === 'seal') blocks.set(event.key, { ...block, opaque: event.opaque } as Block)
+      else if (block.type === 'call') blocks.set(event.key, { ...block, args: block.args + event.text })
+      else blocks.set(event.key, { ...block, text: (block as { text: string }).text + event.text } as Block)
+    }
+  }
+  return { blocks: [...blocks.values()], stop, sequence }
+}
+
+/** A provider's stream as a client of another dialect gets it. */
+export function crossStream(
+  client: string,
+  provider: string,
+  bytes: Buffer,
+  {
+    size,
+    wantsUsage = true,
+    family = OWN_FAMILY,
+  }: { size?: number; wantsUsage?: boolean; family?: string } = {},
+) {
+  const { translation } = crossed(client, provider, { stream: true, wantsUsage, family })
+  const parts = partsOf(translation.openStream(), bytes, size)
+  const done = parts.findIndex(({ parsed }) => parsed?.done)
+  const relayed = done < 0 ? parts : parts.slice(0, done + 1)
+  return {
+    bytes: Buffer.concat(relayed.map(({ bytes, parsed }) => (parsed?.error ? Buffer.alloc(0) : bytes))),
+    errors: relayed.flatMap(({ parsed }) => (parsed?.error ? [parsed.error.message] : [])),
+    losses: translation.losses,
+  }
+}
+
+/** A provider's whole answer as a client of another dialect gets it. */
+export function crossAnswer(client: string, provider: string, text: string, family = OWN_FAMILY) {
+  const { translation } = crossed(client, provider, { family })
+  const parsed = translation.readAnswer(text)
+  return { text: parsed.sent?.toString('utf8') ?? '', error: parsed.error, losses: translation.losses }
+}
