@@ -29,7 +29,7 @@ const detail = (type: string, fields: object) => ({
 export const errorBody = (error: GatewayError, requestId: string): string =>
   JSON.stringify({
     error: {
-      code: error.status,
+      code: error.status === 529 ? 503 : error.status, // Google says overload so, and its clients look for it
       message: error.message,
       status: statusOf(error.status),
       details: [

@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { GatewayError } from '../../errors.ts'
+import { errorBody } from './errors.ts'
+
+test('an overload that only others call 529 is told as Google tells it, so that its clients try again', () => {
+  for (const [status, code, word] of [
+    [529, 503, 'UNAVAILABLE'],
+    [503, 503, 'UNAVAILABLE'],
+    [502, 502, 'UNAVAILABLE'],
+    [429, 429, 'RESOURCE_EXHAUSTED'],
+  ] as const) {
+    const { error } = JSON.parse(errorBody(new GatewayError('upstream_error', 'busy', { status }), 'r'))
+    assert.deepEqual([error.code, error.status], [code, word])
+  }
+})
