@@ -73,7 +73,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
   const calls = blocks.flatMap((block) => (block.type === 'call' ? [callFor(safe(block, losses))] : []))
   if (text !== '' || calls.length === 0) message.content = text
   const thoughts = blocks.flatMap((block) => (block.type === 'reasoning' ? [block] : []))
-  const thought = thoughts.map((each) => each.text).join('')
+  const thought = thoughts.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n')
   if (thought !== '') message.reasoning_content = thought
   const isSealed = ({ opaque }: ReasoningBlock) => opaque !== null && opaque.bytes !== ''
   if (thoughts.some(isSealed))
