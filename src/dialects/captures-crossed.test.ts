@@ -22,6 +22,7 @@ import {
 const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: number }>> = {
   chat: { path: /\/chat\/completions(\?.*)?$/, all: 300 },
   messages: { path: /\/v1\/messages(\?.*)?$/, all: 100 },
+  responses: { path: /\/responses(\?.*)?$/, all: 100 },
 }
 
 for (const [from, to] of PAIRS.filter((pair) => pair.every((name) => PATHS[name]))) {

@@ -60,7 +60,7 @@ const ACCOUNTS: Readonly<Record<Kind, readonly Loss[]>> = {
     'unknown.tool',
   ],
   choice: ['tool_choice'],
-  limits: ['stop'],
+  limits: ['stop', 'max_tokens'],
   sampling: ['sampling.temperature', 'sampling.top_k', 'sampling.seed', 'sampling.penalties'],
   effort: ['effort', 'thinking.budget', 'thinking.off'],
   format: ['format', 'format.name'],
@@ -172,7 +172,7 @@ function factsOfBlocks(all: readonly Block[]): Facts {
     media: blocks.flatMap((block) =>
       block.type === 'image' || block.type === 'document' ? [block.source] : [],
     ),
-    reasoning: reasoning.map(({ text }) => text).filter((text) => text !== ''),
+    reasoning: reasoning.flatMap(({ text }) => (text === '' ? [] : [text])).join('\n\n'),
     sealed: reasoning.flatMap(({ opaque }) => (opaque && opaque.bytes !== '' ? [opaque] : [])),
   }
 }
