@@ -30,6 +30,8 @@ const call = z.strictObject({
 
 const caseSchema = z.strictObject({
   needs: z.array(z.custom<Capability>((value) => typeof value === 'string')).default([]),
+  /** Where its calls are made; chat where nothing is said. */
+  surface: z.enum(SURFACES).optional(),
   hostile: z.boolean().default(false),
   /** How long all of it may take, ms. */
   timeout: z.int().optional(),
@@ -44,10 +46,11 @@ const file = z
   .parse(parse(readFileSync(new URL('../conformance/cases.yaml', import.meta.url), 'utf8')))
 
 export const cases: readonly Check[] = Object.entries(file).map(
-  ([id, { needs, hostile, timeout, calls, expect }]) => ({
+  ([id, { needs, surface, hostile, timeout, calls, expect }]) => ({
     id,
     needs,
     hostile,
+    ...(surface !== undefined && { surface }),
     ...(timeout !== undefined && { timeout }),
     async exercise(session) {
       for (const each of calls)

@@ -4,6 +4,12 @@ import type { Check } from './check.ts'
 import { catalogNamesModels } from './checks/CAT-01.ts'
 import { catalogHasTypes } from './checks/CAT-02.ts'
 import { catalogIsConstant } from './checks/CAT-03.ts'
+import { countsNeverSpend } from './checks/CNT-01.ts'
+import { manyCounts } from './checks/CNT-04.ts'
+import { sameBody } from './checks/DIAL-01.ts'
+import { unknownPartsArrive } from './checks/DIAL-02.ts'
+import { sameStream } from './checks/DIAL-03.ts'
+import { vectorsArrive } from './checks/EMB-01.ts'
 import { errorShape } from './checks/FAIL-01.ts'
 import { malformedIs4xx } from './checks/FAIL-02.ts'
 import { bodyLimit } from './checks/FAIL-03.ts'
@@ -36,6 +42,14 @@ import { sessionSurvives } from './checks/LOG-08.ts'
 import { pagesWithoutGaps } from './checks/LOG-09.ts'
 import { sumsAddUp } from './checks/LOG-10.ts'
 import { noContentInLists } from './checks/LOG-12.ts'
+import { anyQuery } from './checks/MSG-01.ts'
+import { eventOrder } from './checks/MSG-02.ts'
+import { blockIndexes } from './checks/MSG-03.ts'
+import { inputIsJson } from './checks/MSG-04.ts'
+import { thinkingUnchanged } from './checks/MSG-05.ts'
+import { errorsOfMessages } from './checks/MSG-11.ts'
+import { retryWords } from './checks/MSG-13.ts'
+import { lateErrorEvent } from './checks/MSG-14.ts'
 import { readsNeverSpend } from './checks/PURE-01.ts'
 import { startAndIdle } from './checks/PURE-02.ts'
 import { readsAskNobody } from './checks/PURE-03.ts'
@@ -52,6 +66,11 @@ import { coolingIsHonoured } from './checks/ROUTE-09.ts'
 import { strategies } from './checks/ROUTE-10.ts'
 import { resolveEqualsPick } from './checks/ROUTE-11.ts'
 import { capabilities } from './checks/ROUTE-12.ts'
+import { responseEvents } from './checks/RSP-01.ts'
+import { itemsAreDone } from './checks/RSP-02.ts'
+import { responsesEnd } from './checks/RSP-03.ts'
+import { encryptedUnchanged } from './checks/RSP-04.ts'
+import { previousResponse } from './checks/RSP-06.ts'
 import { headersAfterFallback } from './checks/TELL-02.ts'
 import { idFindsTheRecord } from './checks/TELL-03.ts'
 import { closedSets } from './checks/TELL-04.ts'
@@ -127,6 +146,25 @@ const all: readonly Check[] = [
   catalogNamesModels,
   catalogHasTypes,
   catalogIsConstant,
+  sameBody,
+  unknownPartsArrive,
+  sameStream,
+  anyQuery,
+  eventOrder,
+  blockIndexes,
+  inputIsJson,
+  thinkingUnchanged,
+  errorsOfMessages,
+  retryWords,
+  lateErrorEvent,
+  responseEvents,
+  itemsAreDone,
+  responsesEnd,
+  encryptedUnchanged,
+  previousResponse,
+  vectorsArrive,
+  countsNeverSpend,
+  manyCounts,
 ]
 
 export const checks: ReadonlyMap<string, Check> = new Map(

@@ -27,7 +27,7 @@ const TEXT = [
 
 export const ON: Readonly<Record<Further, readonly string[]>> = {
   messages: TEXT,
-  responses: TEXT,
+  responses: [...TEXT, 'DIAL-01', 'DIAL-02', 'DIAL-03', 'DIAL-05'],
   embeddings: [],
 }
 

@@ -278,3 +278,19 @@ test('chat at messages, streamed: calls, usage, and thinking that comes back to 
     ['toolu_1', 'toolu_2'],
   )
 })
+
+test('what is no number and should be one is refused before it is translated, in the client’s dialect (FAIL-02)', async (t) => {
+  const { url, upstream } = await crossed(t, 'chat', json({}))
+  const call = {
+    model: 'auto',
+    max_tokens: 16,
+    temperature: 'hot',
+    messages: [{ role: 'user', content: 'x' }],
+  }
+  const answer = await fetch(`${url}/v1/messages`, { method: 'POST', body: JSON.stringify(call) })
+  assert.equal(answer.status, 400)
+  const { type, error } = (await answer.json()) as { type: string; error: { type: string; message: string } }
+  assert.deepEqual([type, error.type], ['error', 'invalid_request_error'])
+  assert.match(error.message, /temperature: expected a number, received "hot"/)
+  assert.equal(upstream.alpha!.ledger.length, 0)
+})

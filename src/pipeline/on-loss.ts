@@ -3,16 +3,22 @@
 import { type Route, type Target, targetId } from '../call.ts'
 import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
+import { refuseWrongNumbers } from '../dialects/wrong-numbers.ts'
 import { GatewayError } from '../errors.ts'
 import type { CallContext } from './context.ts'
 
-/** The route without the targets that would lose too much. Throws `translation_lossy` where that leaves none. */
+/**
+ * The route without the targets that would lose too much. Throws `translation_lossy` where that leaves none, and
+ * `invalid_request` where a translation would lose what is no number and should be one.
+ */
 export function withoutLossy(
   route: Route,
   request: ClientRequest,
   { name }: ClientDialect,
   { config, providers }: Pick<CallContext, 'config' | 'providers'>,
 ): Route {
+  const translated = ({ provider }: Target) => providers.get(provider)!.dialects.get(name)!.translation
+  if (route.candidates.some(translated)) refuseWrongNumbers(request.text)
   const policy = route.name === null ? 'allow' : (config.routes[route.name]?.on_loss ?? 'allow')
   if (policy === 'allow') return route
   const lost = (target: Target): string[] => {

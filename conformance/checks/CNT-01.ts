@@ -1,0 +1,45 @@
+// CNT-01: Counting tokens causes no inference (Waybill: it has no record, and neither a rate nor a budget counts
+// it).
+import { writeNonce } from '../../mocks/ledger.ts'
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import type { Session } from '../session.ts'
+import { step } from '../step.ts'
+
+const count = step<{ model: string }>('count')
+/** Of CNT-04: many at the same time. */
+export const many = step('count, one of many')
+
+function ask(session: Session, each: Parameters<Session['ask']>[0], model: string) {
+  const body = { model, messages: [{ role: 'user', content: `Count. ${writeNonce(session.nonce())}` }] }
+  return session.ask(each, '/v1/messages/count_tokens', {
+    method: 'POST',
+    headers: session.callHeaders,
+    body: JSON.stringify(body),
+  })
+}
+
+export const countsNeverSpend = {
+  id: 'CNT-01',
+  needs: ['messages'],
+  surface: 'messages',
+  async exercise(session) {
+    const { direct, logical } = session.target.models
+    for (const { id } of [...logical, ...direct]) await ask(session, count.with({ model: id }), id)
+    await Promise.all(Array.from({ length: 25 }, () => ask(session, many, session.model)))
+    await session.drain()
+  },
+  judge: ({ evidence }) => {
+    const spent = evidence.ledger.filter(({ kind }) => kind === 'inference')
+    const asked = evidence.exchanges
+    return [
+      finding(
+        'counts-never-spend',
+        asked.length > 25 && spent.length === 0,
+        `inferences while tokens were counted ${asked.length} times`,
+        { expected: 'none', actual: String(spent.length) },
+        [...asked.slice(0, 1), ...spent].map(ref),
+      ),
+    ]
+  },
+} satisfies Check

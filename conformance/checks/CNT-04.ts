@@ -1,0 +1,34 @@
+// CNT-04: 25 counts at once are answered, and `max_tokens` is not required.
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { ended } from '../words.ts'
+import { many } from './CNT-01.ts'
+
+export const manyCounts = {
+  id: 'CNT-04',
+  needs: ['messages'],
+  surface: 'messages',
+  shares: 'CNT-01',
+  judge: ({ evidence }) => {
+    const all = many.in(evidence)
+    const bad = all.filter(
+      ({ status, body }) => status !== 200 || !(Number(at(jsonOf(body), '/input_tokens')) > 0),
+    )
+    return [
+      finding(
+        'many-counts-are-answered',
+        all.length === 25 && bad.length === 0,
+        `counts of ${all.length} requests at once, without max_tokens`,
+        {
+          expected: 'a number each',
+          actual:
+            bad.length === 0
+              ? 'so'
+              : `${bad.length} without, first ${ended(bad[0]!)}: ${bad[0]!.body.slice(0, 100)}`,
+        },
+        all.slice(0, 3).map(ref),
+      ),
+    ]
+  },
+} satisfies Check

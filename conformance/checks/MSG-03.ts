@@ -1,0 +1,43 @@
+// MSG-03: Indexes of a translated stream are 0, 1, 2 …, and one block is open at a time, also where calls
+// interleave.
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import type { Json } from '../reading.ts'
+import { inWords } from '../step.ts'
+import { eventsIn, streamed } from './messages.ts'
+
+/** What is wrong with the indexes, in a few words. */
+function wrong(events: readonly Json[]): string | null {
+  let next = 0
+  let open: number | null = null
+  for (const { type, index } of events) {
+    if (type === 'content_block_start') {
+      if (open !== null) return `block ${index} starts while ${open} is open`
+      if (index !== next) return `block ${index} starts where ${next} is due`
+      open = index
+      next++
+    } else if (type === 'content_block_delta' || type === 'content_block_stop') {
+      if (index !== open) return `${type} of block ${index} while ${open === null ? 'none' : open} is open`
+      if (type === 'content_block_stop') open = null
+    }
+  }
+  return next === 0 ? 'no block' : null
+}
+
+export const blockIndexes = {
+  id: 'MSG-03',
+  needs: ['messages'],
+  surface: 'messages',
+  shares: 'MSG-02',
+  judge: ({ evidence }) =>
+    streamed.in(evidence).map((exchange) => {
+      const problem = wrong(eventsIn(exchange))
+      return finding(
+        'indexes-count-up',
+        problem === null,
+        `the indexes of "${inWords(exchange)}"`,
+        { expected: '0, 1, 2 …, one block open at a time', actual: problem ?? 'so' },
+        refs(exchange, servedBy(evidence, exchange)),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,67 @@
+// MSG-05: Thinking, its signature and redacted thinking arrive unchanged, before what follows them.
+import { isDeepStrictEqual } from 'node:util'
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { at } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { isCrossed } from '../surfaces.ts'
+import { blocksIn } from './messages.ts'
+
+const steps = {
+  told: step<{ stream: boolean }>('thoughts are told'),
+  redacted: step('redacted thoughts are told'),
+  returned: step('thoughts are returned'),
+}
+
+const THOUGHTS = [
+  { type: 'thinking', thinking: 'first  this,\n then that', signature: 'c2lnbmVk/+==' },
+  { type: 'redacted_thinking', data: 'c2VhbGVk/+==' },
+]
+const SAID = { type: 'text', text: 'said' }
+const ANSWER = {
+  ...{ id: 'msg_thoughts', type: 'message', role: 'assistant', model: 'claude-synthetic' },
+  content: [...THOUGHTS, SAID],
+  ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } },
+}
+
+export const thinkingUnchanged = {
+  id: 'MSG-05',
+  needs: ['messages'],
+  surface: 'messages',
+  relays: true,
+  async exercise(session) {
+    for (const stream of [false, true])
+      await session.chat(steps.told.with({ stream }), { stream, script: [{ scenario: 'reasoning' }] })
+    await session.chat(steps.redacted, { script: [{ body: ANSWER }] })
+    const nonce = session.nonce()
+    await session.chat(steps.returned, {
+      body: {
+        messages: [
+          { role: 'user', content: 'Think.' },
+          { role: 'assistant', content: [...THOUGHTS, SAID] },
+          { role: 'user', content: `Go on. waybill-nonce-${nonce}` },
+        ],
+      },
+    })
+  },
+  judge: ({ evidence }) =>
+    evidence.exchanges.flatMap((exchange) => {
+      const back = exchange.step === steps.returned.step
+      const entry = back
+        ? (evidence.ledger.find(({ at, kind }) => kind === 'inference' && at >= exchange.at) ?? null)
+        : servedBy(evidence, exchange)
+      if (entry && isCrossed(exchange, entry)) return []
+      const [got, sent] = back
+        ? [at(entry?.body, '/messages/1/content'), [...THOUGHTS, SAID]]
+        : [blocksIn(exchange.body), blocksIn(entry?.answer.body ?? '')]
+      return [
+        finding(
+          back ? 'thoughts-go-back' : 'thoughts-are-unchanged',
+          isDeepStrictEqual(got, sent) && (sent as unknown[]).length > 1,
+          `the blocks of "${inWords(exchange)}"`,
+          { expected: JSON.stringify(sent), actual: JSON.stringify(got) ?? 'none' },
+          refs(exchange, entry),
+        ),
+      ]
+    }),
+} satisfies Check

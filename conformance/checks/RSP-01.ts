@@ -1,0 +1,76 @@
+// RSP-01: A translated stream is `response.created`, `response.in_progress`, each item from `output_item.added` to
+// `output_item.done`, one at a time, and one `response.completed` or `response.incomplete`; `sequence_number`
+// counts from 0.
+import { type Check, doubt, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { eventsOf, type Json, jsonOf } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+
+/** Streams of every kind, from each model. */
+export const streamed = step<{ model: string; scenario: string }>('stream')
+
+const LAST = /^response\.(completed|incomplete)$/
+
+export const eventsIn = (body: string): Json[] =>
+  eventsOf(body)
+    .map(({ data }) => jsonOf(data) as Json)
+    .filter((event) => typeof event?.type === 'string' && event.type.startsWith('response.'))
+
+/** What is wrong with the order or the numbers, in a few words. */
+function wrong(events: readonly Json[]): string | null {
+  const types = events.map(({ type }) => String(type))
+  const numbers = events.map(({ sequence_number }) => sequence_number)
+  const jump = numbers.findIndex((number, index) => number !== index)
+  if (jump >= 0) return `event ${jump} has the number ${numbers[jump]}`
+  if (types[0] !== 'response.created' || types[1] !== 'response.in_progress')
+    return `it begins with ${types.slice(0, 2).join(', ')}`
+  if (!LAST.test(types.at(-1)!) || types.filter((type) => LAST.test(type)).length !== 1)
+    return `it ends with ${types.at(-1)}`
+  let open: number | null = null
+  for (const { type, output_index, item } of events) {
+    if (type === 'response.output_item.added') {
+      if (open !== null) return `item ${output_index} begins while ${open} is open`
+      open = output_index
+    } else if (type === 'response.output_item.done') {
+      if (output_index !== open)
+        return `item ${output_index} (${item?.type}) ends while ${open ?? 'none'} is open`
+      open = null
+    }
+  }
+  return open === null ? null : `item ${open} does not end`
+}
+
+export const responseEvents = {
+  id: 'RSP-01',
+  needs: ['responses'],
+  surface: 'responses',
+  timeout: 90_000,
+  async exercise(session) {
+    const { direct } = session.target.models
+    for (const model of direct.length > 0 ? direct.map(({ id }) => id) : [session.model])
+      for (const scenario of ['plain', 'tools-parallel', 'finish-tool-calls', 'finish-length'])
+        await session.chat(streamed.with({ model, scenario }), {
+          model,
+          stream: true,
+          script: [{ scenario }],
+        })
+  },
+  judge: ({ evidence }) =>
+    streamed.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const see = refs(exchange, entry)
+      if (entry === null || exchange.status !== 200)
+        return doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)
+      const problem = wrong(eventsIn(exchange.body))
+      return finding(
+        'events-in-order',
+        problem === null,
+        `the events of "${inWords(exchange)}"`,
+        {
+          expected: 'created, in_progress, items one at a time, one end; numbered from 0',
+          actual: problem ?? 'so',
+        },
+        see,
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,43 @@
+// RSP-03: No stream ends without a terminal event: `response.completed`, `response.incomplete` or
+// `response.failed`, or else in a reset.
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { eventsOf, type Json, jsonOf } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+
+const call = step<{ scenario: string }>('stream')
+
+const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed', 'error']
+
+export const responsesEnd = {
+  id: 'RSP-03',
+  needs: ['responses'],
+  surface: 'responses',
+  hostile: true,
+  timeout: 60_000,
+  async exercise(session) {
+    for (const scenario of ['plain', 'finish-length', 'cut-after-2', 'cut-after-4']) {
+      await session.chat(call.with({ scenario }), { stream: true, script: [{ scenario }] })
+      if (scenario.startsWith('cut')) await session.wait(session.target.capabilities.cooldown_ms)
+    }
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).map((exchange) => {
+      const last = jsonOf(eventsOf(exchange.body).findLast(({ data }) => data !== '[DONE]')?.data ?? '') as
+        | Json
+        | undefined
+      // Before the response has started an error is a status.
+      const refused = exchange.status === null || exchange.status >= 400
+      const ok = refused || exchange.end === 'cut' || TERMINAL.includes(last?.type)
+      return finding(
+        'ends-in-a-terminal-event',
+        ok,
+        `how "${inWords(exchange)}" ended`,
+        {
+          expected: 'a terminal event, or a broken connection',
+          actual: `${last?.type ?? 'no event'}, ${exchange.end}`,
+        },
+        refs(exchange, servedBy(evidence, exchange)),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,30 @@
+// What the checks of messages share: the events of a stream as they are written, and its blocks.
+import type { Exchange } from '../evidence.ts'
+import { eventsOf, type Json, jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+
+/** Streams of every kind, from each model. */
+export const streamed = step<{ model: string; scenario: string }>('stream')
+
+/** The events that the dialect numbers and orders: pings and what is unknown may stand anywhere. */
+const ORDERED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
+
+export const eventsIn = ({ body }: Pick<Exchange, 'body'>): Json[] =>
+  eventsOf(body)
+    .map(({ data }) => jsonOf(data) as Json)
+    .filter((event) => ORDERED.test(event?.type ?? ''))
+
+/** The blocks of a whole answer, or those that a stream tells, their deltas joined. */
+export function blocksIn(body: string): Json[] {
+  const whole = jsonOf(body) as Json | undefined
+  if (whole !== undefined) return Array.isArray(whole?.content) ? whole.content : []
+  const blocks: Json[] = []
+  for (const { type, index, content_block, delta } of eventsIn({ body })) {
+    if (type === 'content_block_start') blocks[index] = { ...content_block }
+    const block = blocks[index]
+    if (type !== 'content_block_delta' || !block) continue
+    for (const [name, text] of Object.entries(delta ?? {}))
+      if (name !== 'type') block[name] = (block[name] ?? '') + text
+  }
+  return blocks.filter((block) => block !== undefined)
+}

@@ -1,0 +1,14 @@
+// Numbers of a request that are none. A provider refuses them; a translation would leave them out without a word, so a request
+// that is translated is refused here. Knows the members by name, and no dialect.
+import { GatewayError } from '../errors.ts'
+
+const NUMBERS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'temperature', 'top_p', 'top_k']
+
+/** Throws `invalid_request` where one of them is something else. */
+export function refuseWrongNumbers(text: string): void {
+  const json: Record<string, unknown> = JSON.parse(text)
+  const param = NUMBERS.find((name) => json[name] != null && typeof json[name] !== 'number')
+  if (param === undefined) return
+  const said = JSON.stringify(json[param]).slice(0, 40)
+  throw new GatewayError('invalid_request', `${param}: expected a number, received ${said}`, { param })
+}
