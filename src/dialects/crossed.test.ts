@@ -287,7 +287,8 @@ test('what is no number and should be one is refused before it is translated, in
     temperature: 'hot',
     messages: [{ role: 'user', content: 'x' }],
   }
-  const answer = await fetch(`${url}/v1/messages`, { method: 'POST', body: JSON.stringify(call) })
+  const headers = { 'content-type': 'application/json' }
+  const answer = await fetch(`${url}/v1/messages`, { method: 'POST', headers, body: JSON.stringify(call) })
   assert.equal(answer.status, 400)
   const { type, error } = (await answer.json()) as { type: string; error: { type: string; message: string } }
   assert.deepEqual([type, error.type], ['error', 'invalid_request_error'])
