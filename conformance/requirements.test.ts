@@ -111,6 +111,9 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   'gateway keys': 'gateway_keys',
   'time-outs': 'time_outs',
   catalog: 'catalog',
+  messages: 'messages',
+  responses: 'responses',
+  embeddings: 'embeddings',
 }
 
 test('what a requirement needs by the contract, its check needs from the target file', () => {

@@ -1,4 +1,4 @@
-// MSG-11: Errors are `{\"type\":\"error\",\"error\":{\"type\",\"message\"},\"request_id\"}` with the header
+// MSG-11: Errors are `{"type":"error","error":{"type","message"},"request_id"}` with the header
 // `request-id`, the gateway's own too, with the type of their status.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
