@@ -280,7 +280,7 @@ test('chat at messages, streamed: calls, usage, and thinking that comes back to 
 })
 
 test('what is no number and should be one is refused before it is translated, in the client’s dialect (FAIL-02)', async (t) => {
-  const { url, upstream } = await crossed(t, 'chat', json({}))
+  const { url, upstream } = await crossedGateway(t, 'chat', json({}))
   const call = {
     model: 'auto',
     max_tokens: 16,
