@@ -246,7 +246,7 @@ export const faults = {
     },
   },
   'should-retry-is-lost': {
-    what: 'x-should-retry is not passed on.',
+    what: 'The header x-should-retry is not passed on.',
     caughtBy: ['MSG-13'],
     hooks: {
       responseStart(start) {
