@@ -288,7 +288,7 @@ export const faults = {
     },
   },
   'sealed-is-lost': {
-    what: 'encrypted_content is left out of responses.',
+    what: 'The field encrypted_content is left out of responses.',
     caughtBy: ['RSP-04/sealed-is-unchanged'],
     hooks: {
       body: eachBody(isResponses, (json) => ({
