@@ -298,7 +298,7 @@ export const faults = {
     },
   },
   'sealed-is-not-returned': {
-    what: 'encrypted_content in the input of a call does not reach the provider.',
+    what: 'The field encrypted_content in the input of a call does not reach the provider.',
     caughtBy: ['RSP-04/sealed-goes-back'],
     hooks: {
       request: eachCall(isResponses, (json) => ({
@@ -310,7 +310,7 @@ export const faults = {
     },
   },
   'forgets-the-response-before': {
-    what: 'previous_response_id is dropped.',
+    what: 'The field previous_response_id is dropped.',
     caughtBy: ['RSP-06'],
     hooks: { request: eachCall(isResponses, (json) => without(json, 'previous_response_id')) },
   },
