@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const PARTS: readonly [string, RegExp][] = [
   ['tests', /[.-]test\.ts$|\/test-[\w-]+\.ts$/],
   ['commands', /^src\/(cli\.ts|commands\/)/],
-  ['gateway', /^src\/gateway\.ts$/],
+  ['gateway', /^src\/(gateway|endpoints|providers)\.ts$/],
   ['endpoints', /^src\/endpoints\//],
   ['pipeline', /^src\/pipeline(\.ts$|\/)/],
   ['registry', /^src\/dialects\/registry\.ts$/],

@@ -8,10 +8,9 @@ import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { timeOfId } from './call.ts'
 import { needRestart } from './config/restart.ts'
-import { type Config, ConfigError, type KeyConfig, type Loaded, type ProviderConfig } from './config.ts'
+import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.ts'
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
-import { canTranslate, plainLosses, upstreamsOf } from './dialects/translate.ts'
-import { autoRouting } from './endpoints/auto-routing.ts'
+import { canTranslate } from './dialects/translate.ts'
 import type {
   BudgetUse,
   ConfigurationState,
@@ -19,33 +18,14 @@ import type {
   ReadContext,
   Recordings,
 } from './endpoints/context.ts'
-import { exported } from './endpoints/export.ts'
-import { health } from './endpoints/health.ts'
-import { healthz } from './endpoints/healthz.ts'
-import { hello } from './endpoints/hello.ts'
-import { keys, ownKey } from './endpoints/keys.ts'
-import { endLive, live } from './endpoints/live.ts'
-import { metrics } from './endpoints/metrics.ts'
-import { model, models } from './endpoints/models.ts'
-import { openapi } from './endpoints/openapi.ts'
+import { endLive } from './endpoints/live.ts'
 import { PAGE, readPage } from './endpoints/page.ts'
-import { publicModel, publicModels } from './endpoints/public-models.ts'
-import { readyz } from './endpoints/readyz.ts'
-import { recordings } from './endpoints/recordings.ts'
-import { refusedCalls } from './endpoints/refused-calls.ts'
-import { artifact, requestLog, requestLogs } from './endpoints/request-logs.ts'
-import { resolve } from './endpoints/resolve.ts'
-import { routes } from './endpoints/routes.ts'
-import { session, sessions } from './endpoints/sessions.ts'
-import { SIGN_IN } from './endpoints/sign-in.ts'
-import { statusline } from './endpoints/statusline.ts'
-import { usageHistory, usageLogs } from './endpoints/usage.ts'
+import { callsOf, OTHERS, openApiDocument, READS } from './endpoints.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import { createAuth } from './http/auth.ts'
 import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
 import { createHostGuard } from './http/host-guard.ts'
 import { createLimits, resetOf } from './http/limits.ts'
-import { type OpenApi, openApi } from './http/openapi.ts'
 import { createPageTokens } from './http/page-tokens.ts'
 import { createRefusals } from './http/refusals.ts'
 import { PLAIN_WORDING } from './http/reply.ts'
@@ -56,11 +36,9 @@ import { createFeed } from './observe/feed.ts'
 import { createMetrics, type KeyBudget } from './observe/metrics.ts'
 import { type Observer, watchWrites } from './observe/watch.ts'
 import type { CallContext } from './pipeline/context.ts'
-import { countEndpoints } from './pipeline/count-tokens.ts'
-import { callEndpoints } from './pipeline.ts'
 import { createPricer, pricingOf } from './pricing.ts'
-import { type Connections, createConnections } from './providers/connections.ts'
-import type { Provider } from './providers/send.ts'
+import { createConnections } from './providers/connections.ts'
+import { connect, plainLossesIn } from './providers.ts'
 import { createMask } from './redact.ts'
 import { createRouter } from './routing/router.ts'
 import { RoutingState } from './routing/routing-state.ts'
@@ -105,50 +83,6 @@ export interface Gateway {
   reload(load: () => Loaded): boolean
   /** Takes no new calls, waits up to `graceMs` for open ones, commits the record, gives the data directory free. */
   close(graceMs?: number): Promise<void>
-}
-
-/** Every endpoint, in the order of the documentation; of two paths that match, the first answers. */
-export const READS = [
-  healthz,
-  readyz,
-  hello,
-  models,
-  model,
-  publicModels,
-  publicModel,
-  resolve,
-  requestLogs,
-  artifact,
-  requestLog,
-  refusedCalls,
-  usageLogs,
-  usageHistory,
-  sessions,
-  session,
-  autoRouting,
-  routes,
-  ownKey,
-  keys,
-  recordings,
-  health,
-  statusline,
-  metrics,
-  openapi,
-]
-const callsOf = (dialects: Dialects) =>
-  Object.values(dialects).flatMap(({ client }) => [
-    ...callEndpoints(client),
-    ...(client.counting ? countEndpoints(client, client.counting) : []),
-  ])
-export const CALLS = callsOf(DIALECTS)
-/** What is neither a read of JSON nor a call; the files of the page are no interface. */
-export const OTHERS = [exported, live, ...SIGN_IN]
-
-let document: OpenApi | undefined
-/** Made when somebody asks for it: it takes some ms and some MiB. */
-const openApiDocument = (): OpenApi => {
-  document ??= openApi({ version: manifest.version, reads: READS, calls: CALLS, others: OTHERS })
-  return document
 }
 
 /** Where the bundler puts the files of the page. */
@@ -460,42 +394,6 @@ const standingOf = ({ name, instances, backlog, failure }: Fleet): FleetStanding
 function targetStates({ config, router }: ReadContext) {
   const candidates = Object.keys(config.routes).flatMap((route) => router.resolve(route)!.candidates)
   return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
-}
-
-/** How clients of each dialect reach a provider. */
-function spokenFor(dialects: Dialects, name: string, { api, base_url, family }: ProviderConfig) {
-  return upstreamsOf(dialects, api, { name, family, host: new URL(base_url).hostname })
-}
-
-/** Whether and with which losses targets of a configuration can be reached by clients of dialects that they do not speak. */
-export const plainLossesIn =
-  (config: Config, dialects: Dialects = DIALECTS): ReadContext['plainLosses'] =>
-  ({ provider, model }) =>
-    plainLosses(dialects, spokenFor(dialects, provider, config.providers[provider]!), model)
-export const translatable = canTranslate(DIALECTS)
-
-function connect(
-  config: Config,
-  secrets: Loaded['secrets'],
-  dialects: Dialects,
-  connections: Connections,
-): Map<string, Provider> {
-  const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
-    const { origin, pathname } = new URL(provider.base_url)
-    const key = secrets.get(name) ?? null
-    return [
-      name,
-      {
-        dialects: spokenFor(dialects, name, provider),
-        dispatcher: connections.to(origin, config.resilience.connect),
-        origin,
-        basePath: pathname.replace(/\/+$/, ''),
-        key,
-        keyBytes: key === null ? null : Buffer.from(key),
-      },
-    ]
-  })
-  return new Map(entries)
 }
 
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {

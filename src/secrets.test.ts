@@ -10,7 +10,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { answer, chunk, fail, type Script, startStandIn, stream } from '../mocks/stand-in.ts'
-import { READS } from './gateway.ts'
+import { READS } from './endpoints.ts'
 import { ask, temporaryDirectory } from './test-gateway.ts'
 
 const CLIENT = 'wb_client-secret+/0123456789'

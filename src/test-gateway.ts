@@ -8,7 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ZodType } from 'zod'
 import { type Script, type StandIn, startStandIn } from '../mocks/stand-in.ts'
 import { parseConfig } from './config.ts'
-import { createGateway, type Gateway, type GatewayOptions, READS } from './gateway.ts'
+import { READS } from './endpoints.ts'
+import { createGateway, type Gateway, type GatewayOptions } from './gateway.ts'
 import { SILENT } from './log.ts'
 
 export interface Setup {

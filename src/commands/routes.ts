@@ -2,8 +2,8 @@
 // who cools down and whose turn it is; without one it is told from the configuration, as for targets that are all ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config.ts'
-import { plainLossesIn, translatable } from '../gateway.ts'
 import { createQuote, pricingOf, type Quote } from '../pricing.ts'
+import { plainLossesIn, translatable } from '../providers.ts'
 import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import { clean } from '../terminal/clean.ts'

@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { answer } from '../../mocks/stand-in.ts'
 import { idOf } from '../call.ts'
-import { CALLS, READS } from '../gateway.ts'
+import { CALLS, READS } from '../endpoints.ts'
 import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`

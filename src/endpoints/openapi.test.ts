@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
+import { CALLS, OTHERS, READS } from '../endpoints.ts'
 import { errorSchema } from '../errors.ts'
-import { CALLS, OTHERS, READS } from '../gateway.ts'
 import { ask, testGateway } from '../test-gateway.ts'
 
 test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {

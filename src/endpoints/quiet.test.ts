@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { answer, chunk, DONE, stream, usageChunk } from '../../mocks/stand-in.ts'
-import { READS } from '../gateway.ts'
+import { READS } from '../endpoints.ts'
 import { ask, testGateway } from '../test-gateway.ts'
 
 const PATHS = READS.map(({ path }) =>

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/stand-in.ts'
-import { READS } from '../gateway.ts'
+import { READS } from '../endpoints.ts'
 import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 
 /** What stands for `*`, and the query without which there is no answer. */

@@ -2,7 +2,7 @@
 // Over 250 lines: the list of what may go wrong is the point.
 import { connect } from 'node:net'
 import fc from 'fast-check'
-import { READS } from '../gateway.ts'
+import { READS } from '../endpoints.ts'
 
 const CHAT = '/v1/chat/completions'
 
