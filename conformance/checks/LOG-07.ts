@@ -1,6 +1,6 @@
 // LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model, and
 // every attempt on record maps back, except one that never reached the provider or was given up before it answered.
-import { type Check, finding } from '../check.ts'
+import { type Check, doubt, finding } from '../check.ts'
 import { namesModel, namesProvider, recordIn, refs, requestIdOf, requestsOf, where } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { delta, failure } from '../scripted.ts'
@@ -42,7 +42,14 @@ export const nothingUnrecorded = {
     steps.call.in(evidence).map((exchange) => {
       const reading = recordOf(evidence, exchange)
       const { attempts, unsure_outcomes } = target.observability.log!
-      const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
+      const id = requestIdOf(target, exchange)
+      if (id === null && exchange.status === null)
+        return doubt(
+          'has-attempts',
+          'The connection of a call ended before anything of its answer came, so its record cannot be looked up.',
+          refs(exchange),
+        )
+      const record = recordIn(target, reading, id ?? '')
       const list = at(record, attempts!.list)
       const entries = requestsOf(evidence, exchange)
       if (!Array.isArray(list))
