@@ -1,4 +1,5 @@
 // The command line: names, options, help. Each command's work is in a file of its own, loaded when it runs.
+// Over 250 lines, because it is a list of commands.
 import { Argument, Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { PREFERENCES } from '../config/presets.ts'
