@@ -1,19 +1,20 @@
-// docs/scoreboard.md and what it is written from: one small file for each gateway, trimmed evidence for whatever did not
-// hold, and notes.yaml, where stands what the transcripts show. Runs nothing.
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+// docs/scoreboard.md and what it is written from: one small file for each gateway, its evidence (scoreboard-evidence.ts), and
+// notes.yaml, where stands what the transcripts show. Runs nothing.
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { z } from 'zod'
-import { type Evidence, evidenceSchema } from '../conformance/evidence.ts'
 import type { Results, Verdict } from '../conformance/judge.ts'
-import { runSchema } from '../conformance/judge.ts'
 import { readTarget } from '../conformance/read-target.ts'
+import { rejudge } from '../conformance/rejudge.ts'
 import { CAPABILITIES, declares } from '../conformance/target.ts'
+import { keepProofs, proofsFile } from './scoreboard-evidence.ts'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const board = join(docs, 'scoreboard')
-const NOTED = ['fail', 'warn', 'untestable', 'harness-error']
+/** Outcomes that need a sentence in notes.yaml. */
+export const NOTED = ['fail', 'warn', 'untestable', 'harness-error']
 
 /** What is kept of a run. */
 export interface Outcome {
@@ -35,6 +36,24 @@ const notesSchema = z.record(
   z.strictObject({
     about: z.string().describe('How it was run, where that matters to a reader.'),
     looked_at: z.record(z.string(), z.string()).describe('Requirement id -> what the transcript shows.'),
+    changed: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('Requirement id -> why its verdict is not that of the run before.'),
+    taken_back: z
+      .record(z.string(), z.string())
+      .default({})
+      .describe('Requirement id -> what this suite said wrongly of it, and what was changed in the suite.'),
+    bugs: z
+      .array(
+        z.strictObject({
+          what: z.string().describe('What happens, and what was expected.'),
+          reproduce: z.string().describe('One command that shows it.'),
+          searched: z.string().describe('How the issues of the project were searched, and what they have.'),
+        }),
+      )
+      .default([])
+      .describe('Bugs that its project did not list.'),
   }),
 )
 export const readNotes = (): z.output<typeof notesSchema> =>
@@ -58,76 +77,42 @@ interface Run {
 /** Keeps what a run left behind. */
 export function keepOutcome(name: string, { report, trouble, scratch }: Run): void {
   const placeless = (text: string): string => text.replaceAll(scratch, '…')
-  const read = (file: string): unknown => JSON.parse(placeless(readFileSync(join(report, file), 'utf8')))
   const { name: title, version = '', homepage = '' } = readTarget(targetFile(name))
   const known = { name, title, version, homepage }
-  const evidence = join(board, 'evidence', name)
-  rmSync(evidence, { recursive: true, force: true })
+  const write = (outcome: Outcome): void =>
+    writeFileSync(join(board, `${name}.json`), placeless(`${JSON.stringify(outcome, null, 2)}\n`))
   if (!existsSync(join(report, 'results.json'))) {
     const date = new Date().toISOString().slice(0, 10)
+    rmSync(proofsFile(name), { force: true })
     write({
       ...known,
       date,
       suite: '',
       declared: [],
       results: null,
-      trouble: firstLine(placeless(trouble)),
+      trouble: firstLine(trouble),
       verdicts: [],
     })
     return
   }
-  const results = read('results.json') as Results
-  const { target, suite } = runSchema.parse(read('run.json'))
-  const { conclusion, counts, inferences, duration, environment, verdicts } = results
+  const kept = rejudge(report)
+  const { suite, target } = kept.run
+  const { conclusion, counts, inferences, duration, environment, verdicts } = kept.results
   write({
     ...known,
-    date: results.started_at.slice(0, 10),
+    date: kept.results.started_at.slice(0, 10),
     suite,
     declared: CAPABILITIES.filter((capability) => declares(target, capability)),
     results: { conclusion, counts, inferences, duration, environment },
     trouble: null,
     verdicts: verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
   })
-  mkdirSync(evidence, { recursive: true })
-  for (const verdict of verdicts.filter(({ outcome }) => NOTED.includes(outcome))) {
-    const file = [verdict.id, ...SHARED]
-      .map((check) => join('evidence', `${check}.json`))
-      .find((relative) => existsSync(join(report, relative)))
-    const seen = file === undefined ? null : evidenceSchema.parse(read(file))
-    writeFileSync(join(evidence, `${verdict.id}.json`), json(trimmed(seen, verdict)))
-  }
+  keepProofs(name, kept, placeless)
 }
 
 const targetFile = (name: string): string =>
   fileURLToPath(new URL(`../conformance/targets/${name}.yaml`, import.meta.url))
-const write = (outcome: Outcome): void => writeFileSync(join(board, `${outcome.name}.json`), json(outcome))
-const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 280)
-
-/** Of a verdict: what was found wrong, and the exchanges and ledger entries that show it, long texts cut. */
-function trimmed(evidence: Evidence | null, { id, outcome, findings }: Verdict) {
-  if (!evidence) return { id, outcome, findings }
-  const { exchanges, ledger } = evidence
-  const wrong = findings.filter(({ ok }) => !ok).slice(0, 4)
-  const seen = new Set(wrong.flatMap(({ see = [] }) => see))
-  const found = {
-    id,
-    outcome,
-    findings: wrong,
-    exchanges: exchanges
-      .filter(({ n }) => seen.has(`#${n}`))
-      .map(({ chunks: _, utf8: __, ...exchange }) => exchange),
-    ledger: ledger
-      .filter(({ n }) => seen.has(`@${n}`))
-      .slice(0, 8)
-      .map(({ headers: _, ...entry }) => entry),
-  }
-  return JSON.parse(JSON.stringify(found, (_, value) => (typeof value === 'string' ? cut(value) : value)))
-}
-/** Checks whose evidence others judge. */
-const SHARED = ['PURE-01']
-const cut = (text: string): string =>
-  text.length > 800 ? `${text.slice(0, 800)} … (${text.length} characters)` : text
 
 /** The page. Pure. */
 export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typeof notesSchema>): string {
@@ -145,7 +130,7 @@ export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typ
     '- It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many `–` has been asked less, not answered better.',
     '- `✓` holds. `✗` does not hold (MUST). `!` does not hold (SHOULD). `–` not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there, or because it cannot be had without a further server. It says nothing, neither good nor bad.',
     '- Each ran on loopback, on one busy machine, against stand-in providers, not against real ones. None was sealed: calls to other destinations than the witness would not have been seen.',
-    '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. The evidence beside it is cut to the exchanges in question. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
+    '- Each thing that did not hold was looked at in the transcript before it was published, and the sentence below says what is there. What is behind each verdict, cut to the exchanges in question, is in `scoreboard/evidence/NAME.jsonl.gz`, a line for each requirement: `zcat NAME.jsonl.gz | jq \'select(.id == "FAIL-02")\'`. Is it our mistake, or repaired meanwhile? Open an issue; a wrong accusation is the worst bug that this page can have.',
     '',
     `| | ${run.map(({ title }) => title).join(' | ')} |`,
     `|---|${run.map(() => '---').join('|')}|`,
@@ -171,7 +156,7 @@ const SIGNS: Readonly<Record<string, string>> = {
 }
 
 function section(outcome: Outcome, note: z.output<typeof notesSchema>[string] | undefined): string[] {
-  const { name, title, version, homepage, date, declared, results, trouble, verdicts } = outcome
+  const { title, version, homepage, date, declared, results, trouble, verdicts } = outcome
   const head = [`## ${title} ${version}`, '', `${homepage}, ${date}. ${note?.about ?? ''}`.trim(), '']
   if (!results) return [...head, `The run ended before its first check: ${trouble}`, '']
   const { counts, inferences, environment } = results
@@ -185,8 +170,24 @@ function section(outcome: Outcome, note: z.output<typeof notesSchema>[string] | 
     '',
     ...noted.map(
       ({ id, slug, level, outcome: what }) =>
-        `- **${id}** ${slug} (${level}, ${what}): ${note?.looked_at[id] ?? '*not looked at yet, not to be quoted*'} [Evidence](scoreboard/evidence/${name}/${id}.json).`,
+        `- **${id}** ${slug} (${level}, ${what}): ${note?.looked_at[id] ?? '*not looked at yet, not to be quoted*'}`,
     ),
     ...(noted.length > 0 ? [''] : []),
+    ...told('Verdicts that are not those of the run before', note?.changed),
+    ...told('Taken back: what an earlier version of the suite said wrongly', note?.taken_back),
+    ...(note?.bugs ?? []).flatMap(({ what, reproduce, searched }) => [
+      `A bug that the project does not list: ${what.trim()} ${searched.trim()}`,
+      '',
+      '```sh',
+      reproduce.trim(),
+      '```',
+      '',
+    ]),
   ]
+}
+
+/** Sentences by requirement under a headline; nothing where there are none. */
+const told = (headline: string, sentences: Readonly<Record<string, string>> = {}): string[] => {
+  const lines = Object.entries(sentences).map(([id, sentence]) => `- **${id}** ${sentence.trim()}`)
+  return lines.length === 0 ? [] : [`${headline}:`, '', ...lines, '']
 }

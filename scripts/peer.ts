@@ -1,0 +1,41 @@
+// What it takes to run a gateway that somebody else wrote: one file for each in peers/, which says how it is installed,
+// where its program is then, and what it needs beside it.
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+export interface Peer {
+  /** Shell lines, run in the gateway's own directory. */
+  readonly install: readonly string[]
+  /** Where its program is, below that directory. */
+  readonly bin: string
+  /** Added to the environment of the suite, from where the target file takes it as `{{env.NAME}}`. */
+  readonly env?: (directory: string) => Record<string, string>
+  /** Servers that run as long as the gateway does; each says in SERVICES what it adds to the environment. */
+  readonly services?: readonly ServiceName[]
+}
+
+/** A server that was started: what it adds to the environment, and how it is ended. */
+interface Service {
+  readonly env: Readonly<Record<string, string>>
+  end(): Promise<void>
+}
+
+export const SERVICES = {
+  /** A PostgreSQL from Debian's packages, on a socket in a scratch directory, with an empty database. */
+  async postgres(): Promise<Service> {
+    const { NO_POSTGRES, startPostgres } = await import('../src/test-postgres.ts')
+    if (NO_POSTGRES !== false) throw new Error(NO_POSTGRES)
+    const server = await startPostgres()
+    return { env: { DATABASE_URL: await server.database('peer') }, end: () => server.end() }
+  },
+}
+export type ServiceName = keyof typeof SERVICES
+
+/** Installs packages of npm where the line runs. */
+export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'
+
+const here = fileURLToPath(new URL('peers/', import.meta.url))
+/** The gateways that there is a file for. */
+export const peerNames: readonly string[] = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
+export const readPeer = async (name: string): Promise<Peer> =>
+  ((await import(`./peers/${name}.ts`)) as { peer: Peer }).peer

@@ -1,0 +1,110 @@
+// The evidence of the scoreboard: docs/scoreboard/evidence/NAME.jsonl.gz, a line for each requirement that was tried, with
+// its findings and what they point at, long texts cut. On a terminal: `zcat FILE | jq 'select(.id == "FAIL-02")'`.
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { checks } from '../conformance/checks.ts'
+import type { Exchange } from '../conformance/evidence.ts'
+import type { Outcome, Verdict } from '../conformance/judge.ts'
+import type { Kept } from '../conformance/rejudge.ts'
+import type { LedgerEntry } from '../mocks/ledger.ts'
+
+const folder = fileURLToPath(new URL('../docs/scoreboard/evidence/', import.meta.url))
+
+type Finding = Verdict['findings'][number]
+/** What a client saw. */
+export type SeenExchange = Omit<Exchange, 'chunks' | 'utf8'>
+/** What the provider saw. */
+export type SeenEntry = Omit<LedgerEntry, 'headers'>
+
+/** What is behind a verdict. */
+export interface Proof {
+  readonly id: string
+  readonly outcome: Outcome
+  /** The wrong ones alone, where there are any; a few of them, and how many there were. */
+  readonly findings: readonly Finding[]
+  readonly of: number
+  /** What the findings' `see` names: `#3` is an exchange, `@7` what the provider saw; of another check with its name before it. */
+  readonly seen: Readonly<Record<string, SeenExchange | SeenEntry>>
+}
+
+/** Findings that are kept of a verdict, and how much each may point at. */
+const KEPT = 4
+const POINTED = 12
+/** Characters of a text: what shows a failure is worth more room. */
+const TEXT = { wrong: 800, right: 300 }
+
+/** Requirement id -> what is behind its verdict. Empty where nothing was kept. */
+export function readProofs(name: string): ReadonlyMap<string, Proof> {
+  const file = proofsFile(name)
+  if (!existsSync(file)) return new Map()
+  const lines = gunzipSync(readFileSync(file)).toString('utf8').trim().split('\n')
+  return new Map(lines.map((line) => JSON.parse(line) as Proof).map((proof) => [proof.id, proof]))
+}
+
+export const proofsFile = (name: string): string => join(folder, `${name}.jsonl.gz`)
+/** The gateways that there is evidence of. */
+export const provenNames = (): string[] => readdirSync(folder).map((file) => file.replace('.jsonl.gz', ''))
+
+/** `placeless` takes out what names the machine. */
+export function keepProofs(name: string, kept: Kept, placeless: (text: string) => string): void {
+  const tried = kept.results.verdicts.filter(({ findings }) => findings.length > 0)
+  mkdirSync(folder, { recursive: true })
+  writeProofs(
+    name,
+    tried.map((verdict) => proofOf(verdict, kept)),
+    placeless,
+  )
+}
+
+export function writeProofs(
+  name: string,
+  proofs: readonly Proof[],
+  placeless = (text: string): string => text,
+): void {
+  const lines = proofs.map((proof) => `${placeless(JSON.stringify(proof))}\n`)
+  writeFileSync(proofsFile(name), gzipSync(lines.join(''), { level: 9 }))
+}
+
+/** Pure. */
+export function proofOf({ id, outcome, findings }: Verdict, { evidence }: Pick<Kept, 'evidence'>): Proof {
+  const wrong = findings.filter(({ ok }) => !ok)
+  const shown = (wrong.length > 0 ? wrong : firstOfEach(findings)).slice(0, KEPT)
+  const own = checks.get(id)?.shares ?? id
+  const seen: Record<string, SeenExchange | SeenEntry> = {}
+  for (const { see = [] } of shown)
+    for (const ref of see.slice(0, POINTED)) {
+      const [, check, kind, n] = /^(.*?)([#@])(\d+)$/.exec(ref) ?? []
+      const { exchanges = [], ledger = [] } = evidence.get(check || own) ?? {}
+      const found =
+        kind === '#'
+          ? exchanges.find((exchange) => exchange.n === Number(n))
+          : ledger.find((entry) => entry.n === Number(n))
+      if (found) seen[ref] = kind === '#' ? asSeen(found as Exchange) : asReceived(found as LedgerEntry)
+    }
+  const proof: Proof = {
+    id,
+    outcome,
+    findings: shown,
+    of: (wrong.length > 0 ? wrong : findings).length,
+    seen,
+  }
+  return cut(proof, wrong.length > 0 ? TEXT.wrong : TEXT.right)
+}
+
+const asSeen = ({ chunks: _, utf8: __, ...exchange }: Exchange): SeenExchange => exchange
+const asReceived = ({ headers: _, ...entry }: LedgerEntry): SeenEntry => entry
+
+/** One finding of each kind. */
+const firstOfEach = (findings: readonly Finding[]): Finding[] => [
+  ...new Map(findings.toReversed().map((finding) => [finding.id, finding])).values(),
+]
+
+/** Long texts cut, wherever they stand. */
+const cut = <Value>(value: Value, longest: number): Value =>
+  JSON.parse(JSON.stringify(value), (_, each) =>
+    typeof each === 'string' && each.length > longest
+      ? `${each.slice(0, longest)} … (${each.length} characters)`
+      : each,
+  )
