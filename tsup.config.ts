@@ -1,4 +1,5 @@
 import { copyFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from './src/record.ts'
 
@@ -76,6 +77,8 @@ const definitionOfTheRecord: NonNullable<Options['esbuildPlugins']>[number] = {
 }
 
 export const PAGE_ASSETS = ['index.html', 'icon.svg']
+/** What the conformance report takes from the page, and its own. */
+const REPORT_STYLES = ['src/page/base.css', 'conformance/report/report.css']
 
 // The page in the browser: one file of code and one of style, which may load nothing else.
 export const page = defineConfig({
@@ -97,6 +100,7 @@ export const page = defineConfig({
   },
   onSuccess: async () => {
     for (const file of PAGE_ASSETS) copyFileSync(`src/page/${file}`, `dist/page/${file}`)
+    for (const file of REPORT_STYLES) copyFileSync(file, `dist/page/${basename(file)}`)
   },
 })
 

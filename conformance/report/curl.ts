@@ -8,7 +8,7 @@ const LONGEST = 2_000
 export const CONTROL = 'http://127.0.0.1:9411'
 
 /** Sends the request to the gateway again; `file` is the evidence of its check. */
-export function curl({ n, request }: Exchange, start: object, file: string): string {
+export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: object, file: string): string {
   const { method, path, headers, body } = request
   const url = 'url' in start ? quoted(String(start.url) + path) : `"$GATEWAY"${quoted(path)}`
   const parts = Object.entries(headers).map(([name, value]) => ` \\\n  -H ${quoted(`${name}: ${value}`)}`)

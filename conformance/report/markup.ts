@@ -1,0 +1,43 @@
+// Parts of pages that are made whole, as the report and the scoreboard are: the document around them, texts as markup,
+// and the marks of verdicts.
+import type { Verdict } from '../judge.ts'
+import { style } from './style.ts'
+import { manyLines } from './text.ts'
+
+export const MARKS: Readonly<Record<Verdict['outcome'], string>> = {
+  pass: '✓',
+  fail: '✗',
+  warn: '!',
+  'not-applicable': '–',
+  untestable: '?',
+  'harness-error': '‼',
+  disabled: '·',
+}
+
+/** A document that needs nothing but itself. */
+export const page = (title: string, body: string, more = ''): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${text(title)}</title>
+<style>${style()}</style>
+${more}</head>
+<body>
+${body}
+</body>
+</html>
+`
+
+export const text = (raw: string): string =>
+  manyLines(raw).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+/** A sentence; what stands between backticks is code. */
+export const prose = (raw: string): string => text(raw).replace(/`([^`]+)`/g, '<code>$1</code>')
+export const brief = (long: string, limit: number): string =>
+  long.length > limit ? `${long.slice(0, limit)}… (${long.length} characters)` : long
+/** A word for a class. */
+export const slug = (words: string): string => words.replaceAll(' ', '-')
+
+/** A block of text that may scroll, and so can be reached by keyboard; nothing where there is none. */
+export const block = (raw: string, id = ''): string =>
+  raw === '' ? '' : `<pre tabindex="0"${id && ` id="${id}"`}>${text(raw)}</pre>`

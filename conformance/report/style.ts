@@ -1,0 +1,10 @@
+// The style of pages that need nothing but themselves: the gateway's own, and what reports have beside it. As text.
+import { readFileSync } from 'node:fs'
+
+/** In `dist` both lie beside the files of the page. */
+const FILES = import.meta.url.endsWith('.ts')
+  ? ['../../src/page/base.css', './report.css']
+  : ['./page/base.css', './page/report.css']
+
+export const style = (): string =>
+  FILES.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')

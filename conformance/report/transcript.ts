@@ -1,0 +1,47 @@
+// One request of the evidence as markup: as the client saw it, or as the witness did. Pure.
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import type { Exchange } from '../evidence.ts'
+import { inWords } from '../step.ts'
+import { block, brief, text } from './markup.ts'
+
+/** Longer bodies are shown by their beginning; the evidence has them whole. */
+export const SHOWN = 2_000
+
+/** Where the transcript of `#3` or `@7` stands; `of` tells the checks apart. */
+export const anchor = (of: string, ref: string): string => `${of}-${ref.replace('#', 'c').replace('@', 'w')}`
+export const link = (of: string, ref: string): string => `<a href="#${anchor(of, ref)}">${text(ref)}</a>`
+
+/** `ref` as findings name it; `again` sends the request again, in a shell. */
+export function exchangeOf(
+  of: string,
+  ref: string,
+  exchange: Omit<Exchange, 'chunks' | 'utf8'>,
+  again: string,
+  shown = SHOWN,
+): string {
+  const { request, status, error, end, headers, body, at, end_at } = exchange
+  const seen = status === null ? text(error ?? end) : `${status}${end === 'complete' ? '' : `, ${end}`}`
+  return `<details class="exchange"><summary><b>${text(ref)}</b> ${text(request.method)} ${text(brief(request.path, 60))} <small>${text(brief(inWords(exchange), 60))}</small> <em>${seen}</em> <small>${Math.round(end_at - at)} ms</small></summary>
+${block(again, anchor(of, ref))}
+${block(head(headers))}${block(brief(body, shown))}</details>`
+}
+
+export function entryOf(of: string, ref: string, entry: Omit<LedgerEntry, 'headers'>, shown = SHOWN): string {
+  const { kind, provider, model, stream, problems, answer, credential, body } = entry
+  return `<details class="exchange"><summary><b>${text(ref)}</b> ${text(provider)} / ${text(model ?? 'no model')} <small>${kind}${stream ? ', streamed' : ''}</small> <em>${answer.status ?? 'no answer'}</em></summary>
+<p class="note" id="${anchor(of, ref)}">key ${credential}; answered from ${text(answer.from)}; ${answer.bytes} bytes${answer.complete ? '' : ', not to the end'}${endOf(entry)}${problems.length > 0 ? `; ${text(problems.join('; '))}` : ''}</p>
+${block(brief(JSON.stringify(body, null, 2) ?? '', shown))}${block(brief(answer.body ?? '', shown))}</details>`
+}
+
+/** Who ended the connection before the answer was complete. Earlier evidence does not say when the witness did. */
+const endOf = ({ answer, peer_left_at }: Pick<LedgerEntry, 'answer' | 'peer_left_at'>): string =>
+  answer.cut_at != null
+    ? '; the witness cut the connection, as the check told it to'
+    : peer_left_at === null
+      ? ''
+      : '; the gateway closed the connection'
+
+const head = (headers: Readonly<Record<string, string>>): string =>
+  Object.entries(headers)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n')
