@@ -17,6 +17,8 @@ import { lossesPage } from './losses-page.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
 import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
+import { readProofs } from './scoreboard-evidence.ts'
+import { scoreboardHtml } from './scoreboard-page.ts'
 import { targetFilesPage } from './target-files.ts'
 
 const check = process.argv.includes('--check')
@@ -68,6 +70,7 @@ put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.joi
 put(contract, between(contract, 'record', callTable, between(contract, 'attempt', attemptTable)))
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
+put('docs/scoreboard.html', scoreboardHtml(readOutcomes(), readNotes(), readProofs))
 put('docs/losses.md', lossesPage())
 put('docs/configuration.md', configurationPage(configJsonSchema()))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
