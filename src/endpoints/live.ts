@@ -45,14 +45,16 @@ export const live = {
     let lost = false
     let timer: NodeJS.Timeout | null = null
     const flush = () => {
-      timer = null
-      if (response.writableLength > MOST_WAITING) lost = true
+      const isSlow = response.writableLength > MOST_WAITING
+      if (isSlow) lost = true
       else {
         response.write(`${lost ? 'event: lost\ndata: {}\n\n' : ''}${waiting.join('')}`)
         lost = false
       }
       waiting = []
       size = 0
+      // It is told also where no further call follows.
+      timer = isSlow ? setTimeout(flush, TOGETHER_MS) : null
     }
     const ignore = feed.listen(ownKey(caller), ({ json }) => {
       size += json.length

@@ -1,0 +1,53 @@
+// A reader of the feed that takes nothing for a while: it is told that it lost calls, also where no further call follows.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { live } from './live.ts'
+
+test('a reader that was slow is told that calls were lost, and how it goes on (PAGE-05)', async (t) => {
+  let tell: ((told: { json: string }) => void) | undefined
+  const feed = {
+    listen: (_key: string | undefined, listener: typeof tell) => {
+      tell = listener
+      return () => {}
+    },
+  }
+  let response!: ServerResponse
+  const server = createServer((_, its) => {
+    response = its
+    live.handle({ caller: { name: null, role: 'admin' }, authenticate: () => {} } as never, its, {
+      feed,
+    } as never)
+  })
+  t.after(() => server.closeAllConnections())
+  t.after(() => server.close())
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')
+  t.after(() => socket.destroy())
+  let text = ''
+  socket.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n')
+  await once(socket, 'data')
+  socket.pause()
+  // More than the two ends of the connection and the gateway hold between them; then the last call, which is lost.
+  const json = JSON.stringify({ id: 'x'.repeat(500_000) })
+  for (let n = 0; n < 100 && response.writableLength <= 2 ** 20; n++) {
+    tell!({ json })
+    await sleep(110)
+  }
+  assert.ok(response.writableLength > 2 ** 20, 'it is full')
+  tell!({ json: '{"id":"last"}' })
+  await sleep(250)
+  socket.on('data', (part: string) => (text += part)).resume()
+  const until = Date.now() + 10_000
+  while (!text.includes('event: lost\ndata: {}\n\n') && Date.now() < until) await sleep(20)
+  assert.match(text, /event: lost\ndata: \{\}\n\n/)
+  assert.doesNotMatch(text, /"last"/)
+  text = ''
+  tell!({ json: '{"id":"next"}' })
+  while (!text.includes('"next"') && Date.now() < until) await sleep(20)
+  assert.match(text, /event: call\ndata: \{"id":"next"\}\n\n/)
+  assert.doesNotMatch(text, /event: lost/, 'told once')
+})
