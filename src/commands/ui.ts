@@ -2,8 +2,7 @@
 // code that is good once and for a minute; it stands behind the `#`, which a browser sends to nobody.
 import { spawn } from 'node:child_process'
 import { z } from 'zod'
-import { loadConfig } from '../config.ts'
-import { addressOf, gatewayAt, readAddress } from './gateway-client.ts'
+import { gatewayAt, namedGateway } from './gateway-client.ts'
 import { complain, print } from './output.ts'
 
 export interface UiOptions {
@@ -20,12 +19,7 @@ const ANSWER_MS = 5_000
 
 /** Rejects where no gateway answers, or where it wants a key that is not there. */
 export async function ui({ config: file, url, keyFile, print: isPrinted, env }: UiOptions): Promise<void> {
-  const base =
-    url !== undefined
-      ? readAddress('--url', url)
-      : env.WAYBILL_URL
-        ? readAddress('WAYBILL_URL', env.WAYBILL_URL)
-        : addressOf(loadConfig(file, { env, replay: true }).config)
+  const base = namedGateway(url, file, env)
   const ask = gatewayAt(base, env, keyFile)
   const signal = AbortSignal.timeout(ANSWER_MS)
   const { name } = await ask('/api/keys/me', z.looseObject({ name: z.string().nullable() }), signal)

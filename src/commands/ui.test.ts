@@ -1,0 +1,72 @@
+// `waybill ui`: what is handed to the program that opens addresses, with keys and without, and what is said where no
+// gateway answers. A stand-in for that program writes down what it is given.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runCli } from '../test-cli.ts'
+import { temporaryDirectory, testGateway } from '../test-gateway.ts'
+
+const KEY = 'wb_the-key-of-the-test'
+const KEYS = `keys: [ { name: me, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
+const skip =
+  process.platform === 'linux' ? false : 'the stand-in has the name of the program that Linux opens with'
+
+/** A directory with an `xdg-open` that ends so, and the address that it was given. */
+function opener(t: TestContext, status = 0) {
+  const directory = temporaryDirectory(t)
+  const [program, told] = [join(directory, 'xdg-open'), join(directory, 'told')]
+  writeFileSync(program, `#!/bin/sh\nprintf %s "$1" > '${told}'\nexit ${status}\n`)
+  chmodSync(program, 0o755)
+  const path = [directory, process.env.PATH].join(delimiter)
+  return {
+    ui: (args: readonly string[], env: Record<string, string> = {}) =>
+      runCli(['ui', '-c', join(directory, 'none.yaml'), ...args], { env: { PATH: path, ...env } }),
+    opened: () => (existsSync(told) ? readFileSync(told, 'utf8') : null),
+  }
+}
+
+test('without keys the page is opened as it is', { skip }, async (t) => {
+  const { url } = await testGateway(t)
+  const { ui, opened } = opener(t)
+  const { code, stdout, stderr } = await ui(['--url', url])
+  assert.deepEqual([code, stdout, stderr], [0, `opened ${url} in the browser\n`, ''])
+  assert.equal(opened(), `${url}/`)
+})
+
+test('with a key the address holds a code that signs in once, and no key', { skip }, async (t) => {
+  const { url, get } = await testGateway(t, { config: KEYS })
+  const { ui, opened } = opener(t)
+  const { code, stdout, stderr } = await ui(['--url', url], { WAYBILL_KEY: KEY })
+  assert.deepEqual([code, stdout, stderr], [0, `opened ${url} in the browser\n`, ''])
+  const [base, signIn] = opened()!.split('#code=')
+  assert.equal(base, `${url}/`)
+  const exchange = () =>
+    get('/page/sign-in', { method: 'POST', headers: { authorization: `Bearer ${signIn}` } })
+  assert.equal((await exchange()).json.name, 'me')
+  assert.equal((await exchange()).status, 401)
+  const without = await ui(['--url', url])
+  assert.equal(without.code, 1)
+  assert.match(without.stderr, /^waybill: the gateway at \S+ wants a key; [^\n]+\n$/)
+})
+
+test('where no browser can be started, the address is printed', { skip }, async (t) => {
+  const { url } = await testGateway(t)
+  const { code, stdout, stderr } = await opener(t, 3).ui(['--url', url])
+  assert.deepEqual([code, stdout], [0, `${url}/\n`])
+  assert.match(stderr, /^waybill: no browser could be started here; [^\n]+\n$/)
+  const { ui, opened } = opener(t)
+  const printed = await ui(['--url', url, '--print'])
+  assert.deepEqual([printed.code, printed.stdout, printed.stderr], [0, `${url}/\n`, ''])
+  assert.equal(opened(), null)
+})
+
+test('without a gateway one line says so, and nothing is opened', { skip }, async (t) => {
+  const { ui, opened } = opener(t)
+  const { code, stdout, stderr } = await ui(['--url', 'http://127.0.0.1:9'])
+  assert.deepEqual([code, stdout], [1, ''])
+  assert.match(stderr, /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9; [^\n]+\n$/)
+  assert.equal(opened(), null)
+})
