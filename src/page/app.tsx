@@ -2,8 +2,9 @@
 import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
 import { Help, useKeys } from './keys.tsx'
-import { connection } from './live.ts'
+import { connection, hasOthers, OTHERS_MS } from './live.ts'
 import { followLink, path } from './place.ts'
+import type { Ready } from './reads.ts'
 import { SignIn } from './sign-in.tsx'
 import { Call } from './views/call.tsx'
 import { Calls } from './views/calls.tsx'
@@ -41,8 +42,12 @@ function current(): { view: View | null; component: () => preact.ComponentChild 
 }
 
 export function App() {
-  const ready = useRead<{ readonly replay: boolean }>('/readyz', 30_000)
+  const ready = useRead<Ready>('/readyz', 30_000)
   const isReplay = ready.data?.replay === true
+  const fleet = ready.data?.fleet
+  useEffect(() => {
+    hasOthers.value = fleet !== undefined
+  }, [fleet !== undefined])
   useKeys(VIEWS)
   const { view, component: Component } = current()
   useEffect(() => {
@@ -71,6 +76,15 @@ export function App() {
         </nav>
         <div class="foot">
           {isReplay && <span class="replay">replay: nothing is spent</span>}
+          {fleet && (
+            <span
+              class="note"
+              title={`Its own calls are shown as they happen, those of the others every ${OTHERS_MS / 1_000} s.`}
+            >
+              {fleet.instance},{' '}
+              {fleet.shared_log === 'ready' ? `one of ${fleet.instances}` : 'the shared log is away'}
+            </span>
+          )}
           <Connection />
           <Reader />
         </div>

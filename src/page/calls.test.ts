@@ -170,3 +170,43 @@ test('names, errors and sessions that are markup are shown as text (PAGE-02)', {
   assert.equal(await page.locator('td[data-column=agent_id]').innerText(), session)
   assert.equal(await page.locator('main img, main script').count(), 0)
 })
+
+test('a page that was told that calls were lost reads the list anew (PAGE-05)', { skip }, async (t) => {
+  const gateway = await testGateway(t, { options: { page: await pageFiles() } })
+  await gateway.chat(ask('auto'))
+  const { page } = await openTab(t, `${gateway.url}/health`)
+  let tell = () => {}
+  const told = new Promise<void>((resolve) => {
+    tell = resolve
+  })
+  let asked = 0
+  // The feed says nothing but that something was lost; the one after it never begins.
+  await page.route('**/api/usage/live', async (route) => {
+    if (++asked > 1) return
+    await told
+    await route.fulfill({ contentType: 'text/event-stream', body: 'event: lost\ndata: {}\n\n' })
+  })
+  await page.goto(`${gateway.url}/calls`)
+  await page.locator('tbody tr').first().waitFor()
+  await gateway.chat(ask('auto'))
+  assert.equal(await page.locator('tbody tr').count(), 1)
+  tell()
+  await page.locator('tbody tr').nth(1).waitFor()
+})
+
+test('where other gateways share the log, the page says so and reads it again for their calls', {
+  skip,
+}, async (t) => {
+  const gateway = await testGateway(t, { options: { page: await pageFiles() } })
+  await gateway.chat(ask('auto'))
+  const { page } = await openTab(t, `${gateway.url}/health`)
+  const ready = (await gateway.get('/readyz')).json
+  const fleet = { instance: 'gateway-1', instances: 2, backlog: 0, shared_log: 'ready' }
+  await page.route('**/readyz', (route) => route.fulfill({ json: { ...ready, fleet } }))
+  await page.route('**/api/usage/live', () => {}) // of the others nothing is heard
+  await page.goto(`${gateway.url}/calls`)
+  await page.getByText('gateway-1, one of 2').waitFor()
+  await page.locator('tbody tr').first().waitFor()
+  await gateway.chat(ask('auto'))
+  await page.locator('tbody tr').nth(1).waitFor()
+})

@@ -3,7 +3,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import type { CallRecord } from '../record.ts'
-import { listen } from './live.ts'
+import { hasOthers, listen, OTHERS_MS } from './live.ts'
 
 export interface LiveList {
   readonly rows: readonly CallRecord[]
@@ -84,6 +84,15 @@ export function useLiveList(options: LiveOptions): LiveList {
       clearTimeout(timer)
     }
   }, [])
+
+  useEffect(() => {
+    if (!hasOthers.value) return
+    const timer = setInterval(() => {
+      const { takesNew, isHeld, missed } = now.current
+      if (takesNew && !isHeld() && !document.hidden) missed()
+    }, OTHERS_MS)
+    return () => clearInterval(timer)
+  }, [hasOthers.value])
 
   return { rows: rows.value, waiting: count.value, show: () => draw(true) }
 }

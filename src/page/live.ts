@@ -12,6 +12,10 @@ export interface Listener {
 
 export const connection = signal<'off' | 'on' | 'lost'>('off')
 
+/** Whether other gateways share the log: of their calls nothing is heard here, so lists are read again, so often, ms. */
+export const hasOthers = signal(false)
+export const OTHERS_MS = 3_000
+
 const listeners = new Set<Listener>()
 let open: AbortController | null = null
 let again: ReturnType<typeof setTimeout> | undefined

@@ -2,6 +2,7 @@
 import type { z } from 'zod'
 import type { health } from '../endpoints/health.ts'
 import type { keys } from '../endpoints/keys.ts'
+import type { readyz } from '../endpoints/readyz.ts'
 import type { recordings } from '../endpoints/recordings.ts'
 import type { refusedCalls } from '../endpoints/refused-calls.ts'
 import type { artifact } from '../endpoints/request-logs.ts'
@@ -25,6 +26,7 @@ export type Sessions = Answer<typeof sessions>
 export type Session = Answer<typeof session>
 export type Keys = Answer<typeof keys>
 export type Health = Answer<typeof health>
+export type Ready = Answer<typeof readyz>
 export type RecordingsAnswer = Answer<typeof recordings>
 export type Refused = Answer<typeof refusedCalls>
 export type Artifact = Answer<typeof artifact>

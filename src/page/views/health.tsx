@@ -44,7 +44,8 @@ export function Health() {
               ))}
             </ul>
             <p class="note">
-              `waybill doctor` looks at the disk, too: owner and modes of the files, free space, the database.
+              <code>waybill doctor</code> looks at the disk, too: owner and modes of the files, free space,
+              the database.
             </p>
           </section>
           <div class="columns">

@@ -5,7 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../record.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
-import { listen } from '../live.ts'
+import { hasOthers, listen } from '../live.ts'
 import { useLiveList } from '../live-list.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { Chart } from '../parts/chart.tsx'
@@ -29,7 +29,7 @@ export function Now() {
     return () => clearInterval(timer)
   }, [])
   const path = `/api/usage/history?since=${new Date(since.value).toISOString()}&bucket=1m`
-  const { data: history, error, reload } = useRead<History>(path)
+  const { data: history, error, reload } = useRead<History>(path, hasOthers.value ? 10_000 : undefined)
   const heard = useHeard(history)
   const routes = useRead<RoutesAnswer>('/api/routes?window=24h', 10_000)
   const open = useCalls(

@@ -1,21 +1,21 @@
 // What a gateway answers from that replays. Each recording with where it is from; what was said in it is not told.
-import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, Empty, JsonLink, Trouble } from '../parts/said.tsx'
 import { type PlainColumn, Table } from '../parts/table.tsx'
+import { change, params } from '../place.ts'
 import type { RecordingsAnswer } from '../reads.ts'
 
 const PATH = '/api/recordings'
 
 export function Recordings() {
   const { data, error, reload } = useRead<RecordingsAnswer>(PATH)
-  const wanted = useSignal('')
-  const rows = (data?.data ?? []).filter((each) =>
-    [each.name, each.provider, each.model ?? '', each.scenario, each.origin, each.endpoint].some((text) =>
-      text.toLowerCase().includes(wanted.value.toLowerCase()),
-    ),
-  )
+  const wanted = params.value.get('find') ?? ''
+  const words = wanted.toLowerCase().split(/\s+/)
+  const rows = (data?.data ?? []).filter(({ name, provider, model, scenario, origin, endpoint }) => {
+    const text = [name, provider, model, scenario, origin, endpoint].join(' ').toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
   return (
     <>
       <header class="view-head">
@@ -42,10 +42,8 @@ export function Recordings() {
                 type="text"
                 aria-label="Find a recording"
                 placeholder="groq tools"
-                value={wanted.value}
-                onInput={(event) => {
-                  wanted.value = event.currentTarget.value
-                }}
+                value={wanted}
+                onInput={(event) => change({ find: event.currentTarget.value }, true)}
               />
             </form>
             <span class="note">
