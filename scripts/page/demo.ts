@@ -166,17 +166,23 @@ function provider(name: string, pace: number): Script {
   }
 }
 
+// `node scripts/page/demo.ts [CALLS] [keys] [PORT] [RATE] [PACE]`
 if (import.meta.main) {
-  const [calls = '3000', keys = '', port = '4949', rate = '2'] = process.argv.slice(2)
-  const demo = await startDemo({ calls: Number(calls), keys: keys === 'keys', port: Number(port) })
+  const [calls = '3000', keys = '', port = '4949', rate = '2', pace = '40'] = process.argv.slice(2)
+  const demo = await startDemo({
+    calls: Number(calls),
+    keys: keys === 'keys',
+    port: Number(port),
+    pace: Number(pace),
+  })
   process.stdout.write(`${demo.gateway.url}\n`)
   let going = true
   process.once('SIGTERM', () => {
     going = false
   })
   while (going) {
-    void demo.call().catch(() => {})
-    await sleep(1_000 / Number(rate))
+    if (Number(rate) > 0) void demo.call().catch(() => {})
+    await sleep(1_000 / (Number(rate) || 10))
   }
   await demo.close()
 }

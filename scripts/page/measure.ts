@@ -1,5 +1,6 @@
-// How quick the page is with a million calls on record: `node scripts/page/measure.ts [CALLS]`. First paint of the list,
-// a filter, and the memory of the tab while calls come in. Prints what it saw; asserts nothing.
+// How quick the page is with a million calls on record: `node scripts/page/measure.ts [CALLS] [SECONDS]`. First paint of the
+// list, a filter, and the memory of the tab while calls come in for so many seconds. Prints what it saw; asserts nothing.
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium } from 'playwright-core'
 import { startDemo } from './demo.ts'
@@ -57,21 +58,30 @@ try {
   say(`${calls} calls: first rows of the list ${told(times.paint)}; a filter ${told(times.filter)}`)
   await page.goto(`${demo.gateway.url}/calls`)
   const session = await page.context().newCDPSession(page)
+  const whole = await browser.newBrowserCDPSession()
+  /** The heap of the page's own code, and what its process has for itself alone, MB. */
   const memory = async () => {
     await session.send('HeapProfiler.collectGarbage')
-    return (
-      Math.round(((await session.send('Runtime.getHeapUsage')) as { usedSize: number }).usedSize / 1e5) / 10
+    const { usedSize } = (await session.send('Runtime.getHeapUsage')) as { usedSize: number }
+    const { processInfo } = await whole.send('SystemInfo.getProcessInfo')
+    const own = processInfo
+      .filter(({ type }) => type === 'renderer')
+      .map(({ id }) => /^Private_Dirty: +(\d+)/m.exec(readFileSync(`/proc/${id}/smaps_rollup`, 'utf8'))?.[1])
+    return `heap of the tab ${(usedSize / 1e6).toFixed(1)} MB, its process ${Math.max(...own.map(Number)) >> 10} MB`
+  }
+  say(`at the start: ${await memory()}`)
+  const began = Date.now()
+  let sent = 0
+  for (const part of [1 / 6, 1 / 2, 1]) {
+    while (Date.now() < began + part * seconds * 1_000) {
+      void demo.call({ stream: false }).catch(() => {})
+      await sleep(Math.max(0, began + (++sent * 1_000) / RATE - Date.now()))
+    }
+    const passed = Math.round((Date.now() - began) / 1_000)
+    say(
+      `after ${passed} s and ${sent} calls (${(sent / passed).toFixed(1)}/s): ${await memory()}; ${await page.locator('tbody tr').count()} rows, ${await page.locator('.connection').innerText()}`,
     )
   }
-  say(`heap of the tab: ${await memory()} MB`)
-  const until = Date.now() + seconds * 1_000
-  while (Date.now() < until) {
-    void demo.call({ stream: false }).catch(() => {})
-    await sleep(1_000 / RATE)
-  }
-  say(
-    `after ${seconds} s at up to ${RATE} calls/s: ${await memory()} MB; ${await page.locator('tbody tr').count()} rows`,
-  )
 } finally {
   await browser.close()
   await demo.close()
