@@ -223,6 +223,13 @@ const whole = JSON.stringify({
   usage: USAGE,
 })
 
+const REDIRECTED = JSON.stringify({
+  id: 'r',
+  object: 'chat.completion',
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'elsewhere' }, finish_reason: 'stop' }],
+})
+
 const BROKEN: readonly Broken[] = [
   { name: 'is silent', script: () => {}, status: 504, code: 'upstream_timeout', outcome: 'timed_out' },
   {
@@ -280,6 +287,13 @@ const BROKEN: readonly Broken[] = [
   {
     name: 'redirects',
     script: plain(302, 'text/html', '', { location: 'http://127.0.0.1:1/' }),
+    status: 502,
+    code: 'upstream_invalid',
+    outcome: 'failed',
+  },
+  {
+    name: 'redirects, with an answer in the body',
+    script: plain(307, 'application/json', REDIRECTED, { location: 'http://127.0.0.1:1/' }),
     status: 502,
     code: 'upstream_invalid',
     outcome: 'failed',

@@ -280,3 +280,27 @@ test('a stream that is left half-way counts what was seen of it', async (t) => {
   const { spent_usd } = await settled(gateway)
   assert.ok(spent_usd > 0.4 && spent_usd < 1.2, `$${spent_usd}`)
 })
+
+test('a month begins anew, one key’s spending is not another’s, and a cache hit costs nothing', async (t) => {
+  let now = Date.UTC(2026, 10, 30, 23, 59, 50)
+  const keys = [key('ann', 'budget: { usd: 1 }'), key('ben', 'budget: { usd: 1 }')]
+  const gateway = await start(t, '', {
+    providers: { alpha: cheap, beta: cheap },
+    config: `${ROUTES}\ncache: { enabled: true }\nkeys: [ ${keys.join(', ')} ]`,
+    options: { now: () => now },
+  })
+  const spent = async (text: string, cache: string, who = 'ann') => {
+    const asked = { model: 'auto', messages: [{ role: 'user', content: text }], max_tokens: 7 }
+    const { status, headers } = await gateway.chat(asked, as(who))
+    assert.deepEqual([status, headers.get('x-gateway-cache')], [200, cache])
+    return (await settled(gateway, who)).spent_usd
+  }
+  near(await spent('one', 'MISS'), 0.1)
+  near(await spent('one', 'HIT'), 0.1)
+  near(await spent('two', 'MISS'), 0.2)
+  near(await spent('one', 'MISS', 'ben'), 0.1)
+  now = Date.UTC(2026, 11, 1)
+  const { spent_usd, resets_at } = await me(gateway)
+  assert.deepEqual([spent_usd, resets_at], [0, '2027-01-01T00:00:00.000Z'])
+  near(await spent('three', 'MISS'), 0.1)
+})

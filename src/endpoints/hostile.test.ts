@@ -46,6 +46,12 @@ const ROWS: readonly Row[] = [
     403,
     'host_not_allowed',
   ],
+  [
+    'an image of another site’s page, which sends no Origin',
+    `GET /api/usage/request-logs HTTP/1.1\r\nhost: localhost\r\nsec-fetch-site: cross-site\r\nsec-fetch-mode: no-cors\r\n\r\n`,
+    403,
+    'host_not_allowed',
+  ],
   ['dots in an id', read('/api/usage/request-logs/..%2f..%2f..%2fetc%2fpasswd'), 404, 'not_found'],
   ['dots in a path', read('/api/usage/request-logs/../../../etc/passwd'), 404, 'not_found'],
   ['dots in a model', read('/v1/models/../../etc/passwd'), 404, 'model_not_found'],

@@ -1,4 +1,5 @@
-// Refuses requests that a web page made: a foreign Host (DNS rebinding) or a foreign Origin (cross-site).
+// Refuses requests that a web page made: a foreign Host (DNS rebinding), a foreign Origin, or none where the
+// browser says that it comes from another site.
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import { GatewayError } from '../errors.ts'
@@ -38,7 +39,9 @@ export function createHostGuard(
         'This Host is not served here; the operator can add it to server.allowed_hosts.',
       )
     const { origin } = headers
-    if (origin !== undefined && !mayCall(origin.toLowerCase(), host))
+    // A link that somebody follows may come from anywhere; what a page loads without saying who it is may not.
+    const isLoaded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
+    if (origin === undefined ? isLoaded : !mayCall(origin.toLowerCase(), host))
       throw new GatewayError(
         'host_not_allowed',
         'Requests from this Origin are not served here; the operator can add it to server.allowed_origins.',
