@@ -261,13 +261,21 @@ class OpenCall implements Answering, SendListener {
     }
   }
 
-  /** A fault of our own. What may have been spent is on record all the same, and nothing is left running. */
+  /**
+   * A fault of our own, or a request that cannot be sent as it was asked. What may have been spent is on record all the same, and
+   * nothing is left running.
+   */
   fault(thrown: unknown): void {
-    this.context.onFault(thrown, this.call.id)
+    const error = asGatewayError(thrown)
+    if (error.status >= 500) this.context.onFault(thrown, this.call.id)
     if (this.#closed) return
     this.#arrival.giveUp()
-    replyError(this.response, asGatewayError(thrown), this.call.id, this.dialect)
-    this.#close(this.#result ? FAULT_AFTER : FAULT_BEFORE)
+    replyError(this.response, error, this.call.id, this.dialect)
+    const { status, code: errorCode } = error
+    this.#close({
+      outcome: { state: 'failed', status, errorCode, responseModel: null, ttftMs: null },
+      attempt: { outcome: this.#result ? 'unknown' : 'not_sent', status: null, errorCode, tokens: null },
+    })
   }
 
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
@@ -358,16 +366,6 @@ const isAnswer = ({ answer }: SendResult): boolean =>
 /** The client wants its answer neither from the cache nor in it. */
 const declinesCache = (headers: IncomingHttpHeaders): boolean =>
   /\bno-store\b/i.test(headers['cache-control'] ?? '')
-
-/** What is recorded when the gateway itself fails: before its request left, and after. */
-const FAULT_AFTER: AnswerResult = {
-  outcome: { state: 'failed', status: 500, errorCode: 'internal', responseModel: null, ttftMs: null },
-  attempt: { outcome: 'unknown', status: null, errorCode: 'internal', tokens: null },
-}
-const FAULT_BEFORE: AnswerResult = {
-  ...FAULT_AFTER,
-  attempt: { ...FAULT_AFTER.attempt, outcome: 'not_sent' },
-}
 
 /** A provider may put anything into the code of an error, its key too. */
 const masked = <T extends { readonly errorCode: string | null }>(end: T, mask: Mask): T =>

@@ -4,6 +4,7 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { type Target, type Tokens, targetId } from '../call.ts'
 import type { Config, RouteConfig } from '../config.ts'
+import type { Loss } from '../losses.ts'
 
 /** A complete answer, byte for byte. */
 export interface CachedAnswer {
@@ -13,6 +14,8 @@ export interface CachedAnswer {
   readonly parts: readonly { readonly bytes: Buffer; readonly usageOnly: boolean }[]
   readonly model: string | null
   readonly tokens: Tokens | null
+  /** What its translation lost. */
+  readonly losses: readonly Loss[]
 }
 
 /** What makes two requests the same. */

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { answer, type Script } from '../../mocks/stand-in.ts'
+import { SILENT } from '../log.ts'
 import { testGateway } from '../test-gateway.ts'
 import { packOpaque } from './carrier.ts'
 import { BEGUN, chunk, crossedGateway, json, named, sse } from './test-crossed-gateway.ts'
@@ -279,8 +280,10 @@ test('a translated stream that is silent gets a ping within 30 s; one of the sam
   t.mock.timers.reset()
 })
 
-test('a request that is nested too deeply to be written anew is a 400, and nothing is sent', async (t) => {
-  const gateway = await crossedGateway(t, 'chat', answer())
+test('a request that is nested too deeply to be written anew is a 400, on record and no fault of ours; nothing is sent', async (t) => {
+  const errors: string[] = []
+  const log = { ...SILENT, error: (_: object, text: string) => void errors.push(text) }
+  const gateway = await crossedGateway(t, 'chat', answer(), { options: { log } })
   const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`
   const said = await gateway.get('/v1/messages', {
     method: 'POST',
@@ -293,6 +296,23 @@ test('a request that is nested too deeply to be written anew is a 400, and nothi
   assert.deepEqual([said.status, said.json.error.type], [400, 'invalid_request_error'])
   assert.match(said.json.error.message, /nested too deeply/)
   assert.equal(gateway.received(), 0)
+  const record = await gateway.newest()
+  assert.deepEqual([record.state, record.status, record.error_code], ['failed', 400, 'invalid_request'])
+  assert.deepEqual([record.attempts, record.attempt_log[0].outcome], [0, 'not_sent'])
+  assert.deepEqual(errors, [])
+})
+
+test('an answer from the cache says what its translation lost (DIAL-04)', async (t) => {
+  const gateway = await crossedGateway(t, 'chat', answer(), { config: 'cache: { enabled: true }' })
+  const body = { ...asked, top_k: 5 }
+  for (const cache of ['MISS', 'HIT']) {
+    const { response } = await gateway.anthropic.messages.create(body).withResponse()
+    assert.deepEqual(
+      ['cache', 'lossy'].map((name) => response.headers.get(`x-gateway-${name}`)),
+      [cache, 'sampling.top_k'],
+    )
+  }
+  assert.equal(gateway.received(), 1)
 })
 
 test('instructions in mid-conversation keep their place at chat; verdicts are never made up (MSG-16, MSG-20)', async (t) => {

@@ -4,19 +4,20 @@ import type { TestContext } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import type { Script } from '../../mocks/stand-in.ts'
-import { testGateway } from '../test-gateway.ts'
+import { type Setup, testGateway } from '../test-gateway.ts'
 
 /** `route`: further settings of `auto`; `config`: YAML behind it. */
 export async function crossedGateway(
   t: TestContext,
   api: string,
   script: Script,
-  { route = '', config = '' } = {},
+  { route = '', config = '', ...setup }: Setup & { readonly route?: string } = {},
 ) {
   const gateway = await testGateway(t, {
     providers: { alpha: script },
     apis: { alpha: [api] },
     config: `routes: { auto: { ${route} targets: [ { model: alpha/m } ] } }\n${config}`,
+    ...setup,
   })
   const options = { apiKey: 'none', maxRetries: 0 }
   return {

@@ -114,6 +114,12 @@ export function routeHeaders(
   return headers
 }
 
+/** Names what the translation of the answer lost, contract "Headers". */
+export function withLosses(headers: OutgoingHttpHeaders, losses: readonly string[]): OutgoingHttpHeaders {
+  if (losses.length > 0) headers['x-gateway-lossy'] = losses.join(', ')
+  return headers
+}
+
 /** Printable ASCII as it is; `%`, controls and everything else percent-encoded UTF-8. */
 export const encodeHeader = (value: string): string =>
   value.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))

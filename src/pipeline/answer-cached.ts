@@ -1,11 +1,11 @@
 // Gives a client an answer that was given before, in the form in which it was kept. Reaches no provider.
 import type { CachedAnswer } from '../cache/response-cache.ts'
-import { delivered, routeHeaders } from '../http/reply.ts'
+import { delivered, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Answering, ending } from './answer.ts'
 
 /** Throws only when the gateway itself is at fault. The `attempt` of what it tells is the one that was made back then. */
 export function answerCached(
-  { contentType, parts, model, tokens }: CachedAnswer,
+  { contentType, parts, model, tokens, losses }: CachedAnswer,
   answering: Answering,
 ): void {
   const { call, request, route, response, context } = answering
@@ -19,7 +19,7 @@ export function answerCached(
     /^$/,
     context.mask,
   )
-  headers['cache-control'] = 'no-store'
+  withLosses(headers, losses)['cache-control'] = 'no-store'
   const body = wanted.length === 1 ? wanted[0]!.bytes : Buffer.concat(wanted.map(({ bytes }) => bytes))
   if (!call.stream) headers['content-length'] = body.length
   response.writeHead(200, headers)

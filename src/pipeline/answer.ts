@@ -8,7 +8,7 @@ import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
 import { GatewayError } from '../errors.ts'
 import { eventsOf, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
-import { delivered, replyError, replyRelayed, routeHeaders } from '../http/reply.ts'
+import { delivered, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
 import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
 import type { Provider, SendResult } from '../providers/send.ts'
 import { type Mask, maskBody, maskJson } from '../redact.ts'
@@ -162,11 +162,12 @@ function saveToCache(
   parts: CachedAnswer['parts'] | null,
   headers: Failure['headers'],
   { model, tokens }: Pick<ParsedEvent, 'model' | 'tokens'>,
-  { from }: SendResult,
+  { from, translation }: SendResult,
   { cacheName, context }: Answering,
 ): void {
   if (cacheName === null || parts === null) return
-  context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens })
+  const losses = translation?.losses ?? []
+  context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens, losses })
 }
 
 /** A final error status of the provider. */
@@ -263,6 +264,5 @@ const headersOf = (provider: Failure['headers'], result: SendResult, answering: 
   // A client may take a failure without a request id for one that is not worth another try; many providers send none.
   const { requestIdHeader } = answering.dialect
   if (translation || !headers[requestIdHeader]) headers[requestIdHeader] = call.id
-  if (translation && translation.losses.length > 0) headers['x-gateway-lossy'] = translation.losses.join(', ')
-  return headers
+  return withLosses(headers, translation?.losses ?? [])
 }
