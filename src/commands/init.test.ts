@@ -73,7 +73,9 @@ test('with --check it asks each provider for its models and nothing else, and sa
   const server = setupServer(
     http.all('*', ({ request }) => {
       const { host, pathname } = new URL(request.url)
-      const key = request.headers.get('authorization') ?? request.headers.get('x-api-key')
+      const [key] = ['authorization', 'x-api-key', 'x-goog-api-key'].flatMap(
+        (name) => request.headers.get(name) ?? [],
+      )
       asked.push(`${request.method} ${host}${pathname} ${key}`)
       if (host === 'api.groq.com') return new HttpResponse(null, { status: 401 })
       if (host === 'api.deepseek.com') return HttpResponse.error()
@@ -87,7 +89,7 @@ test('with --check it asks each provider for its models and nothing else, and sa
   const { XAI_API_KEY: _, ...env } = KEYS
   await init({
     file,
-    provider: 'anthropic,openai,groq,deepseek,xai',
+    provider: 'anthropic,openai,groq,deepseek,xai,gemini',
     check: true,
     env,
     say: (line) => said.push(line),
@@ -97,6 +99,7 @@ test('with --check it asks each provider for its models and nothing else, and sa
     'GET api.openai.com/v1/models Bearer sk-of-the-operator',
     'GET api.groq.com/openai/v1/models Bearer sk-of-the-operator',
     'GET api.deepseek.com/models Bearer sk-of-the-operator',
+    'GET generativelanguage.googleapis.com/v1beta/models sk-of-the-operator',
   ])
   assert.match(said[0]!, /✓ anthropic: the key works$/)
   assert.match(said[1]!, /✓ openai: the key works, but its list does not name gpt-5\.4, gpt-5-mini; /)

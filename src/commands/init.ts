@@ -101,14 +101,19 @@ function preferenceOf(text: string): Preference {
   return found
 }
 
+/** How a provider of a dialect is asked for its list of models. */
+function listOf(api: Preset['api'][number], key: string): { path: string; headers: Record<string, string> } {
+  if (api === 'messages')
+    return { path: '/v1/models', headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' } }
+  if (api === 'gemini') return { path: '/v1beta/models?pageSize=1000', headers: { 'x-goog-api-key': key } }
+  return { path: '/models', headers: { authorization: `Bearer ${key}` } }
+}
+
 /** Asks for the list of models, which no provider charges for; says in a line what came of it. */
 async function tried({ name, api, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
   if (!key) return `- ${name}: ${keyVariable} is not set; set it before you start`
-  const isMessages = api[0] === 'messages'
-  const url = `${baseUrl}${isMessages ? '/v1' : ''}/models`
-  const headers: Record<string, string> = isMessages
-    ? { 'x-api-key': key, 'anthropic-version': '2023-06-01' }
-    : { authorization: `Bearer ${key}` }
+  const { path, headers } = listOf(api[0]!, key)
+  const url = `${baseUrl}${path}`
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_MS), redirect: 'error' })
     if (!response.ok) return `✗ ${name}: ${response.status}; look at ${keyVariable}`

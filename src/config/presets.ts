@@ -29,8 +29,8 @@ export const PRESETS: readonly Preset[] = [
   },
   {
     name: 'gemini',
-    api: ['chat'],
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    api: ['gemini'],
+    baseUrl: 'https://generativelanguage.googleapis.com',
     keyVariable: 'GEMINI_API_KEY',
     models: ['gemini-2.5-pro', 'gemini-2.5-flash'],
   },
