@@ -25,6 +25,7 @@ import {
 import { IS_FULL } from '../mocks/test-size.ts'
 import { samples as embeddings } from './dialects/embeddings/test-samples.ts'
 import { samples as gemini } from './dialects/gemini/test-samples.ts'
+import { samples as images } from './dialects/images/test-samples.ts'
 import { samples as messages } from './dialects/messages/test-samples.ts'
 import { samples as responses } from './dialects/responses/test-samples.ts'
 import type { Samples } from './dialects/test-samples.ts'
@@ -214,16 +215,7 @@ function planOf(random: () => number): Plan {
   const model = dice < 0.1 ? 'limited' : dice < 0.2 ? 'broken' : dice < 0.6 ? 'plain' : 'alpha/direct'
   const stream = random() < 0.4
   const named = random()
-  const dialect =
-    named < 0.3
-      ? 'chat'
-      : named < 0.5
-        ? 'messages'
-        : named < 0.7
-          ? 'responses'
-          : named < 0.9
-            ? 'gemini'
-            : 'embeddings'
+  const dialect = DICE[Math.floor(named * DICE.length)]!
   return { dialect, model, stream, leaves: stream && random() < 0.1 }
 }
 
@@ -233,12 +225,19 @@ const ENDPOINTS = {
   responses: '/v1/responses',
   gemini: '/v1beta/models/',
   embeddings: '/v1/embeddings',
+  images: '/v1/images/generations',
 }
+
+/** How often each is called, of ten. */
+const DICE = 'chat chat chat messages messages responses responses gemini embeddings images'.split(
+  ' ',
+) as (keyof typeof ENDPOINTS)[]
 
 /** Where a call goes, and what it says: its nonce. */
 function requestOf({ dialect, model, stream }: Plan, nonce: string): { path: string; body: object } {
   const path = ENDPOINTS[dialect]
   const said = [{ role: 'user', content: nonce }]
+  if (dialect === 'images') return { path, body: { model, prompt: nonce, stream } }
   if (dialect === 'embeddings') return { path, body: { model, input: [{ content: nonce }] } }
   if (dialect === 'gemini') {
     const verb = stream ? 'streamGenerateContent?alt=sse' : 'generateContent'
@@ -249,7 +248,7 @@ function requestOf({ dialect, model, stream }: Plan, nonce: string): { path: str
 
 /** How a stream ends, in each dialect that has one. */
 const WHOLE_STREAM =
-  /(data: \[DONE\]|"type":"message_stop"\}|"type":"response\.completed".*|"finishReason":"STOP".*)\r?\n\r?\n$/
+  /(data: \[DONE\]|"type":"message_stop"\}|"type":"(response|image_generation)\.completed".*|"finishReason":"STOP".*)\r?\n\r?\n$/
 
 async function call(
   url: string,
@@ -292,7 +291,7 @@ async function startProviders(t: TestContext, random: () => number) {
       const json = JSON.parse(text)
       const model: string = json.model ?? /\/models\/(\w+):/.exec(incoming.url!)![1]
       const isStream = json.stream || incoming.url!.endsWith('alt=sse')
-      const nonce: string = (json.messages ?? json.input ?? json.contents)[0].content
+      const nonce: string = json.prompt ?? (json.messages ?? json.input ?? json.contents)[0].content
       const inferences = ledger.get(nonce) ?? []
       ledger.set(nonce, [...inferences, { provider: incoming.url!.split('/')[1]!, model }])
       const received: Received = { path: incoming.url!, headers: incoming.headers, text, json }
@@ -302,6 +301,7 @@ async function startProviders(t: TestContext, random: () => number) {
       else if (incoming.url!.endsWith('/messages')) say(messages, model, isStream, pause, response, received)
       else if (incoming.url!.endsWith('/responses'))
         say(responses, model, isStream, pause, response, received)
+      else if (incoming.url!.endsWith('/generations')) say(images, model, isStream, pause, response, received)
       else if (incoming.url!.endsWith('/embeddings')) say(embeddings, model, false, pause, response, received)
       else if (incoming.url!.includes('/models/')) say(gemini, model, isStream, pause, response, received)
       else if (!isStream) setTimeout(() => answer()(response, received), random() < 0.5 ? 0 : pause())
@@ -357,8 +357,8 @@ class KillableGateway {
       `server: { port: 0 }
 data: .
 providers:
-  alpha: { api: [chat, messages, responses, gemini, embeddings], base_url: ${origin}/alpha }
-  beta: { api: [chat, messages, responses, gemini, embeddings], base_url: ${origin}/beta }
+  alpha: { api: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/alpha }
+  beta: { api: [chat, messages, responses, gemini, embeddings, images], base_url: ${origin}/beta }
 routes:
   plain: { targets: [ { model: alpha/plain } ] }
   limited: { embeddings: any_model, targets: [ { model: alpha/limited }, { model: beta/spare } ] }

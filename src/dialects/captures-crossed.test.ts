@@ -1,5 +1,5 @@
 // Real traffic of other projects into every other dialect and back, requests and answers, whole and streamed: each thing comes
-// back equal, or its loss is named (dialects with captures that are named in PATHS). The captures are optional and are read where they lie.
+// back equal, or its loss is named. The captures are optional and are read where they lie.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Interaction } from '../../mocks/import/interaction.ts'
@@ -23,9 +23,10 @@ const PATHS: Readonly<Record<string, { readonly path: RegExp; readonly all: numb
   chat: { path: /\/chat\/completions(\?.*)?$/, all: 300 },
   messages: { path: /\/v1\/messages(\?.*)?$/, all: 100 },
   responses: { path: /\/responses(\?.*)?$/, all: 100 },
+  gemini: { path: /\/models\/[^/]+:(generateContent|streamGenerateContent)$/, all: 80 },
 }
 
-for (const [from, to] of PAIRS.filter((pair) => pair.every((name) => PATHS[name]))) {
+for (const [from, to] of PAIRS) {
   test(`captures of ${from} into ${to} and back: equal or named (DIAL-04)`, {
     skip: withoutCaptures,
   }, (t) => {
@@ -61,7 +62,7 @@ interface Found {
 
 function request({ requestBody, requestHeaders }: Interaction, from: string, to: string): Found[] {
   const json = requestBody && tryParse(requestBody)
-  if (!isObject(json) || !(json.messages ?? json.input)) return []
+  if (!isObject(json) || !(json.messages ?? json.input ?? json.contents)) return []
   const forwarded = requestHeaders?.['anthropic-beta'] ? ['anthropic-beta', 'x'] : []
   // With the family of the client's history, so that what is sealed may go on.
   const there = crossed(from, to, { request: json, forwarded })

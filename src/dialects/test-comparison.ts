@@ -167,7 +167,12 @@ function factsOfBlocks(all: readonly Block[]): Facts {
   const calls = blocks.filter((block): block is CallBlock => block.type === 'call')
   const reasoning = blocks.flatMap((block) => (block.type === 'reasoning' ? [block] : []))
   return {
-    calls: calls.map(({ id, name, namespace, kind }) => [id, name, namespace, kind]),
+    calls: calls.map(({ id, name, namespace, kind }) => [
+      MADE_UP.test(id) ? 'made up' : id,
+      name,
+      namespace,
+      kind,
+    ]),
     arguments: calls.map(({ kind, args }) => (kind === 'custom' ? args : JSON.stringify(argumentsOf(args)))),
     media: blocks.flatMap((block) =>
       block.type === 'image' || block.type === 'document' ? [block.source] : [],
@@ -177,10 +182,14 @@ function factsOfBlocks(all: readonly Block[]): Facts {
   }
 }
 
-/** Some report more from the cache than they read at all; that nothing is kept for an hour is no news. */
-function usageOf({ cache_write_1h: forHour, ...tokens }: Tokens): object {
+/** An id for a call that came without one, another one at each reading: `newCallId`. */
+const MADE_UP = /^call_[0-9a-f]{24}$/
+
+/** Some report more from the cache than they read at all; that nothing was written to it, or for an hour, is no news. */
+function usageOf({ cache_write_1h: forHour, cache_write: written, ...tokens }: Tokens): object {
   const { cached_input: cached, input } = tokens
-  return { ...tokens, cached_input: cached && Math.min(cached, input ?? cached), forHour: forHour || null }
+  const most = cached && Math.min(cached, input ?? cached)
+  return { ...tokens, cached_input: most, written: written || null, forHour: forHour || null }
 }
 
 /** What of an answer came through. */
