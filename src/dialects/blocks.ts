@@ -275,6 +275,22 @@ export const NO_SAMPLING: Sampling = {
   frequencyPenalty: null,
 }
 
+/** For dialects that have neither. A penalty of 0 is none. */
+export function withoutSeedAndPenalties(
+  { seed, presencePenalty, frequencyPenalty }: Sampling,
+  losses: Losses,
+): void {
+  losses.of(seed, 'sampling.seed')
+  losses.of(presencePenalty || frequencyPenalty || null, 'sampling.penalties')
+}
+
+/** A schema as OpenAI wants it: with a name. */
+export const namedSchema = ({ name, schema, strict }: Extract<Format, { type: 'schema' }>): Json => ({
+  name: name ?? 'answer',
+  schema,
+  ...(strict === null ? {} : { strict }),
+})
+
 /** The texts of some blocks, one behind the other. */
 export const textOfBlocks = (blocks: readonly Block[], between = '\n\n'): string =>
   blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(between)

@@ -279,6 +279,46 @@ test('chat at messages, streamed: calls, usage, and thinking that comes back to 
   )
 })
 
+test('Mistral gets ids of nine letters and digits, on calls and results alike; its own come back as they were (DIAL-06)', async (t) => {
+  const made = (id: string) => ({ id, type: 'function', function: { name: 'Bash', arguments: '{}' } })
+  const gateway = await crossedGateway(
+    t,
+    'chat',
+    json({
+      model: 'm',
+      choices: [{ message: { tool_calls: [made('a1B2c3D4e')] }, finish_reason: 'tool_calls' }],
+    }),
+  )
+  const asked = { model: 'alpha/mistral-large', max_tokens: 99, tools: TOOLS }
+  const first = await gateway.anthropic.messages.create({
+    ...asked,
+    messages: [{ role: 'user', content: 'x' }],
+  })
+  const [own] = first.content
+  assert.equal(own?.type === 'tool_use' && own.id, 'a1B2c3D4e')
+  const foreign = { type: 'tool_use' as const, id: 'toolu_01A-foreign_id', name: 'Bash', input: {} }
+  const calls = [own as typeof foreign, foreign]
+  await gateway.anthropic.messages.create({
+    ...asked,
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: calls },
+      {
+        role: 'user',
+        content: calls.map(({ id }) => ({ type: 'tool_result' as const, tool_use_id: id, content: 'y' })),
+      },
+    ],
+  })
+  const [, assistant, ...results] = gateway.sent().messages
+  const ids = assistant.tool_calls.map(({ id }: { id: string }) => id)
+  assert.equal(ids[0], 'a1B2c3D4e')
+  assert.match(ids[1], /^[a-zA-Z0-9]{9}$/)
+  assert.deepEqual(
+    results.map((each: any) => each.tool_call_id),
+    ids,
+  )
+})
+
 test('what is no number and should be one is refused before it is translated, in the client’s dialect (FAIL-02)', async (t) => {
   const { url, upstream } = await crossedGateway(t, 'chat', json({}))
   const call = {

@@ -121,10 +121,22 @@ export interface ProviderRequest {
 }
 
 /** One event of a stream, by the rules of Server-Sent Events. */
-export interface StreamEvent {
+export class StreamEvent {
   /** Empty where the event has no name. */
   readonly name: string
   readonly data: string
+  #json: unknown
+
+  constructor(name: string, data: string) {
+    this.name = name
+    this.data = data
+  }
+
+  /** The data as JSON, parsed once: a translated event is read twice, for the record and for the client. Throws where it is none. */
+  json(): unknown {
+    this.#json ??= JSON.parse(this.data)
+    return this.#json
+  }
 }
 
 /** Reads the events of one stream, in their order; what one says may depend on those before it. */

@@ -7,6 +7,11 @@ export const isObject = (value: unknown): value is Json =>
 
 export const member = (value: unknown, name: string): unknown => (isObject(value) ? value[name] : undefined)
 
+/** Of what may be anything: a list, a text, a number; an empty one or null where it is none. */
+export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+export const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)
+
 /** A count of tokens; anything that cannot be one was not reported. */
 export const count = (value: unknown): number | null =>
   Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null

@@ -20,6 +20,12 @@ export function safeId(id: string): string {
 export const idForProvider = (id: string): string => (FITS_PROVIDER.test(id) ? id : safeId(id))
 const FITS_PROVIDER = /^[a-zA-Z0-9_-]{1,64}$/
 
+/** The same for Mistral, which takes nine letters and digits and nothing else; its own are such. */
+export const idForMistral = (id: string): string =>
+  /^[a-zA-Z0-9]{9}$/.test(id)
+    ? id
+    : createHash('sha256').update(id).digest('base64').replace(/[+/]/g, '').slice(0, 9)
+
 /** Whether the provider will not get its own id back. Calls and results agree all the same. */
 export const isReplaced = (id: string): boolean => safeId(id).startsWith('wbx_') && !id.startsWith('wbx_')
 

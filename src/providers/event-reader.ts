@@ -3,7 +3,7 @@
 
 import { holdsMoreValues } from '../bounded-json.ts'
 import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../call.ts'
-import type { StreamEvent, StreamReader } from '../dialects/dialect.ts'
+import { StreamEvent, type StreamReader } from '../dialects/dialect.ts'
 import { EventFramer } from './event-framer.ts'
 
 /** JSON values that one event may hold; an answer in small pieces has some hundred at most. */
@@ -76,7 +76,7 @@ const LINE_END = /\r\n|\n|\r/
 export function parseEvent(text: string): StreamEvent | null {
   // Nearly all events are one line of data and the blank one.
   if (text.startsWith('data: ') && text.endsWith('\n\n') && text.indexOf('\n') === text.length - 2)
-    if (!text.includes('\r')) return { name: '', data: text.slice(6, -2) }
+    if (!text.includes('\r')) return new StreamEvent('', text.slice(6, -2))
   let name = ''
   let data: string | null = null
   for (const line of text.includes('\r') ? text.split(LINE_END) : text.split('\n')) {
@@ -92,7 +92,7 @@ export function parseEvent(text: string): StreamEvent | null {
     if (field === 'event') name = value
     else data = data === null ? value : `${data}\n${value}`
   }
-  return data === null ? null : { name, data }
+  return data === null ? null : new StreamEvent(name, data)
 }
 
 /** The data of an event as text; none where it cannot be read. */

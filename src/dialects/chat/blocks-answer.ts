@@ -12,10 +12,10 @@ import {
   textOfBlocks,
 } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, list, member } from '../json.ts'
 import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
-import { answerBlocks, list } from './blocks-request.ts'
-import { callFor } from './blocks-write.ts'
+import { answerBlocks } from './blocks-content.ts'
+import { callFor } from './blocks-write-messages.ts'
 
 const STOPS: Readonly<Record<string, Stop>> = {
   stop: 'end',

@@ -5,10 +5,10 @@ import type { Losses } from '../../losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Opened, Peer, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import type { StreamEvent } from '../dialect.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, list, member, textOf } from '../json.ts'
 import { newCallId, originalId } from '../tool-ids.ts'
 import { detailFor, nameLost, newId, now, safe, stopOf, usageFor, wordOf } from './blocks-answer.ts'
-import { argsOf, detailOf, list, textOf } from './blocks-request.ts'
+import { argsOf, detailOf } from './blocks-content.ts'
 
 export class ChatReader implements BlockReader {
   readonly #peer: Peer
@@ -27,11 +27,9 @@ export class ChatReader implements BlockReader {
     this.#losses = losses
   }
 
-  read({ data }: StreamEvent): readonly BlockEvent[] {
-    if (data.trim() === '[DONE]') return []
-    const choice = list(member(JSON.parse(data), 'choices')).find(
-      (each) => (member(each, 'index') ?? 0) === 0,
-    )
+  read(event: StreamEvent): readonly BlockEvent[] {
+    if (event.data.trim() === '[DONE]') return []
+    const choice = list(member(event.json(), 'choices')).find((each) => (member(each, 'index') ?? 0) === 0)
     if (!isObject(choice)) return []
     this.#losses.of(choice.logprobs, 'logprobs')
     const out: BlockEvent[] = []

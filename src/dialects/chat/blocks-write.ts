@@ -1,23 +1,17 @@
-// Blocks -> a chat request. Shapes: OpenAI API reference, "Chat". Keeps to what most servers of this dialect take: texts as plain
-// strings where they are alone, results of tools as texts, images in a user's message.
+// Blocks -> a chat request. Shapes: OpenAI API reference, "Chat".
 
 import type { Losses } from '../../losses.ts'
 import {
-  type Block,
-  type CallBlock,
   type Conversation,
-  type DocumentBlock,
   effortOfBudget,
-  type ImageBlock,
+  namedSchema,
   nearestEffort,
   type Peer,
-  type ResultBlock,
+  type Sampling,
   type Tool,
-  type Turn,
-  textOfBlocks,
   writeExtras,
 } from '../blocks.ts'
-import { isObject, type Json } from '../json.ts'
+import { messagesOf } from './blocks-write-messages.ts'
 
 const EXTRAS = new Set(
   'metadata service_tier store prompt_cache_key prompt_cache_retention safety_identifier verbosity top_logprobs logit_bias'.split(
@@ -28,26 +22,9 @@ const EXTRAS = new Set(
 /** OpenAI itself has another name for the limit than those who speak like it. */
 const isOpenAi = (host: string): boolean => /(^|\.)openai(\.azure)?\.com$/.test(host)
 
-export function writeRequest(
-  {
-    turns,
-    tools,
-    choice,
-    parallel,
-    maxTokens,
-    stop,
-    sampling,
-    reasoning,
-    format,
-    user,
-    extras,
-  }: Conversation,
-  peer: Peer,
-  losses: Losses,
-): Record<string, unknown> {
-  const body: Record<string, unknown> = {
-    messages: oneByOne(turns.flatMap((turn) => messagesFor(turn, peer, losses))),
-  }
+export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
+  const { turns, tools, choice, parallel, maxTokens, stop, user, extras } = asked
+  const body: Record<string, unknown> = { messages: messagesOf(turns, peer, losses) }
   if (maxTokens !== null) body[isOpenAi(peer.host) ? 'max_completion_tokens' : 'max_tokens'] = maxTokens
   if (tools.length > 0) {
     body.tools = tools.map((tool) => toolFor(tool, losses))
@@ -59,24 +36,12 @@ export function writeRequest(
   // OpenAI takes four.
   if (stop.length > 0) body.stop = stop.slice(0, MOST_STOPS)
   if (stop.length > MOST_STOPS) losses.add('stop')
-  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = sampling
-  losses.of(topK, 'sampling.top_k')
-  const sampled = {
-    temperature,
-    top_p: topP,
-    seed,
-    presence_penalty: presencePenalty,
-    frequency_penalty: frequencyPenalty,
-  }
-  for (const [name, value] of Object.entries(sampled)) if (value !== null) body[name] = value
-  const effort = effortFor(reasoning, peer, losses)
+  losses.of(asked.sampling.topK, 'sampling.top_k')
+  writeSampling(body, asked.sampling)
+  const effort = effortFor(asked.reasoning, peer, losses)
   if (effort !== null) body.reasoning_effort = effort
-  if (format?.type === 'json') body.response_format = { type: 'json_object' }
-  if (format?.type === 'schema') {
-    const { name, schema, strict } = format
-    const named = { name: name ?? 'answer', schema, ...(strict === null ? {} : { strict }) }
-    body.response_format = { type: 'json_schema', json_schema: named }
-  }
+  const format = formatFor(asked.format)
+  if (format) body.response_format = format
   if (user !== null) body.user = user
   writeExtras(extras, 'openai', EXTRAS, body, losses)
   return body
@@ -84,16 +49,21 @@ export function writeRequest(
 
 const MOST_STOPS = 4
 
-/** Instructions that follow each other are one message: many servers take only one at the beginning. */
-function oneByOne(messages: readonly object[]): object[] {
-  const out: { role?: string; content?: unknown }[] = []
-  for (const message of messages as typeof out) {
-    const last = out.at(-1)
-    if (message.role === 'system' && last?.role === 'system')
-      out[out.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` }
-    else out.push(message)
+function writeSampling(body: Record<string, unknown>, sampling: Sampling): void {
+  const { temperature, topP, seed, presencePenalty, frequencyPenalty } = sampling
+  const said = {
+    temperature,
+    top_p: topP,
+    seed,
+    presence_penalty: presencePenalty,
+    frequency_penalty: frequencyPenalty,
   }
-  return out
+  for (const [name, value] of Object.entries(said)) if (value !== null) body[name] = value
+}
+
+function formatFor(format: Conversation['format']): object | null {
+  if (format?.type !== 'schema') return format && { type: 'json_object' }
+  return { type: 'json_schema', json_schema: namedSchema(format) }
 }
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']
@@ -116,137 +86,6 @@ function effortFor(
   if (budget === null || on === false) return null
   losses.add('thinking.budget')
   return effortOfBudget(budget)
-}
-
-function messagesFor({ role, blocks }: Turn, peer: Peer, losses: Losses): object[] {
-  for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
-  if (role === 'assistant') return [assistantFor(blocks, peer, losses)]
-  if (role === 'user') return userFor(blocks, losses)
-  if (role === 'developer') losses.add('role.developer')
-  const content = partsFor(blocks, losses)
-  return content.length > 0 ? [{ role: 'system', content: textOfBlocks(blocks) }] : []
-}
-
-function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer, losses: Losses): object {
-  const message: Record<string, unknown> = { role: 'assistant' }
-  const calls = blocks.filter((block): block is CallBlock => block.type === 'call')
-  const firstCall = blocks.findIndex(({ type }) => type === 'call')
-  if (firstCall >= 0 && blocks.slice(firstCall).some(({ type }) => type === 'text')) losses.add('order')
-  const text = textOfBlocks(blocks)
-  message.content = text === '' && calls.length > 0 ? null : text
-
-  const thoughts: string[] = []
-  const details: unknown[] = []
-  for (const block of blocks) {
-    if (block.type !== 'reasoning') {
-      if (block.type === 'unknown') losses.add(block.loss)
-      else if (block.type === 'image' || block.type === 'document') losses.add(block.type)
-      else if (block.type === 'result') losses.add('unknown.block')
-      continue
-    }
-    const { text: thought, opaque } = block
-    if (thought !== '') thoughts.push(thought)
-    if (!opaque || opaque.bytes === '') continue
-    const detail = takesReasoning && opaque.family === family ? detailOf(opaque.bytes, thought) : null
-    if (detail) details.push(detail)
-    else losses.add('thinking.signature')
-  }
-  if (details.length > 0) message.reasoning_details = details
-  if (thoughts.length > 0 && takesReasoning) message.reasoning_content = thoughts.join('\n\n')
-  else if (thoughts.length > 0) losses.add('thinking.text')
-  if (calls.length > 0) message.tool_calls = calls.map(callFor)
-  return message
-}
-
-/** As it came, see `detailOf` of requests; the text of a stream came apart from its seal. */
-function detailOf(bytes: string, text: string): Json | null {
-  try {
-    const detail: unknown = JSON.parse(bytes)
-    if (!isObject(detail)) return null
-    return detail.type === 'reasoning.text' ? { ...detail, text } : detail
-  } catch {
-    return null // sealed by one of the same family that speaks another dialect
-  }
-}
-
-export const callFor = ({ id, name, kind, args }: CallBlock): object =>
-  kind === 'custom'
-    ? { id, type: 'custom', custom: { name, input: args } }
-    : { id, type: 'function', function: { name, arguments: args === '' ? '{}' : args } }
-
-/** Results come first, each a message; what they hold beside text follows in a message of the user's. */
-function userFor(blocks: readonly Block[], losses: Losses): object[] {
-  const messages: object[] = []
-  const moved: object[] = []
-  let isBehind = false
-  const rest: Block[] = []
-  for (const block of blocks) {
-    if (block.type !== 'result') {
-      isBehind = true
-      rest.push(block)
-      continue
-    }
-    if (isBehind) losses.add('order')
-    messages.push(resultFor(block, moved, losses))
-  }
-  const parts = [...moved, ...partsFor(rest, losses)]
-  if (parts.length === 0) return messages
-  const [only] = parts as { type: string; text?: string }[]
-  const content = parts.length === 1 && only!.type === 'text' ? only!.text : parts
-  return [...messages, { role: 'user', content }]
-}
-
-function resultFor({ id, blocks, error }: ResultBlock, moved: object[], losses: Losses): object {
-  for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
-  const media = blocks.filter((block) => block.type === 'image' || block.type === 'document')
-  const parts = partsFor(media, losses)
-  if (media.length > 0) losses.add('tool_result.media')
-  if (parts.length > 0) moved.push({ type: 'text', text: `Returned by the tool call ${id}:` }, ...parts)
-  for (const block of blocks) if (block.type === 'unknown') losses.add(block.loss)
-  if (error) losses.add('tool_result.error')
-  const text = textOfBlocks(blocks)
-  const said = text === '' && parts.length > 0 ? 'It stands in the next message.' : text
-  return { role: 'tool', tool_call_id: id, content: error ? `[error] ${said}` : said }
-}
-
-/** Parts of a user's message; none of what cannot be written. */
-function partsFor(blocks: readonly Block[], losses: Losses): object[] {
-  return blocks.flatMap((block): object[] => {
-    if (block.type === 'text') return block.text === '' ? [] : [{ type: 'text', text: block.text }]
-    if (block.type === 'image') return imageFor(block, losses)
-    if (block.type === 'document') return documentFor(block, losses)
-    if (block.type === 'unknown' && block.dialect === 'chat') return [block.raw as object]
-    losses.add(block.type === 'unknown' ? block.loss : 'unknown.block')
-    return []
-  })
-}
-
-function imageFor({ source, detail }: ImageBlock, losses: Losses): object[] {
-  if (source.kind === 'file' || source.kind === 'text') {
-    losses.add(source.kind === 'file' ? 'file' : 'image')
-    return []
-  }
-  const url = source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
-  return [{ type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } }]
-}
-
-function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] {
-  switch (source.kind) {
-    case 'text':
-      losses.add('document')
-      return [{ type: 'text', text: name === null ? source.text : `${name}\n\n${source.text}` }]
-    case 'base64': {
-      const [, audio] = /^audio\/(.*)$/.exec(source.mediaType) ?? []
-      if (audio !== undefined)
-        return [{ type: 'input_audio', input_audio: { data: source.data, format: audio } }]
-      const file_data = `data:${source.mediaType};base64,${source.data}`
-      // A file needs a name here.
-      return [{ type: 'file', file: { filename: name ?? 'document.pdf', file_data } }]
-    }
-    default:
-      losses.add(source.kind === 'file' ? 'file' : 'document')
-      return []
-  }
 }
 
 function toolFor({ kind, name, description, schema, strict, cache, grammar }: Tool, losses: Losses): object {

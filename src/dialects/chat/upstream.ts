@@ -39,9 +39,10 @@ export const upstream = {
 class ChatStream implements StreamReader {
   #tokens: Tokens | null = null
 
-  read({ name, data }: StreamEvent): ParsedEvent {
+  read(event: StreamEvent): ParsedEvent {
+    const { name, data } = event
     if (data.length < MOST_MARK && data.trim() === '[DONE]') return END_MARK
-    const json: unknown = JSON.parse(data)
+    const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const parsed = read(json)
     this.#tokens = mergeTokens(this.#tokens, parsed.tokens)

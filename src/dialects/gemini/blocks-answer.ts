@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import type { Tokens } from '../../call.ts'
 import type { Losses } from '../../losses.ts'
 import type { Answer, AnswerBlocks, Block, Peer, ReasoningBlock, Stop } from '../blocks.ts'
-import { type Json, member } from '../json.ts'
+import { type Json, list, member } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
-import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
-import { Calls, list, partsOf } from './blocks-request.ts'
+import { isReplaced, newCallId, originalId, safeId } from '../tool-ids.ts'
+import { Calls, partsOf } from './blocks-request.ts'
 import { carrierOf } from './signatures.ts'
 
 const STOPS: Readonly<Record<string, Stop>> = {
@@ -62,7 +62,7 @@ export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): B
 /** Most models give their calls no ids. */
 class NewCalls extends Calls {
   override called(id: unknown): string {
-    return typeof id === 'string' && id !== '' ? id : newCallId()
+    return typeof id === 'string' && id !== '' ? originalId(id) : newCallId()
   }
 }
 
@@ -87,7 +87,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
         index: 0,
       },
     ],
-    ...(tokens ? { usageMetadata: usageFor(tokens) } : {}),
+    ...(tokens ? { usageMetadata: usageFor(tokens, losses) } : {}),
     modelVersion: model,
     responseId: newId(),
   }
@@ -152,12 +152,19 @@ export class PartWriter {
 }
 
 /** Google counts thoughts beside the candidates. What is not known stays away. */
-export function usageFor({ input, output, cached_input, reasoning }: Tokens): Json {
+export function usageFor(
+  { input, output, cached_input, cache_write, reasoning }: Tokens,
+  losses: Losses,
+): Json {
+  // xAI does not count thoughts as output.
+  const beside = (reasoning ?? 0) > (output ?? 0) ? (reasoning ?? 0) : 0
+  // It has no count of what was written to a cache.
+  if (cache_write || beside > 0) losses.add('usage')
   return {
     ...(input === null ? {} : { promptTokenCount: input }),
     ...(cached_input === null ? {} : { cachedContentTokenCount: cached_input }),
-    ...(output === null ? {} : { candidatesTokenCount: Math.max(0, output - (reasoning ?? 0)) }),
+    ...(output === null ? {} : { candidatesTokenCount: output + beside - (reasoning ?? 0) }),
     ...(reasoning === null ? {} : { thoughtsTokenCount: reasoning }),
-    ...(input === null || output === null ? {} : { totalTokenCount: input + output }),
+    ...(input === null || output === null ? {} : { totalTokenCount: input + output + beside }),
   }
 }

@@ -13,7 +13,7 @@ import {
   type Tool,
   type Turn,
 } from '../blocks.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 import { either } from './input.ts'
 import { jsonSchemaOf } from './schema.ts'
@@ -238,7 +238,3 @@ function formatOf(config: Json, losses: Losses): Format | null {
   if (type !== 'text/plain') losses.of(type, 'format')
   return null
 }
-
-export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
-const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)

@@ -2,6 +2,7 @@
 // reference, "streamGenerateContent".
 import type { Losses } from '../../losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Peer, SerialEvent } from '../blocks.ts'
+import { mayHoldCarriers } from '../carrier.ts'
 import type { StreamEvent } from '../dialect.ts'
 import { isObject, type Json } from '../json.ts'
 import { candidateBlocks, newId, PartWriter, stopOf, usageFor, wordOf } from './blocks-answer.ts'
@@ -13,19 +14,27 @@ export class GeminiReader implements BlockReader {
   /** The text or the thought that goes on from event to event. */
   #open: 'text' | 'reasoning' | null = null
   #hasCalls = false
+  /** Thoughts so far that nothing sealed. */
+  #told = ''
 
   constructor(peer: Peer, losses: Losses) {
     this.#peer = peer
     this.#losses = losses
   }
 
-  read({ data }: StreamEvent): readonly BlockEvent[] {
-    const json: unknown = JSON.parse(data)
+  read(event: StreamEvent): readonly BlockEvent[] {
+    const json = event.json()
     if (!isObject(json)) return []
     const events: BlockEvent[] = []
+    // What another gateway sealed for clients that drop thoughts holds their text once more.
+    const repeats = mayHoldCarriers(event.data)
     for (const block of candidateBlocks(json, this.#peer, this.#losses)) {
+      if (block.type === 'reasoning') {
+        events.push(...this.#thought(block.text, block.opaque, repeats))
+        continue
+      }
+      this.#told = ''
       if (block.type === 'text') events.push(...this.#goOn('text', block.text))
-      else if (block.type === 'reasoning') events.push(...this.#thought(block.text, block.opaque))
       else {
         events.push(...this.#close())
         const key = ++this.#key
@@ -43,14 +52,21 @@ export class GeminiReader implements BlockReader {
   }
 
   /** A seal ends the thought that it stands on; one that stands elsewhere is a block of its own. */
-  #thought(text: string, opaque: Opaque | null): BlockEvent[] {
-    if (text === '' && (opaque?.bytes ?? '') === '') return []
-    const begun = text === '' ? this.#close() : this.#goOn('reasoning', text)
-    if (text === '') begun.push({ type: 'open', key: ++this.#key, block: { type: 'reasoning' } })
-    this.#open = 'reasoning'
+  #thought(said: string, opaque: Opaque | null, repeats: boolean): BlockEvent[] {
+    const bytes = opaque?.bytes ?? ''
+    const isRepeated = repeats && said !== '' && this.#told.startsWith(said)
+    const text = isRepeated ? '' : said
+    if (isRepeated) this.#told = this.#told.slice(said.length)
+    else if (bytes === '') this.#told += said
+    if (text === '' && bytes === '') return []
+    const begun = text === '' ? [] : this.#goOn('reasoning', text)
+    if (text === '' && !(isRepeated && this.#open === 'reasoning')) {
+      begun.push(...this.#close(), { type: 'open', key: ++this.#key, block: { type: 'reasoning' } })
+      this.#open = 'reasoning'
+    }
     if (!opaque) return begun
     begun.push({ type: 'seal', key: this.#key, opaque })
-    return opaque.bytes === '' ? begun : [...begun, ...this.#close()]
+    return bytes === '' ? begun : [...begun, ...this.#close()]
   }
 
   #goOn(type: 'text' | 'reasoning', text: string): BlockEvent[] {
@@ -112,7 +128,7 @@ export class GeminiWriter implements BlockWriter {
       case 'end': {
         const parts = this.#parts.end()
         const end = { finishReason: wordOf(said.stop, this.#losses) }
-        const usage = said.tokens ? { usageMetadata: usageFor(said.tokens) } : {}
+        const usage = said.tokens ? { usageMetadata: usageFor(said.tokens, this.#losses) } : {}
         return this.#event(parts.length > 0 ? parts : [{ text: '' }], end, usage)
       }
     }

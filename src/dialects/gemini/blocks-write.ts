@@ -8,16 +8,12 @@ import {
   type Conversation,
   nearestEffort,
   type Peer,
-  type ResultBlock,
-  type Source,
   type Tool,
   type Turn,
-  textOfBlocks,
   writeExtras,
 } from '../blocks.ts'
 import type { Json } from '../json.ts'
-import { argumentsOf } from '../json-exact.ts'
-import { NO_SIGNATURE, Signer } from './signatures.ts'
+import { isSince3, partsFor, withSignedCall } from './blocks-write-parts.ts'
 
 const EXTRAS = new Set(['safetySettings', 'labels', 'cachedContent', 'serviceTier'])
 const MOST_STOPS = 5
@@ -72,106 +68,6 @@ function merged(turns: readonly Turn[], losses: Losses): Turn[] {
     else out.push({ role: isPlain ? role : 'user', blocks: [...blocks] })
   }
   return out
-}
-
-interface Writing {
-  readonly peer: Peer
-  /** Of the tools that were called, by the id of the call. */
-  readonly names: ReadonlyMap<string, string>
-  readonly losses: Losses
-}
-
-function partsFor(blocks: readonly Block[], writing: Writing): Json[] {
-  const { peer, losses } = writing
-  const signer = new Signer()
-  const parts: Json[] = []
-  for (const block of blocks) {
-    if ('cache' in block) losses.of(block.cache, 'cache_control')
-    if (block.type !== 'reasoning') {
-      for (const part of partsOfBlock(block, writing)) parts.push(...signer.sign(part))
-      continue
-    }
-    const { text, opaque } = block
-    if (peer.takesReasoning && opaque?.family === peer.family) parts.push(...signer.seal(block))
-    else {
-      if (opaque && opaque.bytes !== '') losses.add('thinking.signature')
-      if (text !== '') losses.add('thinking.text')
-    }
-  }
-  return [...parts, ...signer.flush()]
-}
-
-function partsOfBlock(block: Exclude<Block, { type: 'reasoning' }>, writing: Writing): Json[] {
-  const { losses } = writing
-  switch (block.type) {
-    case 'text':
-      return block.text === '' ? [] : [{ text: block.text }]
-    case 'image':
-    case 'document':
-      return fileFor(block, losses)
-    case 'call': {
-      const args = argumentsOf(block.args)
-      if (args === null) losses.add('tool.arguments')
-      const { id, name } = block
-      return [{ functionCall: { id, name, args: args ?? { input: block.args } } }]
-    }
-    case 'result':
-      return resultFor(block, writing)
-    case 'unknown':
-      if (block.dialect === 'gemini') return [block.raw as Json]
-      losses.add(block.loss)
-      return []
-  }
-}
-
-function fileFor(block: Extract<Block, { type: 'image' | 'document' }>, losses: Losses): Json[] {
-  const { type, source } = block
-  if (type === 'image') losses.of(block.detail, 'image.detail')
-  if (source.kind === 'text') {
-    losses.add(type)
-    const name = type === 'document' ? block.name : null
-    return [{ text: name === null ? source.text : `${name}\n\n${source.text}` }]
-  }
-  if (type === 'document') losses.of(block.name, 'document.title')
-  return dataFor(source, losses)
-}
-
-function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Json[] {
-  if (source.kind === 'base64') return [{ inlineData: { mimeType: source.mediaType, data: source.data } }]
-  if (source.kind === 'url') {
-    const mimeType = source.mediaType ? { mimeType: source.mediaType } : {}
-    return [{ fileData: { ...mimeType, fileUri: source.url } }]
-  }
-  if (/^gs:|^https:\/\/generativelanguage\.googleapis\.com\//.test(source.id))
-    return [{ fileData: { fileUri: source.id } }]
-  losses.add('file')
-  return []
-}
-
-/** Models since 3 refuse a turn whose first call has no signature; of another model's call none can be had. */
-function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
-  const first = isSince3(peer) ? parts.findIndex((part) => 'functionCall' in part) : -1
-  return parts.map((part, n) => (n === first ? { thoughtSignature: NO_SIGNATURE, ...part } : part))
-}
-
-const isSince3 = ({ model }: Peer): boolean => /gemini-([3-9]|\d\d)/.test(model)
-
-function resultFor({ id, blocks, error }: ResultBlock, writing: Writing): Json[] {
-  const { peer, names, losses } = writing
-  for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
-  const text = textOfBlocks(blocks)
-  const media: Json[] = []
-  for (const block of blocks) {
-    if (block.type === 'image' || block.type === 'document') media.push(...fileFor(block, losses))
-    else if (block.type === 'unknown') losses.add(block.loss)
-    else if (block.type !== 'text') losses.add('unknown.block')
-  }
-  // Models since 3 take pictures and files inside of a result; before, they stand behind it.
-  const isInside = media.length > 0 && isSince3(peer) && media.every((part) => 'inlineData' in part)
-  if (media.length > 0 && !isInside) losses.add('tool_result.media')
-  const response = error ? { error: text } : { output: text }
-  const said = { id, name: names.get(id) ?? id, response, ...(isInside && { parts: media }) }
-  return [{ functionResponse: said }, ...(isInside ? [] : media)]
 }
 
 function declarationFor({ name, description, schema, strict, cache, grammar }: Tool, losses: Losses): Json {

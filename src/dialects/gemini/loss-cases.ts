@@ -180,4 +180,24 @@ const FROM_CHAT = of('chat', 'gemini', [
   },
 ])
 
-export const GEMINI_CASES: readonly LossCase[] = [...TO_CHAT, ...TO_MESSAGES, ...FROM_MESSAGES, ...FROM_CHAT]
+const ANSWERS = of('gemini', 'messages', [
+  {
+    answer: {
+      type: 'message',
+      role: 'assistant',
+      model: 'm',
+      content: [{ type: 'text', text: 'x' }],
+      stop_reason: 'end_turn',
+      usage: { input_tokens: 1, cache_creation_input_tokens: 5, output_tokens: 1 },
+    },
+    loses: ['usage'],
+  },
+])
+
+export const GEMINI_CASES: readonly LossCase[] = [
+  ...ANSWERS,
+  ...TO_CHAT,
+  ...TO_MESSAGES,
+  ...FROM_MESSAGES,
+  ...FROM_CHAT,
+]

@@ -102,8 +102,8 @@ const USUAL: unknown[] = ['STOP', 'MAX_TOKENS', 'FINISH_REASON_UNSPECIFIED', nul
 class GeminiStream implements StreamReader {
   #tokens: Tokens | null = null
 
-  read({ data }: StreamEvent): ParsedEvent {
-    const json: unknown = JSON.parse(data)
+  read(event: StreamEvent): ParsedEvent {
+    const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     if (json.error == null) return this.readAnswer(json)
     const unworded = { message: JSON.stringify(json.error), code: null, status: null }

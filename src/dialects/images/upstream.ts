@@ -32,9 +32,10 @@ export const upstream = {
 class ImageStream implements StreamReader {
   #images = 0
 
-  read({ name, data }: StreamEvent): ParsedEvent {
+  read(event: StreamEvent): ParsedEvent {
+    const { name, data } = event
     if (data.trim() === '[DONE]') return { ...EMPTY_EVENT, done: true, opens: false }
-    const json: unknown = JSON.parse(data)
+    const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const { type = name, error } = json
     if (error != null || type === 'error') return { ...EMPTY_EVENT, error: errorOf(error ?? json) }

@@ -7,7 +7,7 @@ import { packOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
-import { blocksOf } from './blocks-request.ts'
+import { blocksOf } from './blocks-content.ts'
 
 const STOPS: Readonly<Record<string, Stop>> = {
   end_turn: 'end',

@@ -4,10 +4,10 @@ import type { Losses } from '../../losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opened, Peer, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import type { StreamEvent } from '../dialect.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, member, textOf } from '../json.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
 import { blockFor, newId, stopOf, usageFor, wordOf } from './blocks-answer.ts'
-import { blockOf, opaqueOf, textOf } from './blocks-request.ts'
+import { blockOf, opaqueOf } from './blocks-content.ts'
 
 const KNOWN = /^(content_block_(start|delta|stop)|message_delta)$/
 
@@ -22,10 +22,11 @@ export class MessagesReader implements BlockReader {
     this.#losses = losses
   }
 
-  read({ name, data }: StreamEvent): readonly BlockEvent[] {
+  read(event: StreamEvent): readonly BlockEvent[] {
+    const { name, data } = event
     // What is not known is not looked into: it may be anything.
     if ((name !== '' && !KNOWN.test(name)) || data.trim() === '[DONE]') return []
-    const json: unknown = JSON.parse(data)
+    const json = event.json()
     if (!isObject(json)) return []
     const key = typeof json.index === 'number' ? json.index : -1
     switch (json.type) {

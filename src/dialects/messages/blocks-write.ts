@@ -7,15 +7,13 @@ import {
   budgetOfEffort,
   type Conversation,
   type Peer,
-  type ResultBlock,
-  type Source,
   type Tool,
   type Turn,
+  withoutSeedAndPenalties,
   writeExtras,
 } from '../blocks.ts'
-import { argumentsOf } from '../json-exact.ts'
-import { idForProvider } from '../tool-ids.ts'
-import { FAMILY, REDACTED } from './blocks-request.ts'
+import { FAMILY } from './blocks-content.ts'
+import { blockFor, hint, textFor } from './blocks-write-content.ts'
 
 /** `max_tokens` where the client names none: it must be there, and every model since Claude 4 takes it. */
 const DEFAULT_MAX = 32_000
@@ -29,23 +27,8 @@ const EXTRAS = new Set([
   'safeguards',
 ])
 
-export function writeRequest(
-  {
-    turns,
-    tools,
-    choice,
-    parallel,
-    maxTokens,
-    stop,
-    sampling,
-    reasoning,
-    format,
-    user,
-    extras,
-  }: Conversation,
-  peer: Peer,
-  losses: Losses,
-): Record<string, unknown> {
+export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
+  const { turns, tools, choice, parallel, maxTokens, stop, format, user, extras } = asked
   const begin = turns.findIndex(({ role }) => role === 'user' || role === 'assistant')
   const [before, after] = begin < 0 ? [turns, []] : [turns.slice(0, begin), turns.slice(begin)]
   if (turns.some(({ role }) => role === 'developer')) losses.add('role.developer')
@@ -66,8 +49,8 @@ export function writeRequest(
   const toolChoice = choiceFor(choice, parallel, tools.length > 0)
   if (toolChoice) body.tool_choice = toolChoice
   if (stop.length > 0) body.stop_sequences = stop
-  writeReasoning(body, { reasoning, turns: after, choice, peer }, losses)
-  writeSampling(body, sampling, losses)
+  writeReasoning(body, { ...asked, turns: after, peer }, losses)
+  writeSampling(body, asked.sampling, losses)
   if (format?.type === 'schema') losses.of(format.name ?? format.strict, 'format.name')
   if (format?.type === 'schema')
     body.output_config = {
@@ -103,118 +86,6 @@ function merged(turns: readonly Turn[], losses: Losses): Turn[] {
     return { role, blocks: [...blocks.filter(isResult), ...blocks.filter((block) => !isResult(block))] }
   })
 }
-
-const hint = ({ cache }: { readonly cache?: unknown }) =>
-  cache === undefined ? {} : { cache_control: cache }
-
-function textFor(block: Block, losses: Losses): object[] {
-  if (block.type === 'text')
-    return block.text === '' ? [] : [{ type: 'text', text: block.text, ...hint(block) }]
-  losses.add(block.type === 'unknown' ? block.loss : block.type === 'image' ? 'image' : 'unknown.block')
-  return []
-}
-
-/** A block of a request; none where it cannot be written. */
-function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
-  switch (block.type) {
-    case 'text':
-      return textFor(block, losses)
-    case 'image': {
-      losses.of(block.detail, 'image.detail')
-      const source = sourceFor(block.source)
-      if (source && block.source.kind !== 'text') return [{ type: 'image', source, ...hint(block) }]
-      losses.add(block.source.kind === 'file' ? 'file' : 'image')
-      return []
-    }
-    case 'document': {
-      const source = documentSource(block.source)
-      if (source)
-        return [{ type: 'document', source, ...(block.name ? { title: block.name } : {}), ...hint(block) }]
-      const { source: from } = block
-      losses.add(
-        from.kind === 'file'
-          ? 'file'
-          : from.kind === 'base64' && from.mediaType.startsWith('audio/')
-            ? 'audio'
-            : 'document',
-      )
-      return []
-    }
-    case 'reasoning':
-      return reasoningFor(block, peer, losses)
-    case 'call': {
-      const input = argumentsOf(block.args)
-      if (input === null) losses.add('tool.arguments')
-      return [
-        {
-          type: 'tool_use',
-          id: idForProvider(block.id),
-          name: block.name,
-          input: input ?? { input: block.args },
-          ...hint(block),
-        },
-      ]
-    }
-    case 'result':
-      return [resultFor(block, peer, losses)]
-    case 'unknown':
-      if (block.dialect === 'messages') return [block.raw as object]
-      losses.add(block.loss)
-      return []
-  }
-}
-
-/** Without its seal, earlier reasoning is nothing that Anthropic takes. */
-function reasoningFor(
-  { text, opaque }: Extract<Block, { type: 'reasoning' }>,
-  { family, takesReasoning }: Peer,
-  losses: Losses,
-): object[] {
-  if (!takesReasoning || opaque?.family !== family || opaque.bytes === '') {
-    if (opaque && opaque.bytes !== '') losses.add('thinking.signature')
-    if (text !== '') losses.add('thinking.text')
-    return []
-  }
-  return opaque.bytes.startsWith(REDACTED)
-    ? [{ type: 'redacted_thinking', data: opaque.bytes.slice(REDACTED.length) }]
-    : [{ type: 'thinking', thinking: text, signature: opaque.bytes }]
-}
-
-function resultFor(block: ResultBlock, peer: Peer, losses: Losses): object {
-  const { id, blocks, error } = block
-  const [only] = blocks
-  const content =
-    blocks.length === 1 && only!.type === 'text' && only!.cache === undefined
-      ? only!.text
-      : blocks.flatMap((each) => blockFor(each, peer, losses))
-  return {
-    type: 'tool_result',
-    tool_use_id: idForProvider(id),
-    content,
-    ...(error ? { is_error: true } : {}),
-    ...hint(block),
-  }
-}
-
-const sourceFor = (source: Source): object | null =>
-  source.kind === 'base64'
-    ? { type: 'base64', media_type: source.mediaType, data: source.data }
-    : source.kind === 'url'
-      ? { type: 'url', url: source.url }
-      : null
-
-const documentSource = (source: Source): object | null =>
-  source.kind === 'text'
-    ? { type: 'text', media_type: 'text/plain', data: source.text }
-    : source.kind === 'base64' && source.mediaType !== 'application/pdf'
-      ? source.mediaType.startsWith('text/')
-        ? {
-            type: 'text',
-            media_type: 'text/plain',
-            data: Buffer.from(source.data, 'base64').toString('utf8'),
-          }
-        : null
-      : sourceFor(source)
 
 function toolFor(tool: Tool, losses: Losses): object {
   const { name, description, schema, strict } = tool
@@ -298,7 +169,7 @@ function writeSampling(
   sampling: Conversation['sampling'],
   losses: Losses,
 ): void {
-  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = sampling
+  const { temperature, topP, topK } = sampling
   const thinks = body.thinking !== undefined && (body.thinking as { type: string }).type !== 'disabled'
   if (temperature !== null && thinks && temperature !== 1) losses.add('sampling.temperature')
   else if (temperature !== null) {
@@ -310,7 +181,5 @@ function writeSampling(
   else if (topP !== null) body.top_p = topP
   if (topK !== null && thinks) losses.add('sampling.top_k')
   else if (topK !== null) body.top_k = topK
-  losses.of(seed, 'sampling.seed')
-  losses.of(presencePenalty || null, 'sampling.penalties')
-  losses.of(frequencyPenalty || null, 'sampling.penalties')
+  withoutSeedAndPenalties(sampling, losses)
 }

@@ -1,7 +1,8 @@
 // How messages are translated, to and from: joins the parts.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
-import { FAMILY, parseRequest } from './blocks-request.ts'
+import { FAMILY } from './blocks-content.ts'
+import { parseRequest } from './blocks-request.ts'
 import { MessagesReader, MessagesWriter } from './blocks-stream.ts'
 import { writeRequest } from './blocks-write.ts'
 

@@ -5,7 +5,7 @@ import { spliceMembers } from '../../json/splice.ts'
 import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { count, isObject, type Json, member } from '../json.ts'
-import { FAMILY } from './blocks-request.ts'
+import { FAMILY } from './blocks-content.ts'
 import { errorIn } from './errors.ts'
 import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
 
@@ -89,11 +89,12 @@ const KNOWN = new Set([
 class MessagesStream implements StreamReader {
   #usage: Usage | null = null
 
-  read({ name, data }: StreamEvent): ParsedEvent {
+  read(event: StreamEvent): ParsedEvent {
+    const { name, data } = event
     if (data.trim() === '[DONE]') return { ...END, opens: false } // some servers close every stream with it
     // What is not known is not looked into: it may be anything.
     if (name !== '' && !KNOWN.has(name)) return name === 'ping' ? PING : EMPTY_EVENT
-    const json: unknown = JSON.parse(data)
+    const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     switch (json.type ?? name) {
       case 'ping':

@@ -4,10 +4,10 @@ import type { Tokens } from '../../call.ts'
 import type { Losses } from '../../losses.ts'
 import type { Answer, AnswerBlocks, Block, CallBlock, Opened, Peer, Stop } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import { type Json, member } from '../json.ts'
+import { type Json, list, member } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { isReplaced, newCallId, safeId } from '../tool-ids.ts'
-import { list, partOfItem } from './blocks-items.ts'
+import { partOfItem } from './blocks-items.ts'
 
 export function parseAnswer(json: Json, { family }: Peer, losses: Losses): AnswerBlocks {
   const blocks = list(json.output)

@@ -3,7 +3,7 @@
 import type { Loss, Losses } from '../../losses.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
-import { isObject, type Json, member } from '../json.ts'
+import { isObject, type Json, list, member, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 
 /** The name that a search for tools has as a tool. */
@@ -146,6 +146,3 @@ function lossOf(type: string): Loss {
   if (/^tool_search/.test(type)) return 'tool.search'
   return /_call(_output)?$|^mcp_/.test(type) ? 'tool.server' : 'unknown.block'
 }
-
-export const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
-export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

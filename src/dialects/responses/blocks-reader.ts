@@ -3,10 +3,10 @@
 import type { Losses } from '../../losses.ts'
 import type { BlockEvent, BlockReader, Peer } from '../blocks.ts'
 import type { StreamEvent } from '../dialect.ts'
-import { isObject, type Json } from '../json.ts'
+import { isObject, type Json, list, textOf } from '../json.ts'
 import { newCallId } from '../tool-ids.ts'
 import { stopOf } from './blocks-answer.ts'
-import { callOf, list, partOfItem, reasoningOf, textOf } from './blocks-items.ts'
+import { callOf, partOfItem, reasoningOf } from './blocks-items.ts'
 
 type Key = number | string
 
@@ -36,9 +36,10 @@ export class ResponsesReader implements BlockReader {
     this.#losses = losses
   }
 
-  read({ name, data }: StreamEvent): readonly BlockEvent[] {
+  read(event: StreamEvent): readonly BlockEvent[] {
+    const { name, data } = event
     if ((name !== '' && !name.startsWith('response.')) || data.trim() === '[DONE]') return []
-    const json: unknown = JSON.parse(data)
+    const json = event.json()
     if (!isObject(json)) return []
     const out: BlockEvent[] = []
     this.#read(String(json.type ?? name), json, out)

@@ -11,8 +11,8 @@ import {
   type Tool,
   type Turn,
 } from '../blocks.ts'
-import { isObject, type Json, member } from '../json.ts'
-import { list, partOfItem, SEARCH, textOf } from './blocks-items.ts'
+import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
+import { partOfItem, SEARCH } from './blocks-items.ts'
 
 export const FAMILY = 'openai'
 
@@ -189,5 +189,3 @@ function formatOf(format: unknown, losses: Losses): Format | null {
   losses.add('format')
   return null
 }
-
-const numberOf = (value: unknown): number | null => (typeof value === 'number' ? value : null)

@@ -12,10 +12,10 @@ import {
   type Turn,
   textOfBlocks,
 } from '../blocks.ts'
-import { isObject } from '../json.ts'
+import { isObject, list } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
-import { list, unsealed } from './blocks-items.ts'
+import { unsealed } from './blocks-items.ts'
 
 /** `kinds`: of the calls so far, by their ids. Text that belongs together stays in one message. */
 export function itemsFor(

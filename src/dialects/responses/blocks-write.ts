@@ -6,11 +6,13 @@ import {
   type CallKind,
   type Conversation,
   effortOfBudget,
+  namedSchema,
   nearestEffort,
   type Peer,
   type Tool,
   type Turn,
   textOfBlocks,
+  withoutSeedAndPenalties,
   writeExtras,
 } from '../blocks.ts'
 import { isObject } from '../json.ts'
@@ -25,23 +27,8 @@ const EXTRAS = new Set(
 /** The least that OpenAI takes. */
 const LEAST_OUTPUT = 16
 
-export function writeRequest(
-  {
-    turns,
-    tools,
-    choice,
-    parallel,
-    maxTokens,
-    stop,
-    sampling,
-    reasoning,
-    format,
-    user,
-    extras,
-  }: Conversation,
-  peer: Peer,
-  losses: Losses,
-): Record<string, unknown> {
+export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
+  const { turns, tools, choice, parallel, maxTokens, stop, sampling, user, extras } = asked
   const [first, ...others] = turns
   const isPrompt = first?.role === 'system' && first.blocks.every(({ type }) => type === 'text')
   const kinds = new Map<string, CallKind>()
@@ -60,20 +47,13 @@ export function writeRequest(
     if (parallel !== null) body.parallel_tool_calls = parallel
   }
   if (stop.length > 0) losses.add('stop')
-  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty } = sampling
-  losses.of(topK, 'sampling.top_k')
-  losses.of(seed, 'sampling.seed')
-  losses.of(presencePenalty || null, 'sampling.penalties')
-  losses.of(frequencyPenalty || null, 'sampling.penalties')
-  if (temperature !== null) body.temperature = temperature
-  if (topP !== null) body.top_p = topP
-  writeReasoning(body, reasoning, turns, peer, losses)
-  if (format?.type === 'json') body.text = { format: { type: 'json_object' } }
-  if (format?.type === 'schema') {
-    const { name, schema, strict } = format
-    const named = { name: name ?? 'answer', schema, ...(strict === null ? {} : { strict }) }
-    body.text = { format: { type: 'json_schema', ...named } }
-  }
+  losses.of(sampling.topK, 'sampling.top_k')
+  withoutSeedAndPenalties(sampling, losses)
+  if (sampling.temperature !== null) body.temperature = sampling.temperature
+  if (sampling.topP !== null) body.top_p = sampling.topP
+  writeReasoning(body, asked.reasoning, turns, peer, losses)
+  const format = formatFor(asked.format)
+  if (format) body.text = { format }
   if (user !== null) body.user = user
   writeExtras(extras, 'openai', EXTRAS, body, losses)
   if (body.verbosity !== undefined) {
@@ -81,6 +61,11 @@ export function writeRequest(
     delete body.verbosity
   }
   return body
+}
+
+function formatFor(format: Conversation['format']): object | null {
+  if (format?.type !== 'schema') return format && { type: 'json_object' }
+  return { type: 'json_schema', ...namedSchema(format) }
 }
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh']

@@ -68,11 +68,12 @@ const ENDS = ['completed', 'incomplete', 'failed', 'cancelled']
 const PHASES = ['created', 'queued', 'in_progress', ...ENDS]
 
 class ResponsesStream implements StreamReader {
-  read({ name, data }: StreamEvent): ParsedEvent {
+  read(event: StreamEvent): ParsedEvent {
+    const { name, data } = event
     if (data.trim() === '[DONE]') return END_MARK // xAI closes every stream with it
     // What is not known is not looked into: it may be anything.
     if (name !== '' && name !== 'error' && !name.startsWith('response.')) return EMPTY_EVENT
-    const json: unknown = JSON.parse(data)
+    const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     const type = typeof json.type === 'string' ? json.type : name
     if (type === 'error') return { ...EMPTY_EVENT, error: failureIn(json), complete: true }

@@ -76,8 +76,9 @@ export const upstream = {
 class ToyStream implements StreamReader {
   #tokens: Tokens | null = null
 
-  read({ name, data }: StreamEvent): ParsedEvent {
-    const json: unknown = JSON.parse(data)
+  read(event: StreamEvent): ParsedEvent {
+    const { name, data } = event
+    const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
     if (name === 'ping') return { ...EMPTY_EVENT, opens: false }
     if (name === 'error')

@@ -1,0 +1,174 @@
+// Turns of blocks -> the messages of a chat request. Shapes: OpenAI API reference, "Chat". Keeps to what most servers of this dialect
+// take: texts as plain strings where they are alone, results of tools as texts, images in a user's message.
+import type { Losses } from '../../losses.ts'
+import {
+  type Block,
+  type CallBlock,
+  type DocumentBlock,
+  type ImageBlock,
+  type Peer,
+  type ResultBlock,
+  type Turn,
+  textOfBlocks,
+} from '../blocks.ts'
+import { isObject, type Json } from '../json.ts'
+import { idForMistral } from '../tool-ids.ts'
+
+export function messagesOf(turns: readonly Turn[], peer: Peer, losses: Losses): object[] {
+  const said = isMistral(peer) ? turns.map(withIdsForMistral) : turns
+  return oneByOne(said.flatMap((turn) => messagesFor(turn, peer, losses)))
+}
+
+/** Its models are as strict about ids where others serve them. */
+const isMistral = ({ host, model }: Peer): boolean =>
+  /(^|\.)mistral\.ai$/.test(host) || /[sx]tral/i.test(model)
+
+const withIdsForMistral = ({ role, blocks }: Turn): Turn => ({
+  role,
+  blocks: blocks.map((block) =>
+    block.type === 'call' || block.type === 'result' ? { ...block, id: idForMistral(block.id) } : block,
+  ),
+})
+
+/** Instructions that follow each other are one message: many servers take only one at the beginning. */
+function oneByOne(messages: readonly object[]): object[] {
+  const out: { role?: string; content?: unknown }[] = []
+  for (const message of messages as typeof out) {
+    const last = out.at(-1)
+    if (message.role === 'system' && last?.role === 'system')
+      out[out.length - 1] = { ...last, content: `${last.content}\n\n${message.content}` }
+    else out.push(message)
+  }
+  return out
+}
+
+function messagesFor({ role, blocks }: Turn, peer: Peer, losses: Losses): object[] {
+  for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
+  if (role === 'assistant') return [assistantFor(blocks, peer, losses)]
+  if (role === 'user') return userFor(blocks, losses)
+  if (role === 'developer') losses.add('role.developer')
+  const content = partsFor(blocks, losses)
+  return content.length > 0 ? [{ role: 'system', content: textOfBlocks(blocks) }] : []
+}
+
+function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer, losses: Losses): object {
+  const message: Record<string, unknown> = { role: 'assistant' }
+  const calls = blocks.filter((block): block is CallBlock => block.type === 'call')
+  const firstCall = blocks.findIndex(({ type }) => type === 'call')
+  if (firstCall >= 0 && blocks.slice(firstCall).some(({ type }) => type === 'text')) losses.add('order')
+  const text = textOfBlocks(blocks)
+  message.content = text === '' && calls.length > 0 ? null : text
+
+  const thoughts: string[] = []
+  const details: unknown[] = []
+  for (const block of blocks) {
+    if (block.type !== 'reasoning') {
+      if (block.type === 'unknown') losses.add(block.loss)
+      else if (block.type === 'image' || block.type === 'document') losses.add(block.type)
+      else if (block.type === 'result') losses.add('unknown.block')
+      continue
+    }
+    const { text: thought, opaque } = block
+    if (thought !== '') thoughts.push(thought)
+    if (!opaque || opaque.bytes === '') continue
+    const detail = takesReasoning && opaque.family === family ? detailOf(opaque.bytes, thought) : null
+    if (detail) details.push(detail)
+    else losses.add('thinking.signature')
+  }
+  if (details.length > 0) message.reasoning_details = details
+  if (thoughts.length > 0 && takesReasoning) message.reasoning_content = thoughts.join('\n\n')
+  else if (thoughts.length > 0) losses.add('thinking.text')
+  if (calls.length > 0) message.tool_calls = calls.map(callFor)
+  return message
+}
+
+/** As it came, see `detailOf` of requests; the text of a stream came apart from its seal. */
+function detailOf(bytes: string, text: string): Json | null {
+  try {
+    const detail: unknown = JSON.parse(bytes)
+    if (!isObject(detail)) return null
+    return detail.type === 'reasoning.text' ? { ...detail, text } : detail
+  } catch {
+    return null // sealed by one of the same family that speaks another dialect
+  }
+}
+
+export const callFor = ({ id, name, kind, args }: CallBlock): object =>
+  kind === 'custom'
+    ? { id, type: 'custom', custom: { name, input: args } }
+    : { id, type: 'function', function: { name, arguments: args === '' ? '{}' : args } }
+
+/** Results come first, each a message; what they hold beside text follows in a message of the user's. */
+function userFor(blocks: readonly Block[], losses: Losses): object[] {
+  const messages: object[] = []
+  const moved: object[] = []
+  let isBehind = false
+  const rest: Block[] = []
+  for (const block of blocks) {
+    if (block.type !== 'result') {
+      isBehind = true
+      rest.push(block)
+      continue
+    }
+    if (isBehind) losses.add('order')
+    messages.push(resultFor(block, moved, losses))
+  }
+  const parts = [...moved, ...partsFor(rest, losses)]
+  if (parts.length === 0) return messages
+  const [only] = parts as { type: string; text?: string }[]
+  const content = parts.length === 1 && only!.type === 'text' ? only!.text : parts
+  return [...messages, { role: 'user', content }]
+}
+
+function resultFor({ id, blocks, error }: ResultBlock, moved: object[], losses: Losses): object {
+  for (const block of blocks) if ('cache' in block) losses.of(block.cache, 'cache_control')
+  const media = blocks.filter((block) => block.type === 'image' || block.type === 'document')
+  const parts = partsFor(media, losses)
+  if (media.length > 0) losses.add('tool_result.media')
+  if (parts.length > 0) moved.push({ type: 'text', text: `Returned by the tool call ${id}:` }, ...parts)
+  for (const block of blocks) if (block.type === 'unknown') losses.add(block.loss)
+  if (error) losses.add('tool_result.error')
+  const text = textOfBlocks(blocks)
+  const said = text === '' && parts.length > 0 ? 'It stands in the next message.' : text
+  return { role: 'tool', tool_call_id: id, content: error ? `[error] ${said}` : said }
+}
+
+/** Parts of a user's message; none of what cannot be written. */
+function partsFor(blocks: readonly Block[], losses: Losses): object[] {
+  return blocks.flatMap((block): object[] => {
+    if (block.type === 'text') return block.text === '' ? [] : [{ type: 'text', text: block.text }]
+    if (block.type === 'image') return imageFor(block, losses)
+    if (block.type === 'document') return documentFor(block, losses)
+    if (block.type === 'unknown' && block.dialect === 'chat') return [block.raw as object]
+    losses.add(block.type === 'unknown' ? block.loss : 'unknown.block')
+    return []
+  })
+}
+
+function imageFor({ source, detail }: ImageBlock, losses: Losses): object[] {
+  if (source.kind === 'file' || source.kind === 'text') {
+    losses.add(source.kind === 'file' ? 'file' : 'image')
+    return []
+  }
+  const url = source.kind === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
+  return [{ type: 'image_url', image_url: { url, ...(detail === undefined ? {} : { detail }) } }]
+}
+
+function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] {
+  switch (source.kind) {
+    case 'text':
+      losses.add('document')
+      return [{ type: 'text', text: name === null ? source.text : `${name}\n\n${source.text}` }]
+    case 'base64': {
+      const [, audio] = /^audio\/(.*)$/.exec(source.mediaType) ?? []
+      if (audio !== undefined)
+        return [{ type: 'input_audio', input_audio: { data: source.data, format: audio } }]
+      const file_data = `data:${source.mediaType};base64,${source.data}`
+      // A file needs a name here.
+      return [{ type: 'file', file: { filename: name ?? 'document.pdf', file_data } }]
+    }
+    default:
+      losses.add(source.kind === 'file' ? 'file' : 'document')
+      return []
+  }
+}
