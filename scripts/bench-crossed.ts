@@ -1,18 +1,18 @@
 // `tsx scripts/bench-crossed.ts`: what a call costs where it is translated, messages at a provider of chat, beside the same call
-// in the provider's own dialect; whole, and streams of 200 events as fast as they come. One run, in turns; prints a table.
+// in the provider's own dialect, and beside a bare proxy; whole, and streams of 200 events as fast as they come. One run, in
+// turns; prints a table.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startUpstream, startWaybill } from './bench/targets.ts'
+import { startBareProxy, startUpstream, startWaybill } from './bench/targets.ts'
 import { BODY, hasWrk, type Round, wrk } from './bench/wrk.ts'
 
 const ROUNDS = 5
 const SECONDS = 4
-const STREAM = JSON.stringify({
-  ...JSON.parse(BODY),
-  messages: [{ role: 'user', content: 'stream 200 events 0 ms apart' }],
-  stream: true,
-})
+/** The same, as a stream, and for another model. */
+const said = (more: object): string => JSON.stringify({ ...JSON.parse(BODY), ...more })
+const STREAM = { messages: [{ role: 'user', content: 'stream 200 events 0 ms apart' }], stream: true }
+const CLAUDE = { model: 'claude/bench-model' }
 
 if (!hasWrk()) {
   console.error('bench: wrk is missing; install it, for example with `apt-get install wrk`')
@@ -20,19 +20,25 @@ if (!hasWrk()) {
 }
 const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-'))
 const upstream = await startUpstream()
+const bare = await startBareProxy(upstream)
 const waybill = await startWaybill(upstream, directory)
 try {
   const rows = [
-    { name: 'chat at chat, whole', path: '/v1/chat/completions', body: BODY },
-    { name: 'messages at chat, whole', path: '/v1/messages', body: BODY },
-    { name: 'chat at chat, streamed', path: '/v1/chat/completions', body: STREAM },
-    { name: 'messages at chat, streamed', path: '/v1/messages', body: STREAM },
-  ]
+    { name: 'chat at chat', target: waybill, path: '/v1/chat/completions', more: {} },
+    { name: 'messages at chat, translated', target: waybill, path: '/v1/messages', more: {} },
+    { name: 'messages at messages', target: waybill, path: '/v1/messages', more: CLAUDE },
+    { name: 'messages through the bare proxy', target: bare, path: '/v1/messages', more: CLAUDE },
+  ].flatMap(({ name, target, path, more }) => {
+    const asked = { ...target, url: new URL(path, target.url).href }
+    return [
+      { name: `${name}, whole`, asked, body: said(more) },
+      { name: `${name}, streamed`, asked, body: said({ ...more, ...STREAM }) },
+    ]
+  })
   const rounds = new Map<string, Round[]>(rows.map(({ name }) => [name, []]))
   for (let round = -1; round < ROUNDS; round++)
-    for (const { name, path, body } of rows) {
-      const target = { ...waybill, url: new URL(path, waybill.url).href }
-      const one = await wrk(target, 32, round < 0 ? 2 : SECONDS, body)
+    for (const { name, asked, body } of rows) {
+      const one = await wrk(asked, 32, round < 0 ? 2 : SECONDS, body)
       if (one.badStatus + one.socketErrors > 0) throw new Error(`${name}: ${JSON.stringify(one)}`)
       if (round >= 0) rounds.get(name)!.push(one)
     }
@@ -48,6 +54,7 @@ try {
   }
 } finally {
   await waybill.stop()
+  await bare.stop()
   await upstream.stop()
   rmSync(directory, { recursive: true, force: true })
 }
