@@ -104,18 +104,9 @@ async function turns(
     }
     const env = { ...surroundings(program, home, stage), ...way.env?.(place) }
     const limits = { env, cwd: work, ms: MOST_MS }
-    const launcher = [
-      join(root, 'src/cli.ts'),
-      'run',
-      '--url',
-      place.url,
-      '--model',
-      place.model,
-      '--',
-      program,
-    ]
+    const launcher = ['run', '--url', place.url, '--model', place.model, '--', program]
     return launched
-      ? runBounded(process.execPath, [...launcher, ...args], limits)
+      ? runBounded(process.execPath, [join(root, 'src/cli.ts'), ...launcher, ...args], limits)
       : runBounded(program, args, limits)
   }
   const prompt = `Read note.txt and say what to do. ${stage.nonce}`

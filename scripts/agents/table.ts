@@ -50,6 +50,12 @@ export interface Agent {
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2)
 
+/** `more`: what goes on with the conversation, in front of the same arguments. */
+const goingOn = (more: readonly string[], args: Way['args']): Pick<Way, 'args' | 'again'> => ({
+  args,
+  again: (place) => [...more, ...args(place)],
+})
+
 const piFiles =
   (api: string, path: string): NonNullable<Way['files']> =>
   ({ url, model }) => ({
@@ -67,8 +73,14 @@ const piFiles =
 const pi = (api: string, path: string): Way => ({
   env: () => ({ PI_OFFLINE: '1', PI_TELEMETRY: '0' }),
   files: piFiles(api, path),
-  args: ({ model, prompt }) => ['--provider', 'waybill', '--model', model, '-p', prompt],
-  again: ({ model, prompt }) => ['--continue', '--provider', 'waybill', '--model', model, '-p', prompt],
+  ...goingOn(['--continue'], ({ model, prompt }) => [
+    '--provider',
+    'waybill',
+    '--model',
+    model,
+    '-p',
+    prompt,
+  ]),
 })
 
 const continueFor = (provider: string, path: string): Way => ({
@@ -90,29 +102,43 @@ const continueFor = (provider: string, path: string): Way => ({
       ],
     }),
   }),
-  args: ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '-p', prompt],
-  again: ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '--resume', '-p', prompt],
+  ...goingOn(['--resume'], ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '-p', prompt]),
 })
 
-const QUIET_QWEN = { privacy: { usageStatisticsEnabled: false }, telemetry: { enabled: false } }
-const qwenArgs = ({ prompt }: Place) => ['--yolo', '-p', prompt]
-const COPILOT = {
-  env: () => ({ COPILOT_OFFLINE: 'true', COPILOT_AUTO_UPDATE: 'false' }),
-  args: ({ prompt }: Place) => ['--allow-all-tools', '-p', prompt],
-  again: ({ prompt }: Place) => ['--allow-all-tools', '--continue', '-p', prompt],
-}
-const copilot = (set: Readonly<Record<string, string>>, path: string): Way => ({
-  ...COPILOT,
-  env: ({ url, model }) => ({
-    ...COPILOT.env(),
-    COPILOT_PROVIDER_BASE_URL: `${url}${path}`,
-    COPILOT_PROVIDER_API_KEY: 'none-needed',
-    COPILOT_MODEL: model,
-    ...set,
+/** Qwen Code, asked to speak a dialect; without `auth` by the launcher. */
+const qwen = (auth?: string, env?: Way['env']): Way => ({
+  ...(env ? { env } : { launched: true }),
+  files: () => ({
+    '.qwen/settings.json': json({
+      privacy: { usageStatisticsEnabled: false },
+      telemetry: { enabled: false },
+    }),
   }),
+  ...goingOn(['--continue'], ({ prompt }) => [
+    ...(auth ? ['--auth-type', auth] : []),
+    '--yolo',
+    '-p',
+    prompt,
+  ]),
 })
 
-const OPENCODE_ARGS = {
+/** GitHub Copilot CLI with these settings; without any by the launcher. */
+const copilot = (path: string, set?: Readonly<Record<string, string>>): Way => ({
+  ...(set ? {} : { launched: true }),
+  env: ({ url, model }) => ({
+    COPILOT_OFFLINE: 'true',
+    COPILOT_AUTO_UPDATE: 'false',
+    ...(set && {
+      COPILOT_PROVIDER_BASE_URL: `${url}${path}`,
+      COPILOT_PROVIDER_API_KEY: 'none-needed',
+      COPILOT_MODEL: model,
+      ...set,
+    }),
+  }),
+  ...goingOn(['--continue'], ({ prompt }) => ['--allow-all-tools', '-p', prompt]),
+})
+
+const OPENCODE = {
   env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: 'true', OPENCODE_DISABLE_MODELS_FETCH: 'true' }),
   args: ({ model, prompt }: Place) => ['run', '--print-logs', '--model', `waybill/${model}`, prompt],
   again: ({ model, prompt }: Place) => [
@@ -125,7 +151,7 @@ const OPENCODE_ARGS = {
   ],
 }
 const opencode = (npm: string): Way => ({
-  ...OPENCODE_ARGS,
+  ...OPENCODE,
   files: ({ url, model }) => ({
     '.config/opencode/opencode.json': json({
       model: `waybill/${model}`,
@@ -141,6 +167,16 @@ const opencode = (npm: string): Way => ({
   }),
 })
 
+const CODEX = ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access']
+
+const AIDER = {
+  env: () => ({ AIDER_ANALYTICS: 'false', AIDER_CHECK_UPDATE: 'false' }),
+  args: ({ prompt }: Place) => [
+    ...['--yes-always', '--no-git', '--no-show-model-warnings', '--edit-format', 'diff'],
+    ...['--message', prompt, 'note.txt'],
+  ],
+}
+
 export const AGENTS: readonly Agent[] = [
   {
     name: 'claude-code',
@@ -152,8 +188,7 @@ export const AGENTS: readonly Agent[] = [
       messages: {
         launched: true,
         env: () => ({ CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1' }),
-        args: ({ prompt }) => ['--allowedTools', 'Read', '-p', prompt],
-        again: ({ prompt }) => ['--continue', '--allowedTools', 'Read', '-p', prompt],
+        ...goingOn(['--continue'], ({ prompt }) => ['--allowedTools', 'Read', '-p', prompt]),
       },
     },
   },
@@ -166,16 +201,8 @@ export const AGENTS: readonly Agent[] = [
     ways: {
       responses: {
         launched: true,
-        args: ({ prompt }) => ['exec', '--skip-git-repo-check', '--sandbox', 'danger-full-access', prompt],
-        again: ({ prompt }) => [
-          'exec',
-          '--skip-git-repo-check',
-          '--sandbox',
-          'danger-full-access',
-          'resume',
-          '--last',
-          prompt,
-        ],
+        args: ({ prompt }) => [...CODEX, prompt],
+        again: ({ prompt }) => [...CODEX, 'resume', '--last', prompt],
       },
     },
   },
@@ -186,7 +213,7 @@ export const AGENTS: readonly Agent[] = [
     program: 'opencode',
     reads: (filePath) => ({ name: 'read', arguments: { filePath } }),
     ways: {
-      chat: { ...OPENCODE_ARGS, launched: true },
+      chat: { ...OPENCODE, launched: true },
       messages: opencode('@ai-sdk/anthropic'),
       responses: opencode('@ai-sdk/openai'),
     },
@@ -198,9 +225,9 @@ export const AGENTS: readonly Agent[] = [
     program: 'copilot',
     reads: (path) => ({ name: 'view', arguments: { path } }),
     ways: {
-      chat: { ...COPILOT, launched: true },
-      messages: copilot({ COPILOT_PROVIDER_TYPE: 'anthropic' }, ''),
-      responses: copilot({ COPILOT_PROVIDER_TYPE: 'openai', COPILOT_PROVIDER_WIRE_API: 'responses' }, '/v1'),
+      chat: copilot(''),
+      messages: copilot('', { COPILOT_PROVIDER_TYPE: 'anthropic' }),
+      responses: copilot('/v1', { COPILOT_PROVIDER_TYPE: 'openai', COPILOT_PROVIDER_WIRE_API: 'responses' }),
     },
   },
   {
@@ -210,32 +237,17 @@ export const AGENTS: readonly Agent[] = [
     program: 'qwen',
     reads: (file_path) => ({ name: 'read_file', arguments: { file_path } }),
     ways: {
-      chat: {
-        launched: true,
-        files: () => ({ '.qwen/settings.json': json(QUIET_QWEN) }),
-        args: qwenArgs,
-        again: (place) => ['--continue', ...qwenArgs(place)],
-      },
-      messages: {
-        env: ({ url, model }) => ({
-          ANTHROPIC_BASE_URL: url,
-          ANTHROPIC_API_KEY: 'none-needed',
-          ANTHROPIC_MODEL: model,
-        }),
-        files: () => ({ '.qwen/settings.json': json(QUIET_QWEN) }),
-        args: (place) => ['--auth-type', 'anthropic', ...qwenArgs(place)],
-        again: (place) => ['--auth-type', 'anthropic', '--continue', ...qwenArgs(place)],
-      },
-      responses: {
-        env: ({ url, model }) => ({
-          OPENAI_BASE_URL: `${url}/v1`,
-          OPENAI_API_KEY: 'none-needed',
-          OPENAI_MODEL: model,
-        }),
-        files: () => ({ '.qwen/settings.json': json(QUIET_QWEN) }),
-        args: (place) => ['--auth-type', 'openai-responses', ...qwenArgs(place)],
-        again: (place) => ['--auth-type', 'openai-responses', '--continue', ...qwenArgs(place)],
-      },
+      chat: qwen(),
+      messages: qwen('anthropic', ({ url, model }) => ({
+        ANTHROPIC_BASE_URL: url,
+        ANTHROPIC_API_KEY: 'none-needed',
+        ANTHROPIC_MODEL: model,
+      })),
+      responses: qwen('openai-responses', ({ url, model }) => ({
+        OPENAI_BASE_URL: `${url}/v1`,
+        OPENAI_API_KEY: 'none-needed',
+        OPENAI_MODEL: model,
+      })),
     },
   },
   {
@@ -255,8 +267,7 @@ export const AGENTS: readonly Agent[] = [
             telemetry: { enabled: false },
           }),
         }),
-        args: ({ prompt }) => ['--yolo', '--skip-trust', '-p', prompt],
-        again: ({ prompt }) => ['--yolo', '--skip-trust', '--resume', 'latest', '-p', prompt],
+        ...goingOn(['--resume', 'latest'], ({ prompt }) => ['--yolo', '--skip-trust', '-p', prompt]),
       },
     },
   },
@@ -269,39 +280,16 @@ export const AGENTS: readonly Agent[] = [
     edits: (file) =>
       `${file}\n\`\`\`\n<<<<<<< SEARCH\nThe lamp is out.\n=======\nThe lamp is lit.\n>>>>>>> REPLACE\n\`\`\`\n`,
     ways: {
-      chat: {
-        launched: true,
-        env: () => ({ AIDER_ANALYTICS: 'false', AIDER_CHECK_UPDATE: 'false' }),
-        args: ({ prompt }) => [
-          '--yes-always',
-          '--no-git',
-          '--no-show-model-warnings',
-          '--edit-format',
-          'diff',
-          '--message',
-          prompt,
-          'note.txt',
-        ],
-      },
+      chat: { ...AIDER, launched: true },
       messages: {
+        ...AIDER,
         env: ({ url, model }) => ({
-          AIDER_ANALYTICS: 'false',
-          AIDER_CHECK_UPDATE: 'false',
+          ...AIDER.env(),
           ANTHROPIC_API_BASE: url,
           ANTHROPIC_API_KEY: 'none-needed',
           AIDER_MODEL: `anthropic/${model}`,
           AIDER_WEAK_MODEL: `anthropic/${model}`,
         }),
-        args: ({ prompt }) => [
-          '--yes-always',
-          '--no-git',
-          '--no-show-model-warnings',
-          '--edit-format',
-          'diff',
-          '--message',
-          prompt,
-          'note.txt',
-        ],
       },
     },
   },
@@ -326,15 +314,8 @@ export const AGENTS: readonly Agent[] = [
       chat: {
         env: () => ({ CLINE_TELEMETRY_DISABLED: '1' }),
         before: ({ url, model }) => [
-          'auth',
-          '--provider',
-          'openai-compatible',
-          '--apikey',
-          'none-needed',
-          '--modelid',
-          model,
-          '--baseurl',
-          `${url}/v1`,
+          ...['auth', '--provider', 'openai-compatible', '--apikey', 'none-needed'],
+          ...['--modelid', model, '--baseurl', `${url}/v1`],
         ],
         args: ({ prompt }) => ['--provider', 'openai-compatible', prompt],
       },
