@@ -1,6 +1,8 @@
 // What it takes to run a gateway that somebody else wrote: one file for each in peers/, which says how it is installed,
 // where its program is then, and what it needs beside it.
-import { readdirSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface Peer {
@@ -39,3 +41,19 @@ const here = fileURLToPath(new URL('peers/', import.meta.url))
 export const peerNames: readonly string[] = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
 export const readPeer = async (name: string): Promise<Peer> =>
   ((await import(`./peers/${name}.ts`)) as { peer: Peer }).peer
+
+/** Runs the install lines where they have not been run; false when one fails. */
+export function install(name: string, { install: lines }: Peer, directory: string): boolean {
+  const mark = join(directory, '.installed')
+  if (existsSync(mark)) return true
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true })
+  for (const line of lines) {
+    const { status } = spawnSync('sh', ['-c', line], { cwd: directory, stdio: 'inherit' })
+    if (status === 0) continue
+    process.stderr.write(`peers: ${name} cannot be installed: \`${line}\` ended with ${status}\n`)
+    return false
+  }
+  writeFileSync(mark, '')
+  return true
+}

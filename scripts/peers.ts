@@ -2,15 +2,15 @@
 // command that any user has, and keeps what docs/scoreboard.md is written from. Nothing of theirs enters the project.
 // --dir says where the scratch directory is; NAME and reports/NAME in it are made anew and removed, --keep leaves both.
 // How each is installed stands in peers/NAME.ts.
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { type Peer, peerNames, readPeer, SERVICES } from './peer.ts'
+import { install, type Peer, peerNames, readPeer, SERVICES } from './peer.ts'
 import { keepOutcome } from './scoreboard.ts'
 
 const { values, positionals } = parseArgs({
@@ -29,8 +29,7 @@ if (positionals.length === 0 || unknown.length > 0) {
 
 for (const name of positionals) {
   const peer = await readPeer(name)
-  const directory = join(scratch, name)
-  if (!install(name, peer, directory)) {
+  if (!install(name, peer, join(scratch, name))) {
     process.exitCode = 3
     continue
   }
@@ -67,20 +66,4 @@ async function run(name: string, { bin, env, services = [] }: Peer, report: stri
   } finally {
     for (const server of servers) await server.end()
   }
-}
-
-/** Runs the install lines where they have not been run; false when one fails. */
-function install(name: string, { install: lines }: Peer, directory: string): boolean {
-  const mark = join(directory, '.installed')
-  if (existsSync(mark)) return true
-  rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true })
-  for (const line of lines) {
-    const { status } = spawnSync('sh', ['-c', line], { cwd: directory, stdio: 'inherit' })
-    if (status === 0) continue
-    process.stderr.write(`peers: ${name} cannot be installed: \`${line}\` ended with ${status}\n`)
-    return false
-  }
-  writeFileSync(mark, '')
-  return true
 }
