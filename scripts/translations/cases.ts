@@ -19,7 +19,7 @@ export interface Seen {
 }
 
 /** `changed`: it is there in another form, which is named behind it. */
-export type Verdict = 'kept' | 'lost' | `changed: ${string}`
+export type Verdict = 'kept' | 'lost' | `lost: ${string}` | `changed: ${string}`
 
 export interface Case {
   readonly what: string
@@ -188,8 +188,7 @@ export const MESSAGES_AT_CHAT: readonly Case[] = [
       title: 'log',
       source: { type: 'text', media_type: 'text/plain', data: 'fog since noon' },
     }),
-    judge: ({ sent }) =>
-      holds(sent, 'fog since noon') ? 'changed: as a text' : holds(sent, ASK) ? 'lost' : 'lost',
+    judge: ({ sent }) => (holds(sent, 'fog since noon') ? 'changed: as a text' : 'lost'),
   },
   {
     what: 'image by its address',
@@ -343,7 +342,9 @@ export const MESSAGES_AT_CHAT: readonly Case[] = [
       ],
     },
     judge: ({ got }) => {
-      if (argumentsIn(got).join() !== '{"lamp":"red"},{"lamp":"green"}') return 'lost'
+      const said = argumentsIn(got).join()
+      if (said !== '{"lamp":"red"},{"lamp":"green"}')
+        return said.includes('red') ? 'lost: the arguments of both are mixed' : 'lost'
       return kept(isWellFormed(got), 'changed: parts of a block that is closed already')
     },
   },

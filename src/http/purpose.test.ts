@@ -32,6 +32,7 @@ const ROWS: readonly [string, IncomingHttpHeaders, boolean, Purpose][] = [
   ['Copilot: beside the conversation', { 'x-initiator': 'agent' }, false, 'background'],
   ['Codex: a turn', turn({ request_kind: 'turn', thread_source: 'user' }), true, 'main'],
   ['Codex: a turn without tools', turn({ request_kind: 'turn', thread_source: 'user' }), false, 'main'],
+  ['Codex: a title', turn({ request_kind: 'turn', thread_source: 'thread_title' }), false, 'background'],
   ['Codex: a compaction', turn({ request_kind: 'compaction', thread_source: 'user' }), false, 'compaction'],
   ['Codex: a subagent', { ...turn({ request_kind: 'turn', thread_source: 'subagent' }) }, true, 'subagent'],
   ['Codex: a subagent, by its own header', CHILD, true, 'subagent'],

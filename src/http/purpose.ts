@@ -34,7 +34,9 @@ function turnOf(value: string): Purpose | null {
   try {
     const { request_kind: kind, thread_source: source } = JSON.parse(value)
     if (kind === 'compaction') return 'compaction'
-    return source === 'subagent' ? 'subagent' : null
+    if (source === 'subagent') return 'subagent'
+    // `user`: a turn; `thread_title` and the like are its own doing.
+    return source === undefined || source === 'user' ? null : 'background'
   } catch {
     return null
   }
