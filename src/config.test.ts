@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { ConfigError, loadConfig, parseConfig } from './config.ts'
@@ -230,4 +233,43 @@ test('the example configurations are valid', () => {
     const example = fileURLToPath(new URL(`../examples/${file}`, import.meta.url))
     assert.ok(route in loadConfig(example, { env: {}, replay: true }).config.routes)
   }
+})
+
+test('`prices` names a file of own prices: what the configuration says itself goes first, mistakes have their line', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-prices-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const [file, prices] = [join(directory, 'waybill.yaml'), join(directory, 'prices.yaml')]
+  writeFileSync(
+    file,
+    `prices: prices.yaml
+providers: { a: { api: openai, base_url: http://127.0.0.1:1 } }
+models: { a/own: { tier: cheap, price: { input: 1, output: 1 } }, a/known: { tier: cheap } }
+routes: { auto: { targets: [{ model: a/own }] } }
+`,
+  )
+  writeFileSync(
+    prices,
+    'a/own: { input: 9, output: 9 }\na/known: { input: 2, output: 3 }\nb/x: { input: 4, output: 5 }\n',
+  )
+  const { models } = loadConfig(file, { env: {} }).config
+  assert.equal(models['a/own']?.price?.input, 1)
+  assert.deepEqual([models['a/known']?.tier, models['a/known']?.price], ['cheap', { input: 2, output: 3 }])
+  assert.deepEqual(models['b/x']?.price, { input: 4, output: 5 }, 'a file may serve several configurations')
+
+  const wrong = () => {
+    try {
+      loadConfig(file, { env: {} })
+    } catch (error) {
+      if (error instanceof ConfigError) return error.problems
+      throw error
+    }
+    return []
+  }
+  writeFileSync(prices, 'a/x: { input: 1, outptu: 2 }\nb: { input: 1, output: 2 }\n')
+  assert.deepEqual(wrong(), [
+    `${prices}:1:18 a/x.outptu: no such setting; did you mean output?`,
+    `${prices}:2:1 b: expected provider/model`,
+  ])
+  rmSync(prices)
+  assert.match(wrong().join(), /^prices: ENOENT.*prices\.yaml.*; write the file, or take `prices` out$/)
 })

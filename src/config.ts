@@ -3,10 +3,11 @@
 // What may stand in the file: config/schema.ts.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { inconsistencies, missingSecrets } from './config/consistency.ts'
+import type { JsonSchema } from './config/json-schema.ts'
 import type { Problem } from './config/problem.ts'
-import { configJsonSchema, schema } from './config/schema.ts'
+import { configJsonSchema, priceFile, schema } from './config/schema.ts'
 import { mistakes } from './config/wording.ts'
 import { readYaml } from './config/yaml.ts'
 import { escaped } from './terminal/clean.ts'
@@ -59,10 +60,32 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
     ])
   }
   const loaded = parseConfig(text, file, options)
+  const { config } = loaded
+  const models = config.prices ? withPrices(config, resolve(dirname(file), config.prices)) : config.models
   return {
     ...loaded,
-    config: Object.freeze({ ...loaded.config, data: resolve(dirname(file), loaded.config.data) }),
+    config: Object.freeze({ ...config, models, data: resolve(dirname(file), config.data) }),
   }
+}
+
+/** The models with the prices of `file`, where the configuration sets none itself. */
+function withPrices({ models }: Config, file: string): Config['models'] {
+  let text: string
+  try {
+    text = readFileSync(file, 'utf8')
+  } catch (cause) {
+    throw new ConfigError([`prices: ${(cause as Error).message}; write the file, or take \`prices\` out`])
+  }
+  const yaml = readYaml(text, file)
+  const raw = yaml.raw ?? {}
+  const json = z.toJSONSchema(priceFile) as JsonSchema
+  const problems = [...yaml.problems, ...(yaml.broken ? [] : mistakes(raw, { schema: priceFile, json }))]
+  if (problems.length > 0) throw new ConfigError(linesOf(problems, yaml, new Map()))
+  const priced = Object.entries(priceFile.parse(raw)).map(([id, price]) => {
+    const model = models[id] ?? schema.shape.models.parse({ [id]: {} })[id]!
+    return [id, { ...model, price: model.price ?? price }] as const
+  })
+  return { ...models, ...Object.fromEntries(priced) }
 }
 
 /** The same for a text; `file` is only named in errors. */

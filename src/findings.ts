@@ -1,7 +1,7 @@
 // What is found when one looks whether all is well, in words: for `waybill doctor`, and for the page. Pure; knows the
 // configuration and what is handed over.
 import type { Config } from './config.ts'
-import { createPricer, pricingOf } from './pricing.ts'
+import { createPricer, PRICE_TABLE, pricingOf } from './pricing.ts'
 
 export interface Finding {
   /** `note`: worth knowing, nothing to repair. */
@@ -52,20 +52,38 @@ export function fillFindings(fills: readonly Fill[], running: boolean): Finding[
 /** Not more than one digit behind the point. */
 const short = (value: number): string => String(Math.round(value * 10) / 10)
 
-/** Targets whose cost will be null. */
-export function priceFindings(config: Config): Finding[] {
+/** From this age on a newer table may know newer models. */
+export const OLD_PRICES_DAYS = 60
+const DAY = 86_400_000
+
+/** How old the built-in prices are, and the targets whose cost will be null. */
+export function priceFindings(config: Config, now = Date.now()): Finding[] {
+  const { name, version, date } = PRICE_TABLE
+  const days = Math.floor((now - Date.parse(date)) / DAY)
+  const of = `the built-in prices are ${days} days old (${name} ${version}, ${date})`
+  const age: Finding =
+    days <= OLD_PRICES_DAYS
+      ? { verdict: 'ok', text: of }
+      : {
+          verdict: 'note',
+          text: `${of}; a newer Waybill may know newer models, and \`prices\` takes your own`,
+        }
   const price = createPricer(pricingOf(config))
   const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
   const targets = new Set(
     Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model)),
   )
-  return [...targets]
-    .filter((id) => {
-      const slash = id.indexOf('/')
-      return price({ provider: id.slice(0, slash), model: id.slice(slash + 1) }, one, Date.now()).usd === null
-    })
-    .map((id) => ({
-      verdict: 'note',
-      text: `no price is known for ${id}, so its cost is recorded as null; set models.${id}.price to change that`,
-    }))
+  const unknown = [...targets].filter((id) => {
+    const slash = id.indexOf('/')
+    return price({ provider: id.slice(0, slash), model: id.slice(slash + 1) }, one, now).usd === null
+  })
+  return [
+    age,
+    ...unknown.map(
+      (id): Finding => ({
+        verdict: 'note',
+        text: `no price is known for ${id}, so its cost is recorded as null; set models.${id}.price to change that`,
+      }),
+    ),
+  ]
 }

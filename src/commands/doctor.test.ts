@@ -75,6 +75,7 @@ test('all is well before the first start, beside a running gateway and after its
   assert.equal(beside.code, 0, beside.said)
   assert.match(beside.said, /^ok {3}.+waybill\.yaml is valid/m)
   assert.match(beside.said, /^note no price is known for alpha\/own/m)
+  assert.match(beside.said, /^(ok {3}|note )the built-in prices are \d+ days old \(genai-prices \S+, \d{4}-/m)
   assert.match(beside.said, /^ok {3}a running gateway holds /m)
   assert.match(
     beside.said,

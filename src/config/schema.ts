@@ -123,6 +123,9 @@ const price = z.strictObject({
     ),
 })
 
+/** A file of prices alone, which `prices` names. */
+export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected provider/model'), price)
+
 const tokens = z.int().positive()
 
 const model = z.strictObject({
@@ -440,6 +443,13 @@ export const schema = z.strictObject({
     .record(z.string(), model)
     .default({})
     .describe('What is known of models, by provider/model. A model need not be here to be called.'),
+  prices: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'A file of your own prices, relative to this one: provider/model and what `models.<name>.price` takes. `models.<name>.price` goes first, the built-in table last. It is read again when this file is, or on SIGHUP.',
+    ),
   routes: z
     .record(z.string().min(1), route)
     .default({})

@@ -112,6 +112,7 @@ const NOTHING = {
   input_tokens: 0,
   output_tokens: 0,
   cost_usd: 0,
+  calls_without_cost: 0,
   saved_usd: 0,
 }
 

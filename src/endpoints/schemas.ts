@@ -9,6 +9,9 @@ export const ms = z.number().nonnegative()
 export const usd = z.number().nonnegative().describe('US dollars')
 export const count = z.int().nonnegative()
 const reported = count.nullable().describe('null: not reported')
+export const callsWithoutCost = count.describe(
+  'calls whose cost is not known, or not yet; they are not in cost_usd',
+)
 /** Of all calls; null where there are none. */
 export const share = z.number().min(0).max(1).nullable()
 
@@ -75,6 +78,7 @@ export const usage = z.strictObject({
   input_tokens: reported,
   output_tokens: reported,
   cost_usd: usd.nullable(),
+  calls_without_cost: callsWithoutCost,
   saved_usd: usd,
 })
 
@@ -89,6 +93,7 @@ export const session = z.strictObject({
   last_model: z.string(),
   tokens: tokenSums,
   cost_usd: usd.nullable(),
+  calls_without_cost: callsWithoutCost,
 })
 
 /** An entry of OpenAI's model list, with its type. */

@@ -45,6 +45,7 @@ const sessionResponse = schemas.session.extend({
       failed: schemas.count,
       tokens: schemas.tokenSums,
       cost_usd: schemas.usd.nullable(),
+      calls_without_cost: schemas.callsWithoutCost,
     }),
   ),
   parts: z
@@ -58,6 +59,7 @@ const sessionResponse = schemas.session.extend({
         failed: schemas.count,
         tokens: schemas.tokenSums,
         cost_usd: schemas.usd.nullable(),
+        calls_without_cost: schemas.callsWithoutCost,
       }),
     )
     .describe('its agents, and what the calls of each were for'),

@@ -8,6 +8,10 @@ export const count = (value: number | null | undefined): string =>
 export const compact = (value: number | null | undefined): string =>
   value == null ? NONE : value < 10_000 ? plain.format(value) : short.format(value)
 
+/** What a cost leaves out. */
+export const withoutCost = ({ calls_without_cost: calls }: { calls_without_cost: number }): string =>
+  calls === 0 ? '' : `${count(calls)} ${calls === 1 ? 'call' : 'calls'} without a known cost`
+
 /** A thousandth of a cent is still something; a large amount has cents. */
 export function usd(value: number | null | undefined): string {
   if (value == null) return NONE

@@ -45,6 +45,8 @@ export interface Usage {
   readonly input_tokens: number | null
   readonly output_tokens: number | null
   readonly cost_usd: number | null
+  /** Calls whose cost is not known, or not yet. */
+  readonly calls_without_cost: number
   /** What cache hits would have cost. */
   readonly saved_usd: number
 }
@@ -114,17 +116,22 @@ export interface Session {
   readonly last_model: string
   readonly tokens: TokenSums
   readonly cost_usd: number | null
+  readonly calls_without_cost: number
 }
 
 /** What a session used of one model. */
-export interface SessionModel extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd'> {
+export interface SessionModel
+  extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd' | 'calls_without_cost'> {
   readonly provider: string
   readonly model: string
 }
 
 /** What one agent of a session used; its calls of one purpose. */
 export interface SessionPart
-  extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd' | 'first_seen' | 'last_seen'> {
+  extends Pick<
+    Session,
+    'calls' | 'failed' | 'tokens' | 'cost_usd' | 'calls_without_cost' | 'first_seen' | 'last_seen'
+  > {
   /** Null: the session itself. */
   readonly agent_id: string | null
   readonly purpose: CallRecord['purpose']

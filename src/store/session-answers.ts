@@ -1,7 +1,7 @@
 // Answers about sessions from sums and from the last call of each: the same for every engine. Pure; knows no SQL.
 import { timeOfId } from '../call.ts'
 import type { Session, SessionModel, SessionPart } from './reads.ts'
-import { calls, costOf, failed, type Sum, tokensOf, total } from './usage-sum.ts'
+import { calls, costOf, failed, type Sum, tokensOf, total, withoutCost } from './usage-sum.ts'
 
 /** A session and the id of its first call. */
 export interface Begun {
@@ -70,4 +70,8 @@ export const byAgent = (
 export const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first_id ? 1 : -1)
 const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()
 const countsOf = (sum: Sum) => ({ calls: calls(sum), failed: failed(sum) })
-const amountsOf = (sum: Sum) => ({ tokens: tokensOf(sum), cost_usd: costOf(sum) })
+const amountsOf = (sum: Sum) => ({
+  tokens: tokensOf(sum),
+  cost_usd: costOf(sum),
+  calls_without_cost: withoutCost(sum),
+})

@@ -1,7 +1,17 @@
 // Answers about a span of time from sums that were grouped: the same for every engine. Pure; knows no SQL.
 import { type Latencies, medianOf } from './latency.ts'
 import type { History, RoutingShares, Share, Span, TargetUsage, Usage, UsageKey } from './reads.ts'
-import { calls, costOf, failed, fellBack, type Sum, savedOf, tokensOf, total } from './usage-sum.ts'
+import {
+  calls,
+  costOf,
+  failed,
+  fellBack,
+  type Sum,
+  savedOf,
+  tokensOf,
+  total,
+  withoutCost,
+} from './usage-sum.ts'
 
 const HOUR = 3_600_000
 
@@ -135,6 +145,7 @@ const usageOf = (sum: Sum): Usage => {
     input_tokens: input,
     output_tokens: output,
     cost_usd: costOf(sum),
+    calls_without_cost: withoutCost(sum),
     saved_usd: savedOf(sum),
   }
 }

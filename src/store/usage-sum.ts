@@ -81,6 +81,9 @@ const usd = (sum: Sum, name: 'cost_usd' | 'saved_usd'): number | null => {
   return amount === null ? null : Math.round(amount * 1e12) / 1e12
 }
 export const costOf = (sum: Sum): number | null => usd(sum, 'cost_usd')
+/** Calls that `costOf` leaves out: open ones too. */
+export const withoutCost = (sum: Sum): number =>
+  sum[0]! - sum[3 + SUMMED.length + SUMMED.indexOf('cost_usd')]!
 /** What cache hits would have cost; 0 where there was none. */
 export const savedOf = (sum: Sum): number => usd(sum, 'saved_usd') ?? 0
 

@@ -71,7 +71,7 @@ export function Costs() {
       <Trouble error={error} retry={reload} />
       {totals && (
         <dl class="figures">
-          <Figure name="Cost" value={format.usd(totals.cost_usd)} />
+          <Figure name="Cost" value={format.usd(totals.cost_usd)} more={format.withoutCost(totals)} />
           <Figure name="Calls" value={format.count(totals.calls)} />
           <Figure
             name="A call"

@@ -10,8 +10,6 @@ import type { Health as HealthAnswer, Refused } from '../reads.ts'
 
 const PATH = '/api/health'
 const DAY = 86_400_000
-/** Prices change by the week. */
-const OLD_DAYS = 60
 
 export function Health() {
   const { data, error, reload } = useRead<HealthAnswer>(PATH, 10_000)
@@ -76,11 +74,7 @@ export function Health() {
             <section class="panel">
               <h2>Prices</h2>
               <p>
-                {data.prices.table}, of {data.prices.date}: {age(data.prices.date)} days old
-                {age(data.prices.date) > OLD_DAYS && (
-                  <span class="bad">; a newer version may know newer models</span>
-                )}
-                .
+                {data.prices.table}, of {data.prices.date}: {age(data.prices.date)} days old.
               </p>
               <p class="note">
                 {data.prices.own === 0

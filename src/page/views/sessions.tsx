@@ -114,7 +114,7 @@ export function Session() {
               value={format.compact((data.tokens.input ?? 0) + (data.tokens.output ?? 0))}
               more={share(data)}
             />
-            <Figure name="Cost" value={format.usd(data.cost_usd)} />
+            <Figure name="Cost" value={format.usd(data.cost_usd)} more={format.withoutCost(data)} />
             <Figure
               name="Lasted"
               value={format.ms(Date.parse(data.last_seen) - Date.parse(data.first_seen))}
