@@ -88,12 +88,13 @@ async function soak(): Promise<void> {
   await clients.close()
   providers.close()
 
-  const { calls, reads, left, bad } = clients.counts
+  const { calls, reads, left } = clients.counts
+  const bad = [...clients.bad].map(([what, times]) => `${times} × ${what}`).join(', ')
   console.log(
-    `${calls} calls, ${left} of them left half-way, ${reads} reads, ${bad} without the answer that was due`,
+    `${calls} calls, ${left} of them left half-way, ${reads} reads; in place of the answer that was due: ${bad || 'nothing'}`,
   )
   if (code !== 0) problems.push(`the gateway ended with exit code ${code}`)
-  if (bad > 0) problems.push(`${bad} requests did not get the answer that was due`)
+  if (bad) problems.push(`requests did not get the answer that was due: ${bad}`)
   judge(points.filter(({ at }) => at > WARM_UP_MS))
   compare(providers.ledger)
 }

@@ -69,8 +69,10 @@ const READS = [
 ]
 
 export interface Clients {
-  /** Calls that were begun, answers that were 5xx although a provider was well, and calls that got no answer. */
-  readonly counts: { calls: number; reads: number; left: number; bad: number }
+  /** Calls that were begun, those left half-way, and reads. */
+  readonly counts: { calls: number; reads: number; left: number }
+  /** What came in place of the answer that was due, a status or an error, and how often: a provider was well throughout. */
+  readonly bad: ReadonlyMap<string, number>
   /** One client's step: mostly a call, now and then one that is left half-way, or a read. Never rejects. */
   step(): Promise<void>
   close(): Promise<void>
@@ -78,14 +80,16 @@ export interface Clients {
 
 export function createClients(url: string): Clients {
   const dispatcher = new Agent({ connections: 256 })
-  const counts = { calls: 0, reads: 0, left: 0, bad: 0 }
+  const counts = { calls: 0, reads: 0, left: 0 }
+  const bad = new Map<string, number>()
+  const note = (what: string | number) => bad.set(`${what}`, (bad.get(`${what}`) ?? 0) + 1)
   let n = 0
 
   async function read(): Promise<void> {
     const path = READS[counts.reads++ % READS.length]!
     const { statusCode, body } = await request(url + path, { dispatcher })
     await body.dump()
-    if (statusCode !== 200) counts.bad++
+    if (statusCode !== 200) note(statusCode)
   }
   async function call(nonce: number): Promise<void> {
     counts.calls++
@@ -109,16 +113,17 @@ export function createClients(url: string): Clients {
       return
     }
     await answer.dump()
-    if (statusCode >= 500 && body.model === 'auto') counts.bad++
+    if (statusCode >= 500 && body.model === 'auto') note(statusCode)
   }
   return {
     counts,
+    bad,
     async step() {
       n++
       try {
         await (n % 20 === 0 ? read() : call(n))
-      } catch {
-        counts.bad++
+      } catch (error) {
+        note((error as NodeJS.ErrnoException).code ?? (error as Error).message)
       }
     },
     close: () => dispatcher.destroy(),
