@@ -55,11 +55,14 @@ for (const target of ['--help', '--version', '-c', '--report=/tmp/elsewhere', 'n
     assert.equal(output, 'conclusion=error\n')
   })
 
-test('what the action uses is pinned by digest, with the version beside it', () => {
-  const used = text.split('\n').filter((line) => /\buses:/.test(line))
-  assert.ok(used.length > 0)
-  for (const line of used) assert.match(line, /uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
-})
+for (const file of ['action.yml', '.github/workflows/release.yml'])
+  test(`what ${file} uses is pinned by digest, with the version beside it`, () => {
+    const used = readFileSync(join(root, file), 'utf8')
+      .split('\n')
+      .filter((line) => /\buses:/.test(line))
+    assert.ok(used.length > 0)
+    for (const line of used) assert.match(line, /uses: [\w.-]+\/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/)
+  })
 
 test('no text runs the program by a name that this project does not hold in the registry yet', () => {
   const files = spawnSync('git', ['ls-files', '*.md', '*.yml', '*.yaml'], { cwd: root, encoding: 'utf8' })

@@ -1,26 +1,50 @@
 // The examples for operators: what they say of Waybill is a configuration that it takes, and no secret stands in them.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse, parseAllDocuments, stringify } from 'yaml'
 import { parseConfig } from '../config.ts'
 
-const read = (file: string): string => readFileSync(join(import.meta.dirname, '../..', file), 'utf8')
+const root = join(import.meta.dirname, '../..')
+const read = (file: string): string => readFileSync(join(root, file), 'utf8')
 
-test('the Kubernetes example: its configuration is valid, its probes exist, its secret is elsewhere', () => {
-  const text = read('examples/kubernetes.yaml')
-  const documents = parseAllDocuments(text).map((document) => document.toJS() as any)
-  const of = (kind: string) => documents.find((each) => each.kind === kind)
+test('the Helm chart: its configuration is valid, alone and in a fleet; its probes exist; it holds no secret', () => {
+  const { config: values, secret } = parse(read('examples/helm/waybill/values.yaml'))
   const env = { WAYBILL_FLEET_URL: 'postgresql://a:b@c/d', OPENAI_API_KEY: 'k' }
-  const { config, fleetUrl } = parseConfig(of('ConfigMap').data['waybill.yaml'], 'kubernetes.yaml', { env })
-  assert.equal(config.durability, 'full')
-  assert.equal(fleetUrl, env.WAYBILL_FLEET_URL)
-  const [container] = of('StatefulSet').spec.template.spec.containers
-  assert.equal(container.readinessProbe.httpGet.path, '/readyz')
-  assert.equal(container.livenessProbe.httpGet.path, '/healthz')
-  assert.equal(of('PodDisruptionBudget').spec.maxUnavailable, 1)
-  assert.equal(of('Secret'), undefined)
+  const { config } = parseConfig(stringify(values), 'values.yaml', { env })
+  assert.equal(config.server.host, '0.0.0.0')
+  const several = { ...values, durability: 'shared', fleet: { url: '$WAYBILL_FLEET_URL' } }
+  assert.equal(parseConfig(stringify(several), 'values.yaml', { env }).fleetUrl, env.WAYBILL_FLEET_URL)
+  assert.equal(secret, 'waybill', 'the name of one that is made elsewhere')
+  const template = read('examples/helm/waybill/templates/waybill.yaml')
+  for (const probe of [
+    'livenessProbe: { httpGet: { path: /healthz',
+    'readinessProbe: { httpGet: { path: /readyz',
+  ])
+    assert.ok(template.includes(probe), probe)
+  assert.doesNotMatch(template, /kind: Secret/)
+})
+
+test('the Helm chart as Helm renders it: one gateway, or a fleet with a disruption budget', (t) => {
+  const helm = (...set: string[]) =>
+    spawnSync(
+      'helm',
+      ['template', 'waybill', 'examples/helm/waybill', ...set.flatMap((each) => ['--set', each])],
+      {
+        cwd: root,
+        encoding: 'utf8',
+      },
+    )
+  const kinds = (stdout: string) => parseAllDocuments(stdout).map((document) => document.toJS()?.kind)
+  const one = helm()
+  if (one.error) return t.skip('helm is not on the PATH')
+  assert.deepEqual(kinds(one.stdout).toSorted(), ['ConfigMap', 'Service', 'StatefulSet'], one.stderr)
+  assert.match(helm('replicas=3').stderr, /more than one replica needs config\.fleet/)
+  const fleet = helm('replicas=3', 'config.fleet.url=$WAYBILL_FLEET_URL', 'persistence.enabled=false')
+  const wanted = ['ConfigMap', 'Deployment', 'PodDisruptionBudget', 'Service']
+  assert.deepEqual(kinds(fleet.stdout).toSorted(), wanted, fleet.stderr)
 })
 
 test('compose.fleet.yaml: three gateways with names and journals of their own, the password from the environment', () => {
