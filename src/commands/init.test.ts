@@ -29,6 +29,7 @@ test('what it writes is a valid configuration, for every preset and preference, 
       PRESETS.map(({ name }) => name),
     )
     assert.equal(config.routes.auto!.targets.length, PRESETS.length)
+    assert.equal(config.defaults.messages, 'auto', 'an agent that asks for its usual model is answered')
     assert.doesNotMatch(readFileSync(file, 'utf8') + stdout, /sk-of-the-operator/)
     assert.match(stdout, /waybill serve --config /)
   }

@@ -156,6 +156,9 @@ ${main.join('\n')}
     description: what shall cost little
     targets:
 ${cheap.join('\n')}
+
+# Coding agents ask for models of their own, such as claude-…; what no route knows goes here.
+defaults: { messages: auto, responses: auto, gemini: auto }
 `
 }
 
