@@ -128,7 +128,7 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
-    padding: [10, 8, 0, 0],
+    padding: [10, 28, 0, 0],
     legend: { show: false },
     cursor: { show: false },
     scales: {
@@ -141,6 +141,7 @@ function optionsOf(
         ...axis,
         grid: { show: false },
         size: 26,
+        space: 76,
         values: [
           [86_400, '{D} {MMM}', null, null, null, null, null, null, 1],
           [3_600, '{HH}:{mm}', '\n{D} {MMM}', null, null, null, null, null, 1],

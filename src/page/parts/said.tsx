@@ -8,7 +8,7 @@ export function Trouble({ error, retry }: { error: ReadError | null; retry?: () 
   return (
     <div class="trouble" role="alert">
       {error.message}
-      {retry && (
+      {retry && error.status !== 403 && (
         <button type="button" class="quiet" onClick={retry}>
           Try again
         </button>

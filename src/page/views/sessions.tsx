@@ -222,7 +222,9 @@ export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
       {rows.map(({ name, href, calls, cost }) => (
         <li key={name}>
           <span class="name">{href ? <a href={href}>{name}</a> : name}</span>
-          <span class="note">{format.count(calls)}</span>
+          <span class="note">
+            {format.count(calls)} {calls === 1 ? 'call' : 'calls'}
+          </span>
           <span class="number">{format.usd(cost)}</span>
           <span class="meter" aria-hidden="true">
             <span style={{ width: `${(100 * (cost ?? 0)) / most}%` }} />
