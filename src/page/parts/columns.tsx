@@ -115,7 +115,6 @@ export const USUAL = [
   'requested_model',
   'resolved_provider',
   'resolved_model',
-  'purpose',
   'tokens.input',
   'tokens.output',
   'cost_usd',
