@@ -79,7 +79,7 @@ try {
     }
     const passed = Math.round((Date.now() - began) / 1_000)
     say(
-      `after ${passed} s and ${sent} calls (${(sent / passed).toFixed(1)}/s): ${await memory()}; ${await page.locator('tbody tr').count()} rows, ${await page.locator('.connection').innerText()}`,
+      `after ${passed} s and ${sent} calls (${(sent / passed).toFixed(1)}/s): ${await memory()}; ${await page.locator('tbody tr').count()} rows, the newest of ${await page.locator('tbody tr').first().locator('td').first().innerText()}`,
     )
   }
 } finally {
