@@ -69,6 +69,41 @@ export const PRESETS: readonly Preset[] = [
     keyVariable: 'OPENROUTER_API_KEY',
     models: ['openai/gpt-oss-120b'],
   },
+  {
+    name: 'cerebras',
+    api: ['chat'],
+    baseUrl: 'https://api.cerebras.ai/v1',
+    keyVariable: 'CEREBRAS_API_KEY',
+    models: ['gpt-oss-120b', 'llama3.1-8b'],
+  },
+  {
+    name: 'cohere',
+    api: ['chat'],
+    baseUrl: 'https://api.cohere.ai/compatibility/v1',
+    keyVariable: 'COHERE_API_KEY',
+    models: ['command-a-03-2025', 'command-r7b-12-2024'],
+  },
+  {
+    name: 'fireworks',
+    api: ['chat'],
+    baseUrl: 'https://api.fireworks.ai/inference/v1',
+    keyVariable: 'FIREWORKS_API_KEY',
+    models: ['accounts/fireworks/models/gpt-oss-120b', 'accounts/fireworks/models/gpt-oss-20b'],
+  },
+  {
+    name: 'moonshot',
+    api: ['chat'],
+    baseUrl: 'https://api.moonshot.ai/v1',
+    keyVariable: 'MOONSHOT_API_KEY',
+    models: ['kimi-k2-0905-preview'],
+  },
+  {
+    name: 'perplexity',
+    api: ['chat'],
+    baseUrl: 'https://api.perplexity.ai',
+    keyVariable: 'PERPLEXITY_API_KEY',
+    models: ['sonar-pro', 'sonar'],
+  },
 ]
 
 /** What may count for everyday calls, and the strategy that follows it. */
