@@ -16,13 +16,16 @@ function grouped(results: readonly Result[], by: (result: Result) => string): Re
 const told = (result: Result | undefined): string =>
   result ? `${result.outcome} ${result.requests}/${result.calls}/${result.inferences}` : '-'
 
+/** No address of a registry stands in the documentation. */
+const named = (host: string): string => (/^registry\./.test(host) ? 'npm’s registry' : host)
+
 /** The provider speaks what the agent speaks. */
 export function ownTable(results: readonly Result[]): string {
   const troubles = ['task', 'a 429', 'a 529', 'a cut stream', 'only 400']
   const rows = grouped(results, ({ agent, client }) => `${agent} ${client}`).map((runs) => {
     const { agent, version, client } = runs[0]!
     const of = (trouble: string) => runs.find((run) => run.trouble === trouble)
-    const hosts = [...new Set(runs.flatMap((run) => run.hosts))].toSorted()
+    const hosts = [...new Set(runs.flatMap((run) => run.hosts.map(named)))].toSorted()
     const task = of('task')
     return [
       `${agent} ${version}`,
