@@ -7,6 +7,7 @@ import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import type { Script } from '../../../mocks/stand-in.ts'
 import { testGateway } from '../../test-gateway.ts'
+import { crossStream, readStream } from '../test-crossing.ts'
 
 async function crossed(t: TestContext, api: string, script: Script, model = 'gemini-2.5-flash') {
   const gateway = await testGateway(t, {
@@ -480,4 +481,38 @@ test('Gemini at chat: calls, results without ids, errors in Google’s shape, a 
     assert.match(error.message, /too long/)
     return true
   })
+})
+
+test('a gateway behind a gateway: thoughts that are sealed for clients of Google’s are read once, usage that does not fit is named (DIAL-04, DIAL-08)', () => {
+  const chunk = (delta: object, more: object = {}) => ({
+    model: 'm',
+    choices: [{ index: 0, delta, ...more }],
+  })
+  const call = {
+    index: 0,
+    id: 'functions.Bash:0',
+    type: 'function',
+    function: { name: 'Bash', arguments: '{}' },
+  }
+  const usage = { prompt_tokens: 9, completion_tokens: 2, completion_tokens_details: { reasoning_tokens: 5 } }
+  const stream = Buffer.from(
+    [
+      chunk({ reasoning_content: 'hm' }),
+      chunk({ reasoning_content: ', so' }),
+      chunk({ tool_calls: [call] }),
+      { ...chunk({}, { finish_reason: 'tool_calls' }), usage },
+      '[DONE]',
+    ]
+      .map((each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`)
+      .join(''),
+  )
+  const there = crossStream('gemini', 'chat', stream)
+  assert.deepEqual(there.losses, ['usage'])
+  const back = crossStream('chat', 'gemini', there.bytes)
+  const { blocks, tokens } = readStream('chat', back.bytes)
+  assert.deepEqual(
+    blocks.map((block) => (block.type === 'reasoning' ? block.text : block.type === 'call' && block.id)),
+    ['hm, so', 'functions.Bash:0'],
+  )
+  assert.deepEqual([tokens?.output, tokens?.reasoning], [7, 5])
 })
