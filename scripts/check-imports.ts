@@ -33,7 +33,7 @@ const PARTS: readonly [string, RegExp][] = [
   ['words', /^src\/config\/(json-schema|nearest|problem|wording|yaml)\.ts$/],
   [
     'base',
-    /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|findings|pricing|request-traits|token-estimate|log|record)\.ts)$/,
+    /^src\/((config|json)\/.+|(artifact|budget|call|errors|config|findings|pricing|request-traits|token-estimate|log|record|tracing)\.ts)$/,
   ],
   ['mocks', /^mocks\//],
   // Only these reach into the gateway: the target that runs inside the suite, and faults and innocents.

@@ -76,6 +76,8 @@ export interface Call {
   readonly sessionId: string | null
   readonly agentId: string | null
   readonly purpose: Purpose
+  /** What its caller says of its trace; null where traces are not made, or it says nothing. */
+  readonly traceparent: string | null
   /** Name of the gateway key; null where none is configured. */
   readonly keyName: string | null
   readonly stream: boolean

@@ -6,6 +6,7 @@ import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
 import { inconsistencies, missingSecrets } from './config/consistency.ts'
 import type { JsonSchema } from './config/json-schema.ts'
+import { withOtelVariables } from './config/otel.ts'
 import type { Problem } from './config/problem.ts'
 import { configJsonSchema, priceFile, schema } from './config/schema.ts'
 import { mistakes } from './config/wording.ts'
@@ -91,7 +92,7 @@ function withPrices({ models }: Config, file: string): Config['models'] {
 /** The same for a text; `file` is only named in errors. */
 export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
   const yaml = readYaml(text, file)
-  const { raw, variables } = override(yaml.raw ?? {}, env)
+  const { raw, variables, problems: ofVariables } = override(yaml.raw ?? {}, env)
   const problems: Problem[] = [...yaml.problems]
   if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })
   else if (!yaml.broken)
@@ -100,7 +101,8 @@ export function parseConfig(text: string, file: string, { env, replay = false }:
       ...inconsistencies(raw),
       ...(replay ? [] : missingSecrets(raw, env)),
     )
-  if (problems.length > 0) throw new ConfigError(linesOf(problems, yaml, variables))
+  if (problems.length + ofVariables.length > 0)
+    throw new ConfigError([...ofVariables, ...linesOf(problems, yaml, variables)])
 
   const config = schema.parse(raw)
   const secrets = new Map<string, string>()
@@ -135,13 +137,14 @@ function linesOf(
 const nameOf = (path: readonly PropertyKey[]): string =>
   path.map((part) => escaped(String(part))).join('.') || 'file'
 
-/** Environment variables that go before the file. `variables`: setting -> the variable that it comes from. */
+/** The file with what environment variables say. `variables`: setting -> the variable that it comes from. */
 function override(
   raw: unknown,
   env: LoadOptions['env'],
-): { raw: unknown; variables: ReadonlyMap<string, string> } {
+): { raw: unknown; variables: ReadonlyMap<string, string>; problems: readonly string[] } {
   const variables = new Map<string, string>()
-  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return { raw, variables }
+  const problems: string[] = []
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return { raw, variables, problems }
   const config: Record<string, unknown> = { ...raw }
   const server: Record<string, unknown> = {}
   const take = (variable: string, setting: string, put: (value: string) => void) => {
@@ -160,10 +163,19 @@ function override(
       'fleet.instance',
       (value) => (config.fleet = { ...(config.fleet as object), instance: value }),
     )
+  if (isMapping(config.telemetry)) {
+    const { telemetry, variables: ofTraces, problems: wrong } = withOtelVariables(config.telemetry, env)
+    config.telemetry = telemetry
+    for (const [setting, variable] of ofTraces) variables.set(setting, variable)
+    problems.push(...wrong)
+  }
   take('WAYBILL_KEY_DIGESTS', 'keys', (value) => (config.keys = value.split(',').map(keyOf)))
   if (Object.keys(server).length > 0) config.server = { ...(config.server as object | undefined), ...server }
-  return { raw: config, variables }
+  return { raw: config, variables, problems }
 }
+
+const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** NAME:ROLE=DIGEST, or NAME=DIGEST. */
 function keyOf(entry: string): object {

@@ -7,6 +7,7 @@ import type { Dispatcher } from 'undici'
 import manifest from '../package.json' with { type: 'json' }
 import { createResponseCache } from './cache/response-cache.ts'
 import { timeOfId } from './call.ts'
+import { pairsIn } from './config/otel.ts'
 import { needRestart } from './config/restart.ts'
 import { type Config, ConfigError, type KeyConfig, type Loaded } from './config.ts'
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
@@ -167,7 +168,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   const pageFiles = readPage(options.page ?? PAGE_DIRECTORY)
   const traces = options.config.telemetry && (await traceCalls(options.config.telemetry))
   const observers: Observer[] = [meters, logCalls(log), feed]
-  if (traces) observers.push({ closed: ({ call }) => traces.ended(call.id) })
+  if (traces) observers.push({ closed: ({ call }) => traces.ended(call) })
+  for (const call of traces ? store.interrupted : []) traces!.ended(call)
   const write = watchWrites(reservations.write, observers, (error) =>
     log.error(errorFields(error, context.callContext.mask), 'a call could not be logged or counted'),
   )
@@ -229,6 +231,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
         limits: limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
         providers: connect(config, secrets, dialects, connections),
+        tracing: options.config.telemetry ?? null,
         mask,
         now,
         onFault: onInternalError,
@@ -262,9 +265,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   /** Loads what only traces need. */
   async function traceCalls(settings: NonNullable<Config['telemetry']>): Promise<TraceExport> {
     const { startTraceExport } = await import('./telemetry/export.ts')
-    const { endpoint, service, sample } = settings
+    const { endpoint, traces_endpoint: tracesEndpoint, service, attributes, content } = settings
     return startTraceExport({
-      ...{ endpoint, service, sample, version: manifest.version, find: store.calls.find },
+      ...{ endpoint, tracesEndpoint, service, attributes, content, tracing: settings },
+      ...{ version: manifest.version, calls: store.calls },
       instance: inFleet?.instance ?? hostname(),
       headers: options.telemetryHeaders,
       onFailure: (reason) =>
@@ -374,11 +378,8 @@ function secretsIn(url: string | undefined): string[] {
   ) as string[]
 }
 
-const headerValuesIn = (headers: string | undefined): string[] =>
-  (headers ?? '')
-    .split(',')
-    .flatMap((pair) => pair.split('=').slice(1, 2))
-    .filter((value) => value.length > 5)
+const headerValuesIn = (headers = ''): string[] =>
+  Object.values(pairsIn(headers)).filter((value) => value.length > 5)
 
 /** What is replayed costs nothing. */
 const withoutBudget = ({ budget: _, ...key }: KeyConfig): KeyConfig => key

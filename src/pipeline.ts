@@ -23,6 +23,7 @@ import type { Exchange } from './providers/exchange.ts'
 import { type NextAttempt, type SendListener, type SendResult, send } from './providers/send.ts'
 import type { Mask } from './redact.ts'
 import type { Routed } from './routing/router.ts'
+import { traceHeaders, traceparentOf } from './tracing.ts'
 
 /** The endpoints at which calls of a dialect arrive. */
 export const callEndpoints = (dialect: ClientDialect): CallEndpoint<CallContext>[] =>
@@ -207,6 +208,7 @@ class OpenCall implements Answering, SendListener {
       sessionId,
       agentId: agentOf(incoming.headers),
       purpose,
+      traceparent: context.tracing && traceparentOf(incoming.headers),
       keyName: caller.name,
       stream: request.stream,
       replayed: context.replay,
@@ -280,6 +282,11 @@ class OpenCall implements Answering, SendListener {
 
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
     return this.#trace.exchange(target, path, headers, body)
+  }
+
+  traceHeaders(n: number): readonly string[] {
+    const { tracing } = this.context
+    return tracing ? traceHeaders(this.call, n, tracing, this.#arrival.admitted.request.headers) : []
   }
 
   sending(target: Target, exchange: Exchange): boolean {

@@ -37,6 +37,7 @@ export function connect(
         basePath: pathname.replace(/\/+$/, ''),
         key,
         keyBytes: key === null ? null : Buffer.from(key),
+        trace: provider.trace,
       },
     ]
   })

@@ -220,6 +220,13 @@ export const CALL_FIELDS = {
     filter: 'purpose',
     open: ({ call }) => call.purpose,
   },
+  traceparent: {
+    kind: 'text',
+    nullable: true,
+    about:
+      "the caller's place in its trace, as W3C's header has it; kept with `telemetry` alone, null where the caller sent none that is valid",
+    open: ({ call }) => call.traceparent,
+  },
   key_name: {
     kind: 'text',
     nullable: true,

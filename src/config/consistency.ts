@@ -21,6 +21,7 @@ export function inconsistencies(raw: unknown): Problem[] {
       })),
     ),
     ...defaultProblems(config),
+    ...traceProblems(config),
     ...keyProblems(list(config.keys).map(fields)),
     ...(config.durability === 'shared' && config.fleet === undefined
       ? [{ path: ['durability'], message: 'shared needs `fleet`, which says where the shared log is' }]
@@ -62,6 +63,26 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
       return [{ path, message: `environment variable ${variable} is not set; export it, or ${remedy}` }]
     return isRight(value) ? [] : [{ path, message: `environment variable ${variable} ${wrong}` }]
   })
+}
+
+/** `telemetry` is there, and undefined, where the environment switches it off. */
+function traceProblems(config: Fields): Problem[] {
+  const traced = Object.entries(fields(config.providers)).filter(
+    ([, provider]) => fields(provider).trace === true,
+  )
+  const found: Problem[] =
+    'telemetry' in config
+      ? []
+      : traced.map(([id]) => ({
+          path: ['providers', id, 'trace'],
+          message: 'needs `telemetry`, which makes traces',
+        }))
+  if (fields(config.telemetry).content === true && fields(config.artifacts).bodies !== true)
+    found.push({
+      path: ['telemetry', 'content'],
+      message: 'needs `artifacts: { bodies: true }`, which keeps requests and answers',
+    })
+  return found
 }
 
 function serverProblems(server: Fields): Problem[] {

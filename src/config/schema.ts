@@ -4,6 +4,7 @@
 // Over 250 lines, because it is a list of settings.
 import { z } from 'zod'
 import { LOSSES, type Loss } from '../losses.ts'
+import { TRACE_PARENTS } from '../tracing.ts'
 import type { JsonSchema } from './json-schema.ts'
 
 const UNITS: Record<string, number> = {
@@ -104,6 +105,12 @@ const provider = z.strictObject({
     .optional()
     .describe(
       'Whose sealed reasoning (signatures, encrypted reasoning) it makes and can read, where calls are translated: providers with the same word can read each other’s. Where nothing is said, the dialect’s own (messages: anthropic), for chat the name of the provider.',
+    ),
+  trace: z
+    .boolean()
+    .default(false)
+    .describe(
+      "true: it gets W3C's `traceparent`, and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. No other provider gets either.",
     ),
 })
 
@@ -365,15 +372,55 @@ const server = z.strictObject({
     .describe('For a client to send a whole request, body included; not for its answer.'),
 })
 
+const collector = z.url({ protocol: /^https?$/ })
+
 const telemetry = z.strictObject({
-  endpoint: z
-    .url({ protocol: /^https?$/ })
-    .describe('Where a collector takes OTLP over HTTP in protobuf; /v1/traces is added.'),
+  endpoint: collector
+    .default('http://127.0.0.1:4318')
+    .describe(
+      'Where a collector takes OTLP over HTTP in protobuf; /v1/traces is added. Else OTEL_EXPORTER_OTLP_ENDPOINT.',
+    ),
+  traces_endpoint: collector
+    .optional()
+    .describe(
+      'The whole address for traces instead, to which nothing is added. Else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.',
+    ),
   headers: secret('header')
     .optional()
-    .describe('$NAME of the environment variable that holds headers for it, name=value with commas between.'),
-  service: z.string().min(1).default('waybill').describe('What the service is called in traces.'),
-  sample: z.number().min(0).max(1).default(1).describe('Share of the calls that are traced.'),
+    .describe(
+      '$NAME of the environment variable that holds headers for it, name=value with commas between. Else OTEL_EXPORTER_OTLP_TRACES_HEADERS or OTEL_EXPORTER_OTLP_HEADERS.',
+    ),
+  service: z
+    .string()
+    .min(1)
+    .default('waybill')
+    .describe('What the service is called in traces. Else OTEL_SERVICE_NAME.'),
+  attributes: z
+    .record(z.string().min(1), z.string())
+    .default({})
+    .describe('Further attributes of the service. Else OTEL_RESOURCE_ATTRIBUTES.'),
+  parent: z
+    .enum(TRACE_PARENTS)
+    .default('trace')
+    .describe(
+      'What becomes of the trace that a caller names in `traceparent`. trace: the call is a part of it; link: the call has a trace of its own with a link to it; none: it is not looked at.',
+    ),
+  sample: z
+    .number()
+    .min(0)
+    .max(1)
+    .default(1)
+    .describe('Share of the calls that are traced. Else OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.'),
+  follow_caller: z
+    .boolean()
+    .default(true)
+    .describe('With `parent: trace` the caller says whether its trace is sampled; false: `sample` says it.'),
+  content: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Requests and answers go along, prompts included, as artifacts hold them; needs `artifacts.bodies`.',
+    ),
 })
 
 const fleet = z.strictObject({
@@ -389,9 +436,14 @@ const fleet = z.strictObject({
     .enum(['verify', 'off'])
     .default('verify')
     .describe(
-      'verify: beyond this machine the certificate of the database is checked; off: it may be reached in the clear.',
+      'verify: beyond this machine the certificate of the database is checked, and its name; off: it is reached in the clear.',
     ),
-  ca: z.string().optional().describe('File of certificates to trust instead of the usual ones.'),
+  ca: z
+    .string()
+    .optional()
+    .describe(
+      'File of certificates to trust instead of the usual ones; on this machine, too, it is then checked.',
+    ),
   days: z
     .number()
     .min(1)
@@ -436,7 +488,7 @@ export const schema = z.strictObject({
   telemetry: telemetry
     .optional()
     .describe(
-      'Traces of calls, made from the record after the fact and sent to a collector. No prompt and no key is in them.',
+      'Traces of calls, made from the record after the fact and sent to a collector. What is not said here is taken from the OTEL_* variables of the environment; these alone send nothing.',
     ),
   providers: z.record(name, provider).default({}).describe('Who answers calls, by name.'),
   models: z

@@ -70,6 +70,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     session_id: 's-1',
     agent_id: null,
     purpose: 'main',
+    traceparent: null,
     key_name: null,
     stream: false,
     status: 200,

@@ -7,6 +7,7 @@ import type { Provider } from '../providers/send.ts'
 import type { Mask } from '../redact.ts'
 import type { Router } from '../routing/router.ts'
 import type { Store } from '../store/store.ts'
+import type { TracingSettings } from '../tracing.ts'
 
 export interface CallContext {
   readonly config: Config
@@ -22,6 +23,8 @@ export interface CallContext {
   /** Of the keys: throws when one has made its calls for now, or spent its money for the month. */
   readonly limits: KeyLimits
   readonly providers: ReadonlyMap<string, Provider>
+  /** How calls become traces; null where they do not. */
+  readonly tracing: TracingSettings | null
   /** Takes the providers' keys out of a text. */
   readonly mask: Mask
   /** Milliseconds since the epoch. */

@@ -26,6 +26,8 @@ export interface Provider {
   readonly key: string | null
   /** The key as it would stand in an answer. */
   readonly keyBytes: Buffer | null
+  /** It is told of the call's trace. */
+  readonly trace: boolean
 }
 
 export interface SendOptions {
@@ -45,6 +47,8 @@ export interface SendOptions {
 export interface SendListener {
   /** A request is made; what comes back is told to the trace that it returns. */
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace
+  /** What a provider is told of the trace by the n-th attempt, names and values in turn; asked for one that is to be told. */
+  traceHeaders(n: number): readonly string[]
   /** It is about to leave for the target; aborting the exchange gives it up. False: the client has gone already. */
   sending(target: Target, exchange: Exchange): boolean
   /** The target failed and is to be passed over for `ms`. */
@@ -133,6 +137,7 @@ class Walk {
     const dialect: UpstreamDialect = this.#translation ?? spoken
     this.#dialect = dialect
     const { path, headers, body } = dialect.request(this.#clientRequest, target.model, provider)
+    if (provider.trace) headers.push(...listener.traceHeaders(this.#n))
     const trace = listener.trace(target, path, headers, body)
     const exchange = new Exchange(dialect, limits, stream, trace, (result) => this.#settled(result))
     this.#exchange = exchange

@@ -1,4 +1,6 @@
 // The store as the gateway sees it: write what happens to a call, read what happened to calls. Knows no database.
+
+import type { TracedCall } from '../tracing.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
 import type { Reads } from './reads.ts'
 import type { Write } from './writes.ts'
@@ -13,6 +15,8 @@ export interface Store {
   saveArtifact(callId: string, weight: number, make: MakeArtifact): void
   /** What was written. */
   readonly calls: Reads
+  /** Calls that a gateway before this one left open. */
+  readonly interrupted: readonly TracedCall[]
   /** What the keys have spent; throws `log_unavailable` when that cannot be read. */
   readonly spending: Spending
   /** Why the store cannot be written to right now; null when it can. */

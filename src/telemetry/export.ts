@@ -2,28 +2,37 @@
 // them as OTLP in protobuf. What the collector does changes nothing about a call; what it does not take in time is dropped
 // and counted. Loaded with `telemetry:` alone.
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
+import { pairsIn } from '../config/otel.ts'
 import type { CallDetail } from '../record.ts'
-import type { Resource } from './spans.ts'
-import { spansOf } from './spans.ts'
+import { type TracedCall, type TracingSettings, traceOf } from '../tracing.ts'
+import { type Content, type Resource, type Span, spansOf } from './spans.ts'
 
 export interface ExportOptions {
   /** Where OTLP is taken; `/v1/traces` is added. */
   readonly endpoint: string
+  /** The whole address instead. */
+  readonly tracesEndpoint: string | undefined
   /** A secret: `name=value`, with commas between. */
   readonly headers: string | undefined
   readonly service: string
+  /** Further attributes of the service. */
+  readonly attributes: Readonly<Record<string, string>>
   readonly version: string
   readonly instance: string
-  /** Share of the calls that are sent. */
-  readonly sample: number
-  readonly find: (id: string) => Promise<CallDetail | null>
+  readonly tracing: TracingSettings
+  /** Whether requests and answers go along. */
+  readonly content: boolean
+  readonly calls: {
+    find(id: string): Promise<CallDetail | null>
+    artifact(id: string): Promise<string | null>
+  }
   /** Hears of it when calls begin to be dropped, or are not any more (null). */
   readonly onFailure: (reason: string | null) => void
 }
 
 export interface TraceExport {
   /** A call is closed on record. */
-  ended(callId: string): void
+  ended(call: TracedCall): void
   /** Spans that were not sent. */
   readonly dropped: number
   /** Sends what waits, for a moment. */
@@ -40,13 +49,15 @@ const BACKOFF_MS = 1_000
 const MOST_BACKOFF_MS = 30_000
 
 export function startTraceExport(options: ExportOptions): TraceExport {
-  const url = `${options.endpoint.replace(/\/+$/, '')}/v1/traces`
-  const headers = { ...headersIn(options.headers), 'content-type': 'application/x-protobuf' }
+  const { tracing, calls } = options
+  const url = options.tracesEndpoint ?? `${options.endpoint.replace(/\/+$/, '')}/v1/traces`
+  const headers = { ...pairsIn(options.headers ?? ''), 'content-type': 'application/x-protobuf' }
   const resource: Resource = {
     attributes: {
-      'service.name': options.service,
       'service.version': options.version,
       'service.instance.id': options.instance,
+      ...options.attributes,
+      'service.name': options.service,
     },
   }
   let waiting: string[] = []
@@ -60,10 +71,15 @@ export function startTraceExport(options: ExportOptions): TraceExport {
     if ((reason === null) !== (failure === null)) options.onFailure(reason)
     failure = reason
   }
+  async function read(id: string): Promise<Span[]> {
+    const call = await calls.find(id).catch(() => null)
+    if (!call) return []
+    const artifact = options.content ? await calls.artifact(id).catch(() => null) : null
+    return spansOf(call, traceOf(call, tracing), resource, options.version, contentsIn(artifact))
+  }
   /** Whether the collector took them, or there is no use in trying again. */
   async function send(ids: readonly string[]): Promise<boolean> {
-    const calls = await Promise.all(ids.map((id) => options.find(id).catch(() => null)))
-    const spans = calls.flatMap((call) => (call ? spansOf(call, resource, options.version) : []))
+    const spans = (await Promise.all(ids.map(read))).flat()
     if (spans.length === 0) return true
     // The serializer's types want the SDK's classes; it reads these members and no other.
     const body = ProtobufTraceSerializer.serializeRequest(spans as never)
@@ -118,13 +134,13 @@ export function startTraceExport(options: ExportOptions): TraceExport {
   }
 
   return {
-    ended(callId) {
-      if (!isSampled(callId, options.sample)) return
+    ended(call) {
+      if (!traceOf(call, tracing).sampled) return
       if (waiting.length >= MOST_WAITING) {
         waiting.shift()
         dropped += 2 // a call's own and an attempt's, at least
       }
-      waiting.push(callId)
+      waiting.push(call.id)
       later()
     },
     get dropped() {
@@ -139,14 +155,17 @@ export function startTraceExport(options: ExportOptions): TraceExport {
   }
 }
 
-/** By the random end of its id, so that every instance decides alike. */
-const isSampled = (callId: string, share: number): boolean =>
-  share >= 1 || Number.parseInt(callId.slice(-8), 16) / 2 ** 32 < share
+interface KeptExchange {
+  readonly request: { readonly body?: string }
+  readonly answer: { readonly body?: string }
+}
 
-const headersIn = (text: string | undefined): Record<string, string> =>
-  Object.fromEntries(
-    (text ?? '').split(',').flatMap((pair) => {
-      const at = pair.indexOf('=')
-      return at > 0 ? [[pair.slice(0, at).trim(), decodeURIComponent(pair.slice(at + 1).trim())]] : []
-    }),
-  )
+/** Requests and answers of a call's attempts, as its artifact holds them. */
+function contentsIn(artifact: string | null): Content[] {
+  if (artifact === null) return []
+  const { exchanges } = JSON.parse(artifact) as { exchanges: KeptExchange[] }
+  return exchanges.map(({ request, answer }) => ({
+    request: request.body ?? null,
+    answer: answer.body || null,
+  }))
+}

@@ -14,6 +14,9 @@ export const NAMES = {
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
   /** No convention yet; the name that Langfuse reads before its own estimate. */
   cost: 'gen_ai.usage.cost',
+  /** What went to the provider and what came back, as they are; names of OpenInference, which Phoenix and Langfuse read. */
+  input: 'input.value',
+  output: 'output.value',
   conversation: 'gen_ai.conversation.id',
   errorType: 'error.type',
   httpMethod: 'http.request.method',

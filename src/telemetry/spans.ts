@@ -1,27 +1,28 @@
 // A call on record as spans: one for the call, and below it one for each attempt. Usage and cost stand on the attempts alone,
-// so nothing is counted twice. Ids follow from the record, so an export that is repeated makes no second trace: the trace's
-// is the call's own. Pure; knows no prompt, because none is on record.
-import { createHash } from 'node:crypto'
+// so nothing is counted twice. Ids follow from the record, so an export that is repeated makes no second trace. Pure; knows
+// no prompt but those that it is handed.
 import type { AttemptRecord, CallDetail } from '../record.ts'
+import { type SpanPlace, spanIdOf, type TraceOfCall } from '../tracing.ts'
 import { NAMES, SCHEMA_URL } from './names.ts'
 
 type Attributes = Record<string, string | number | boolean>
 /** Seconds and nanoseconds since the epoch. */
 type HrTime = readonly [number, number]
+type SpanContext = SpanPlace & { readonly traceFlags: 1; readonly isRemote?: true }
 
 /** A span as OpenTelemetry's serializer takes it. */
 export interface Span {
   readonly name: string
   /** 1: server, 2: client. */
   readonly kind: 1 | 2
-  readonly spanContext: () => { readonly traceId: string; readonly spanId: string; readonly traceFlags: 1 }
-  readonly parentSpanContext?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: 1 }
+  readonly spanContext: () => SpanContext
+  readonly parentSpanContext?: SpanContext
   readonly startTime: HrTime
   readonly endTime: HrTime
   /** 2: an error. */
   readonly status: { readonly code: 0 | 2; readonly message?: string }
   readonly attributes: Attributes
-  readonly links: readonly []
+  readonly links: readonly { readonly context: SpanContext }[]
   readonly events: readonly []
   readonly resource: Resource
   readonly instrumentationScope: {
@@ -38,14 +39,22 @@ export interface Resource {
   readonly attributes: Attributes
 }
 
-export const traceIdOf = (callId: string): string => callId.replaceAll('-', '')
-/** `n` 0: of the call; else of an attempt. */
-export const spanIdOf = (callId: string, n: number): string =>
-  createHash('sha256').update(`${callId} ${n}`).digest('hex').slice(0, 16)
+/** What went to a provider and what came back; null where it is not kept. */
+export interface Content {
+  readonly request: string | null
+  readonly answer: string | null
+}
 
-export function spansOf(call: CallDetail, resource: Resource, version: string): Span[] {
-  const traceId = traceIdOf(call.id)
-  const context = (n: number) => ({ traceId, spanId: spanIdOf(call.id, n), traceFlags: 1 as const })
+/** `contents`: of the attempts, in their order; only where they are to be told. */
+export function spansOf(
+  call: CallDetail,
+  { traceId, parent, link }: TraceOfCall,
+  resource: Resource,
+  version: string,
+  contents: readonly Content[] = [],
+): Span[] {
+  const context = (n: number): SpanContext => ({ traceId, spanId: spanIdOf(call.id, n), traceFlags: 1 })
+  const remote = (place: SpanPlace): SpanContext => ({ ...place, traceFlags: 1, isRemote: true })
   const common = {
     links: [] as const,
     events: [] as const,
@@ -63,6 +72,8 @@ export function spansOf(call: CallDetail, resource: Resource, version: string): 
       name: `POST ${call.endpoint}`,
       kind: 1,
       spanContext: () => context(0),
+      ...(parent && { parentSpanContext: remote(parent) }),
+      links: link ? [{ context: remote(link) }] : [],
       startTime: timeOf(call.created_at),
       endTime: timeOf(end),
       status: failed ? { code: 2, message: call.error_code ?? call.state } : { code: 0 },
@@ -104,6 +115,7 @@ export function spansOf(call: CallDetail, resource: Resource, version: string): 
           [NAMES.httpStatus]: attempt.status,
           [NAMES.errorType]: wrong ? (attempt.error_code ?? attempt.outcome) : null,
           ...usageOf(attempt),
+          ...contentOf(contents[attempt.n - 1]),
           'waybill.attempt': attempt.n,
           'waybill.outcome': attempt.outcome,
           'waybill.unknown': attempt.outcome === 'unknown' ? true : null,
@@ -120,6 +132,14 @@ const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | n
   [NAMES.cacheCreationTokens]: tokens.cache_write,
   [NAMES.reasoningTokens]: tokens.reasoning,
   [NAMES.cost]: cost_usd,
+})
+
+/** Characters of a request or an answer; collectors refuse what is much larger. */
+const MOST_CONTENT = 2 ** 16
+
+const contentOf = (content: Content | undefined): Record<string, string | null> => ({
+  [NAMES.input]: content?.request?.slice(0, MOST_CONTENT) ?? null,
+  [NAMES.output]: content?.answer?.slice(0, MOST_CONTENT) ?? null,
 })
 
 const operationOf = (endpoint: string): string =>

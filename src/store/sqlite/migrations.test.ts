@@ -50,7 +50,13 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
   t.after(() => db.close())
   assert.deepEqual(
     db.prepare(`SELECT * FROM call_logs WHERE state <> 'interrupted' ORDER BY id`).all(),
-    rows.map((row) => ({ ...(row as object), replayed: 0, purpose: null, response_id: null })),
+    rows.map((row) => ({
+      ...(row as object),
+      replayed: 0,
+      purpose: null,
+      response_id: null,
+      traceparent: null,
+    })),
   )
   assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
   assert.equal(db.pragma('auto_vacuum', { simple: true }), 2, 'deleted space can be given back')

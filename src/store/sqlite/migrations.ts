@@ -202,6 +202,11 @@ export const STEPS: readonly string[] = [
   CREATE TABLE journal (id TEXT NOT NULL) STRICT;
   INSERT INTO journal VALUES (lower(hex(randomblob(8))));
   `,
+
+  // 11: the caller's place in its trace.
+  `
+  ALTER TABLE call_logs ADD COLUMN traceparent TEXT;
+  `,
 ]
 
 /** The newest schema. */

@@ -252,6 +252,7 @@ test('whatever a write says of a provider, it is on record and so is the next on
         sessionId: null,
         agentId: null,
         purpose: 'main' as const,
+        traceparent: null,
         keyName: 'ann',
         stream: false,
         cache: 'BYPASS' as const,

@@ -48,7 +48,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     ...options.artifacts,
     bytes: Math.min(options.artifacts.bytes, retention.bytes / MOST_ARTIFACTS),
   }
-  const release = claim(directory, now(), fleet)
+  const { release, interrupted } = claim(directory, now(), fleet)
   const file = databaseFile(directory)
   let main: Database.Database | undefined
   let files: OpenFiles
@@ -138,6 +138,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
         throw error
       })
     },
+    interrupted,
     saveArtifact: (callId, weight, make) => artifactBuffer.add(callId, weight, make),
     calls: {
       ...reader.reads,

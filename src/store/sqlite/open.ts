@@ -3,6 +3,7 @@
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
+import type { TracedCall } from '../../tracing.ts'
 import { lockDirectory } from './directory-lock.ts'
 import { migrate } from './migrations.ts'
 import { fillOutbox } from './outbox.ts'
@@ -63,12 +64,18 @@ export function refusal(directory: string, cause: unknown): StoreError {
   return new StoreError(text.replaceAll('\n', ' '), { cause })
 }
 
+export interface Claim {
+  release(): void
+  /** The calls that a killed gateway left open. */
+  readonly interrupted: readonly TracedCall[]
+}
+
 /**
  * Creates the directory (0700) and the database (0600) where there is none, checks and migrates them, and
- * marks what a killed gateway left open. Returns a function that gives the directory free again; the
- * operating system does the same when the process dies.
+ * marks what a killed gateway left open. `release` gives the directory free again; the operating system does
+ * the same when the process dies.
  */
-export function claim(directory: string, now: number, fleet = false): () => void {
+export function claim(directory: string, now: number, fleet = false): Claim {
   let release: (() => void) | undefined
   try {
     release = lockDirectory(directory)
@@ -82,11 +89,10 @@ export function claim(directory: string, now: number, fleet = false): () => void
       db.pragma('journal_mode = WAL')
       migrate(db)
       if (fleet) fillOutbox(db)
-      interrupt(db, now)
+      return { release, interrupted: interrupt(db, now) }
     } finally {
       db.close()
     }
-    return release
   } catch (cause) {
     release?.()
     throw refusal(directory, cause)
@@ -113,19 +119,22 @@ function makeShrinkable(db: Database.Database, file: string): void {
 }
 
 /** What was open when the process died: the call is `interrupted`, its attempt `unknown`, what was set aside is spent. */
-function interrupt(db: Database.Database, now: number): void {
-  db.transaction(() => {
+function interrupt(db: Database.Database, now: number): TracedCall[] {
+  return db.transaction(() => {
     chargeReservations(db)
     db.prepare(
       `UPDATE call_attempts SET outcome = 'unknown', ended_at = ? WHERE outcome = 'open'
          AND call_id IN (SELECT id FROM call_logs WHERE completed_at IS NULL)`,
     ).run(now)
     const rollUps = openRollUps(db)
-    const interrupted = db.prepare<[number], ClosedCall>(
-      `UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL
-         RETURNING ${CLOSED_CALL}`,
-    )
-    for (const call of interrupted.all(now)) rollUps.count(call)
+    const interrupted = db
+      .prepare<[number], ClosedCall & TracedCall>(
+        `UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL
+           RETURNING ${CLOSED_CALL}, traceparent`,
+      )
+      .all(now)
+    for (const call of interrupted) rollUps.count(call)
     rollUps.settle()
+    return interrupted.map(({ id, traceparent }) => ({ id, traceparent }))
   })()
 }

@@ -86,6 +86,7 @@ function routed(number: number, at: number): { call: Call; route: Route } {
       sessionId: number % 4 === 0 ? null : `s-${Math.floor(number / 30)}`,
       agentId: null,
       purpose: 'main' as const,
+      traceparent: null,
       keyName: number % 2 === 0 ? 'laptop' : null,
       stream: false,
       cache: 'BYPASS',

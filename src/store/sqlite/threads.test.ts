@@ -245,6 +245,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
       sessionId: null,
       agentId: null,
       purpose: 'main' as const,
+      traceparent: null,
       keyName: 'ann',
       stream: false,
       cache: 'BYPASS' as const,

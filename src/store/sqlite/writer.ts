@@ -270,6 +270,7 @@ const PROOF: readonly Write[] = [
         sessionId: null,
         agentId: null,
         purpose: 'main',
+        traceparent: null,
       },
       ...{ keyName: null, stream: false, cache: 'BYPASS', replayed: false },
     },

@@ -1,0 +1,96 @@
+// How calls and traces belong together, by W3C Trace Context: what a caller says of its trace, which ids ours has, and what
+// a provider is told. All of it follows from the record, so a span that is sent twice, or after a restart, is the same one.
+import { createHash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** What becomes of a caller's trace: it is continued, linked to, or not read. */
+export const TRACE_PARENTS = ['trace', 'link', 'none'] as const
+
+export interface TracingSettings {
+  readonly parent: (typeof TRACE_PARENTS)[number]
+  /** Share of the calls that are traced. */
+  readonly sample: number
+  /** In a trace that is continued, its caller says whether it is sampled. */
+  readonly follow_caller: boolean
+}
+
+/** A place in a trace. */
+export interface SpanPlace {
+  /** 32 hex digits. */
+  readonly traceId: string
+  /** 16 hex digits. */
+  readonly spanId: string
+}
+
+/** Of a call: the id and what its caller said, as they stand on record. */
+export interface TracedCall {
+  readonly id: string
+  readonly traceparent: string | null
+}
+
+/** Of the trace of a call. */
+export interface TraceOfCall {
+  readonly traceId: string
+  /** The caller's span, which is the parent. */
+  readonly parent: SpanPlace | null
+  /** The caller's span, where it is only linked to. */
+  readonly link: SpanPlace | null
+  readonly sampled: boolean
+}
+
+const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
+const ZEROS = /^0+$/
+
+/** The caller's `traceparent` as version 00 has it; null where there is none, or none that is valid. */
+export function traceparentOf({ traceparent }: IncomingHttpHeaders): string | null {
+  const [, version, traceId, spanId, flags, more] =
+    (typeof traceparent === 'string' && TRACEPARENT.exec(traceparent)) || []
+  if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) return null
+  if (ZEROS.test(traceId!) || ZEROS.test(spanId!)) return null
+  return `00-${traceId}-${spanId}-0${Number.parseInt(flags!, 16) & 1}`
+}
+
+/** `n` 0: of the call; else of an attempt. */
+export const spanIdOf = (callId: string, n: number): string =>
+  createHash('sha256').update(`${callId} ${n}`).digest('hex').slice(0, 16)
+
+export function traceOf(
+  { id, traceparent }: TracedCall,
+  { parent, sample, follow_caller }: TracingSettings,
+): TraceOfCall {
+  const [, traceId, spanId, flags] = (parent === 'none' ? null : traceparent)?.split('-') ?? []
+  const caller = traceId === undefined ? null : { traceId, spanId: spanId! }
+  const continues = caller !== null && parent === 'trace'
+  const own = continues ? caller.traceId : id.replaceAll('-', '')
+  return {
+    traceId: own,
+    parent: continues ? caller : null,
+    link: continues ? null : caller,
+    sampled: continues && follow_caller ? flags === '01' : isSampled(own, sample),
+  }
+}
+
+/** By the end of the trace's id, which is random, so that all who take part in it decide alike. */
+const isSampled = (traceId: string, share: number): boolean =>
+  share >= 1 || Number.parseInt(traceId.slice(-8), 16) / 2 ** 32 < share
+
+const MEMBER = /^[a-z0-9][a-z0-9_\-*/@]{0,255}=[ -+\--<>-~]{1,256}$/
+
+/** A list of members as W3C has it; one that is wrong or too long stays behind. */
+function isTracestate(text: unknown): text is string {
+  if (typeof text !== 'string' || text.length > 1_024) return false
+  const members = text.split(',').map((member) => member.trim())
+  return members.length <= 32 && members.every((member) => MEMBER.test(member))
+}
+
+/** Headers that make a provider's spans children of an attempt's: names and values in turn. */
+export function traceHeaders(
+  call: TracedCall,
+  n: number,
+  settings: TracingSettings,
+  { tracestate }: IncomingHttpHeaders,
+): string[] {
+  const { traceId, parent, sampled } = traceOf(call, settings)
+  const headers = ['traceparent', `00-${traceId}-${spanIdOf(call.id, n)}-0${sampled ? 1 : 0}`]
+  return parent !== null && isTracestate(tracestate) ? [...headers, 'tracestate', tracestate] : headers
+}
