@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { openCallReads } from '../src/store/postgres/call-reads.ts'
 import { openLink } from '../src/store/postgres/link.ts'
-import { dropOldDays } from '../src/store/postgres/retention.ts'
+import { dropEmptySessions, dropOldDays } from '../src/store/postgres/retention.ts'
 import { LABELS, lowestId, makePartitions, migrate } from '../src/store/postgres/schema.ts'
 import { openSessionReads } from '../src/store/postgres/session-reads.ts'
 import { openSpanReads } from '../src/store/postgres/span-reads.ts'
@@ -70,7 +70,7 @@ try {
       MINUTES,
     )
     await link.query(
-      `INSERT INTO waybill.sessions SELECT session_id, key_name, instance, min(id::text)::uuid FROM waybill.calls
+      `INSERT INTO waybill.sessions SELECT session_id, key_name, instance, min(id::text)::uuid, sum(cost_usd) FROM waybill.calls
          WHERE id >= '${lowestId(day)}' AND id < '${lowestId(day + DAY)}' GROUP BY 1, 2, 3`,
       [],
       MINUTES,
@@ -90,7 +90,7 @@ try {
   )) as [{ rows: number; bytes: number; sums: number }]
   const { list, find } = openCallReads(link)
   const { history, routing } = openSpanReads(link)
-  const { sessions, session } = openSessionReads(link)
+  const { sessions, session, dearest } = openSessionReads(link)
   const month = { since: today - 29 * DAY, until: today + DAY }
   const [newest] = (await list({}, { limit: 1 })).data
   const deep = (await list({ until: today - 20 * DAY }, { limit: 1 })).data[0]!
@@ -113,15 +113,18 @@ try {
     ],
     ['routing shares of 30 days', await median(() => routing(month))],
     ['50 sessions', await median(() => sessions({ limit: 50 }))],
+    ['the 50 dearest sessions', await median(() => dearest(50))],
     ['one session', await median(() => session(newest!.session_id!))],
   ]
-  const [dropped] = await time(() => dropOldDays(link, Date.now(), DAYS - 2))
+  const [dropped, names] = await time(() => dropOldDays(link, Date.now(), DAYS - 2))
+  const [forgotten] = await time(() => dropEmptySessions(link, Date.now(), DAYS - 2))
   console.log(
     `| ${rows.toLocaleString('en-US')} calls in ${DAYS} days, ${sums.toLocaleString('en-US')} sums, ${(bytes / 2 ** 30).toFixed(1)} GiB (${Math.round(bytes / rows)} bytes a call), filled in ${Math.round(filled)} s | |`,
   )
   console.log('|---|---|')
   for (const [what, took] of measured) console.log(`| ${what} | ${took} |`)
-  console.log(`| dropping the oldest day | ${dropped.toFixed(0)} ms |`)
+  console.log(`| dropping the oldest ${names.length} days | ${dropped.toFixed(0)} ms |`)
+  console.log(`| forgetting the sessions that have no calls any more | ${forgotten.toFixed(0)} ms |`)
   console.log(execFileSync('nproc', { encoding: 'utf8' }).trim(), 'cores')
 } finally {
   await link.close()

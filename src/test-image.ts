@@ -66,17 +66,32 @@ export function startWitness(place: string): Promise<StartedWitnessContainer> {
 /** A gateway in this place with this configuration, ready. */
 export async function startGateway(
   t: TestContext,
-  { place, config }: { place: string; config?: string },
+  {
+    place,
+    config,
+    volume = place,
+    env = {},
+  }: { place: string; config?: string; volume?: string; env?: Readonly<Record<string, string>> },
   ...command: string[]
 ): Promise<GatewayContainer> {
   const id = await docker(
-    ...['create', ...TIGHT, '--volume', `${place}:/data`, '--network', place, '--publish', '127.0.0.1::4949'],
+    ...[
+      'create',
+      ...TIGHT,
+      '--volume',
+      `${volume}:/data`,
+      '--network',
+      place,
+      '--publish',
+      '127.0.0.1::4949',
+    ],
     ...[
       '--env',
       `WAYBILL_KEY_DIGESTS=test:admin=sha256:${digest}`,
       '--env',
       'OPENAI_API_KEY=sk-witness-key-of-openai',
     ],
+    ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...[image, ...command],
   )
   if (config !== undefined) {
@@ -121,6 +136,11 @@ export class GatewayContainer {
         ...more,
       }),
     })
+  }
+
+  /** How a read is answered. */
+  async status(path: string): Promise<number> {
+    return (await fetch(this.#url + path, { headers })).status
   }
 
   /** All records, newest first. */

@@ -13,13 +13,17 @@ const BIN =
     .at(-1)
     ?.replace(/\/postgres$/, '') ?? null
 
+const MISSING = 'there is no PostgreSQL on this machine: apt-get install postgresql'
+
+/** With WAYBILL_POSTGRES=required nothing is skipped, and what is missing makes tests fail. */
+export const IS_REQUIRED = process.env.WAYBILL_POSTGRES === 'required'
+
 /** For a test's `skip`: false, or why it cannot run here. */
-export const NO_POSTGRES: string | false =
-  BIN === null ? 'there is no PostgreSQL on this machine: apt-get install postgresql' : false
+export const NO_POSTGRES: string | false = BIN === null && !IS_REQUIRED ? MISSING : false
 
 export interface TestPostgres {
   /** The address of a fresh database; the server runs afterwards, whatever a test before did to it. */
-  database(name: string): Promise<string>
+  database(name: string, template?: string): Promise<string>
   readonly directory: string
   readonly pid: number
   start(): Promise<void>
@@ -38,19 +42,21 @@ function userId(): number | undefined {
 
 /** `settings` as they stand in postgresql.conf. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<TestPostgres> {
+  if (BIN === null) throw new Error(MISSING)
   const uid = userId()
   const directory = mkdtempSync(join(tmpdir(), 'waybill-pg-'))
   if (uid !== undefined) chownSync(directory, uid, uid)
   const data = join(directory, 'data')
   const as = uid === undefined ? {} : { uid }
   execFileSync(
-    join(BIN!, 'initdb'),
+    join(BIN, 'initdb'),
     ['-D', data, '-U', 'waybill', '-A', 'trust', '--no-sync', '-E', 'UTF8', '--locale=C'],
     { ...as, stdio: 'ignore', cwd: directory },
   )
   let server: ChildProcess
   let exited: Promise<unknown> = Promise.resolve()
-  const urlOf = (name: string) => `postgresql://waybill@/${name}?host=${encodeURIComponent(directory)}`
+  const urlOf = (name: string) =>
+    `postgresql://waybill@/${name}?host=${encodeURIComponent(directory)}&port=${settings.port ?? 5432}`
   const admin = (): Link => openLink({ url: urlOf('postgres'), tls: 'verify' }, 'test')
 
   const postgres: TestPostgres = {
@@ -58,11 +64,11 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     get pid() {
       return server.pid!
     },
-    async database(name) {
+    async database(name, template = 'template1') {
       if (server.exitCode !== null || server.signalCode !== null) await postgres.start() // a test before this one failed
       signalAll('SIGCONT')
       const link = admin()
-      await link.query(`CREATE DATABASE "${name}"`)
+      await link.query(`CREATE DATABASE "${name}" TEMPLATE "${template}"`)
       await link.close()
       return urlOf(name)
     },
@@ -75,7 +81,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
         ...settings,
       }
       const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-      server = spawn(join(BIN!, 'postgres'), ['-D', data, '-k', directory, ...options], {
+      server = spawn(join(BIN, 'postgres'), ['-D', data, '-k', directory, ...options], {
         ...as,
         stdio: 'ignore',
         cwd: directory,

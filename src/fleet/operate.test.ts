@@ -5,40 +5,22 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { openLink } from '../store/postgres/link.ts'
-import { dropOldDays, missingDays } from '../store/postgres/retention.ts'
-import { comingDays, lookAtSchema, makePartitions, migrate } from '../store/postgres/schema.ts'
+import { dropEmptySessions, dropOldDays, missingDays } from '../store/postgres/retention.ts'
+import { comingDays, lookAtSchema, lowestId, makePartitions, migrate } from '../store/postgres/schema.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
-import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
-import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+import { ask, temporaryDirectory } from '../test-gateway.ts'
+import { IS_REQUIRED } from '../test-postgres.ts'
+import { fleetTests, listed, openShared, skip, instance as start } from './test-fleet.ts'
 
-const skip = NO_POSTGRES
-let postgres: TestPostgres
-if (!skip) {
-  before(async () => {
-    postgres = await startPostgres()
-  })
-  after(() => postgres.end())
-}
-let databases = 0
-const freshDatabase = () => postgres.database(`operate${++databases}`)
+const fleet = fleetTests()
+const { freshDatabase } = fleet
 const ROUTES = 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 
 const instance = (t: TestContext, url: string, name: string, durability = 'process') =>
-  testGateway(t, {
-    env: { FLEET_URL: url },
-    config: `durability: ${durability}\nfleet: { url: $FLEET_URL, instance: ${name} }\n${ROUTES}`,
-    options: { fleetUrl: url },
-  })
-
-const open = (t: TestContext, url: string) => {
-  const link = openLink({ url, tls: 'verify' }, 'look')
-  t.after(() => link.close())
-  return link
-}
+  start(t, url, { name, durability, config: ROUTES })
 
 function waybill(t: TestContext, url: string, ...args: string[]) {
   const config = join(temporaryDirectory(t), 'waybill.yaml')
@@ -61,14 +43,14 @@ function waybill(t: TestContext, url: string, ...args: string[]) {
 test('fleet migrate, status and forget: the tables, who takes part, and an end for what a lost one left open', {
   skip,
 }, async (t) => {
-  const url = await freshDatabase()
+  const url = await freshDatabase('empty')
   assert.match(waybill(t, url, 'fleet', 'status').text, /no tables of Waybill; `waybill fleet migrate`/)
   assert.deepEqual(waybill(t, url, 'fleet', 'migrate').status, 0)
   assert.match(waybill(t, url, 'fleet', 'status').text, /no gateway has taken part yet/)
   const one = await instance(t, url, 'one')
   await one.chat(ask('auto'))
   await one.get('/api/usage/request-logs')
-  const link = open(t, url)
+  const link = openShared(t, url)
   // As if it had died over its call, with its disk.
   await link.script(`UPDATE waybill.calls SET completed_at = NULL, state = 'routed';
     DELETE FROM waybill.usage_hours; DELETE FROM waybill.latency_hours;
@@ -88,14 +70,14 @@ test('fleet migrate, status and forget: the tables, who takes part, and an end f
   await checkSharedSums(link)
   assert.match(
     waybill(t, url, 'doctor').text,
-    /ok {3}the shared log answers \(schema 1\); 1 of 1 gateways are alive/,
+    /ok {3}the shared log answers \(schema 2\); 1 of 1 gateways are alive/,
   )
 })
 
 test('retention drops whole days with their sums, and doctor misses a day that has no partition (FLEET-13)', {
   skip,
 }, async (t) => {
-  const link = open(t, await freshDatabase())
+  const link = openShared(t, await freshDatabase('empty'))
   await migrate(link)
   const now = Date.now()
   const days = Array.from({ length: 6 }, (_, n) => now - n * 86_400_000)
@@ -107,11 +89,22 @@ test('retention drops whole days with their sums, and doctor misses a day that h
   assert.equal((await dropOldDays(link, now, 3)).length, 2)
   assert.deepEqual(await dropOldDays(link, now, 3), [])
   assert.deepEqual(await link.query('SELECT count(*) AS n FROM waybill.latency_hours'), [{ n: 0 }])
+  await link.query(
+    `INSERT INTO waybill.sessions SELECT 's-' || n, '', 'one', (?::text || lpad(to_hex(n), 12, '0'))::uuid FROM generate_series(1, 1500) AS n`,
+    [lowestId(days[5]!).slice(0, -12)],
+  )
+  // One of them goes on today.
+  await link.query(
+    `INSERT INTO waybill.calls (id, instance, rev, session_id) VALUES (?, 'one', 1, 's-1200')`,
+    [lowestId(now)],
+  )
+  await dropEmptySessions(link, now, 3)
+  assert.deepEqual(await link.query('SELECT session_id FROM waybill.sessions'), [{ session_id: 's-1200' }])
 })
 
 test('an instance has at most three connections, under load too (FLEET-12)', { skip }, async (t) => {
   const url = await freshDatabase()
-  const link = open(t, url)
+  const link = openShared(t, url)
   const one = await instance(t, url, 'one', 'shared')
   let most = 0
   const load = Promise.all(
@@ -131,19 +124,20 @@ test('an instance has at most three connections, under load too (FLEET-12)', { s
 })
 
 const PGBOUNCER = '/usr/sbin/pgbouncer'
-const noPooler =
-  skip || (existsSync(PGBOUNCER) ? false : 'there is no pgbouncer on this machine: apt-get install pgbouncer')
+const NO_PGBOUNCER = 'there is no pgbouncer on this machine: apt-get install pgbouncer'
+const noPooler = skip || (existsSync(PGBOUNCER) || IS_REQUIRED ? false : NO_PGBOUNCER)
 
 test('it works through pgbouncer in transaction mode (FLEET-12)', { skip: noPooler }, async (t) => {
-  const name = `operate${databases + 1}`
+  assert.ok(existsSync(PGBOUNCER), NO_PGBOUNCER)
   const direct = await freshDatabase()
+  const name = new URL(direct.replace('@/', '@localhost/')).pathname.slice(1)
   const directory = mkdtempSync(join(tmpdir(), 'waybill-pool-'))
-  const owner = spawnSync('stat', ['-c', '%u', postgres.directory], { encoding: 'utf8' }).stdout.trim()
+  const owner = spawnSync('stat', ['-c', '%u', fleet.postgres.directory], { encoding: 'utf8' }).stdout.trim()
   chownSync(directory, Number(owner), Number(owner))
   const config = join(directory, 'pgbouncer.ini')
   writeFileSync(
     config,
-    `[databases]\n${name} = host=${postgres.directory} dbname=${name} user=waybill\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = ${directory}\nlisten_port = 5432\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n`,
+    `[databases]\n${name} = host=${fleet.postgres.directory} dbname=${name} user=waybill\n[pgbouncer]\nlisten_addr =\nunix_socket_dir = ${directory}\nlisten_port = 5432\nauth_type = any\npool_mode = transaction\ndefault_pool_size = 2\n`,
   )
   const pooler: ChildProcess = spawn(PGBOUNCER, ['-q', config], {
     ...(process.getuid?.() === 0 && { uid: Number(owner) }),
@@ -160,14 +154,14 @@ test('it works through pgbouncer in transaction mode (FLEET-12)', { skip: noPool
   assert.equal((await two.get('/readyz')).json.fleet.instances, 2)
   await sleep(500)
   assert.equal((await one.get('/api/usage/request-logs')).json.data.length, 10)
-  await checkSharedSums(open(t, direct))
+  await checkSharedSums(openShared(t, direct))
 })
 
 test('two releases side by side: one migrates, an older one goes on, one that is too old is refused (FLEET-14)', {
   skip,
 }, async (t) => {
   const url = await freshDatabase()
-  const link = open(t, url)
+  const link = openShared(t, url)
   const one = await instance(t, url, 'one')
   await one.chat(ask('auto'))
   // A newer release has added a column and a step.
@@ -186,6 +180,63 @@ test('two releases side by side: one migrates, an older one goes on, one that is
   assert.match(waybill(t, url, 'fleet', 'status').text, /made by a newer Waybill .*; update this gateway/)
 })
 
+test('reads write nothing: neither into the shared log nor into the journal (FLEET-15)', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  const link = openShared(t, url)
+  const one = await instance(t, url, 'one')
+  const { headers } = await one.chat(ask('auto'), { 'x-session-id': 's-1' })
+  const id = headers.get('x-gateway-request-id')
+  await one.record(id)
+  const db = new Database(join(one.data, 'waybill.db'), { readonly: true })
+  t.after(() => db.close())
+  /** Which version of each row stands where; the pulse of an instance writes its own row in `instances`. */
+  const standing = async () => {
+    const tables = await link.query<{ name: string }>(
+      `SELECT relname AS name FROM pg_class WHERE relnamespace = 'waybill'::regnamespace AND relkind = 'r' AND relname <> 'instances'`,
+    )
+    const shared = tables.map(({ name }) =>
+      link.query(
+        `SELECT '${name}' AS name, count(*) AS rows, string_agg(ctid::text || xmin::text, ' ' ORDER BY ctid) AS versions FROM waybill.${name}`,
+      ),
+    )
+    const { seq } = db.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'outbox'").get() as {
+      seq: number
+    }
+    return {
+      shared: (await Promise.all(shared)).flat(),
+      seq,
+      calls: db.prepare('SELECT * FROM call_logs').all(),
+    }
+  }
+  await listed(one) // the call is shipped
+  const before = await standing()
+  assert.ok(before.shared.some(({ name, rows }) => name === 'usage_hours' && rows === 1))
+  for (const path of [
+    '/api/usage/request-logs',
+    '/api/usage/request-logs?status=ok&model=model-a',
+    `/api/usage/request-logs/${id}`,
+    `/api/usage/request-logs/${id}/artifact`,
+    '/api/usage/logs',
+    '/api/usage/history?window=30d&by=model',
+    '/api/usage/export',
+    '/api/sessions',
+    '/api/sessions?order=cost',
+    '/api/sessions/s-1',
+    '/api/analytics/auto-routing',
+    '/api/routes',
+    '/api/keys',
+    '/api/health',
+    '/api/statusline?session_id=s-1',
+    '/api/cloud/model/resolve?model=auto',
+    '/metrics',
+    '/readyz',
+  ])
+    assert.equal((await one.get(path)).status, 200, path)
+  assert.deepEqual(await standing(), before)
+})
+
 test('without `fleet:` and `telemetry:` nothing of them is loaded or written (FLEET-16, TRACE-06)', async (t) => {
   const data = temporaryDirectory(t)
   const directory = temporaryDirectory(t)
@@ -199,7 +250,11 @@ test('without `fleet:` and `telemetry:` nothing of them is loaded or written (FL
     ['--trace-event-categories=none', 'src/cli.ts', 'serve', '--config', config],
     {
       cwd: join(import.meta.dirname, '../..'),
-      env: { ...process.env, NODE_DEBUG: 'esm', NODE_V8_COVERAGE: join(directory, 'coverage') },
+      env: {
+        ...process.env,
+        OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9',
+        NODE_V8_COVERAGE: join(directory, 'coverage'),
+      },
       stdio: ['ignore', 'pipe', 'ignore'],
     },
   )

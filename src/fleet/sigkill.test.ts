@@ -5,28 +5,20 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, startStandIn } from '../../mocks/stand-in.ts'
 import { forget, listInstances } from '../store/postgres/forget.ts'
-import { type Link, openLink } from '../store/postgres/link.ts'
+import type { Link } from '../store/postgres/link.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
-import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+import { fleetTests, openShared, skip } from './test-fleet.ts'
 
 const IS_FULL = process.env.WAYBILL_TESTS === 'full'
 const KILLS = Number(process.env.WAYBILL_KILL_KILLS ?? (IS_FULL ? 20 : 2))
 const PAUSE_MS = 400
 const NAMES = ['one', 'two', 'three']
-const skip = NO_POSTGRES
-
-let postgres: TestPostgres
-if (!skip) {
-  before(async () => {
-    postgres = await startPostgres({ fsync: 'on' })
-  })
-  after(() => postgres.end())
-}
+const fleet = fleetTests({ fsync: 'on' })
 
 const options = { skip, timeout: 300_000 }
 
@@ -42,16 +34,16 @@ test('shared: the same when the data directory of each that was killed is delete
 
 /** `loses`: with each kill its data directory goes. */
 async function killThem(t: TestContext, durability: string, loses: boolean): Promise<void> {
-  const url = await postgres.database(durability)
-  const link = openLink({ url, tls: 'verify' }, 'look')
-  t.after(() => link.close())
+  const url = await fleet.freshDatabase()
+  const { postgres } = fleet
+  const link = openShared(t, url)
   const provider = await startStandIn(answer())
   t.after(() => provider.close())
   const directory = temporaryDirectory(t)
   const gateways = NAMES.map(
     (name) => new Member(t, join(directory, name), name, durability, url, provider.baseUrl),
   )
-  for (const each of gateways) await each.start()
+  await Promise.all(gateways.map((each) => each.start()))
 
   const statuses = new Map<string, number>()
   let calls = 0

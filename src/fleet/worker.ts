@@ -8,7 +8,7 @@ import { leave, type Pulse, pulse, register } from '../store/postgres/instances.
 import { takeLease } from '../store/postgres/leases.ts'
 import { type LinkError, openLink } from '../store/postgres/link.ts'
 import { openRates } from '../store/postgres/rates.ts'
-import { dropOldDays } from '../store/postgres/retention.ts'
+import { dropEmptySessions, dropOldDays } from '../store/postgres/retention.ts'
 import { comingDays, lookAtSchema, makePartitions, migrate } from '../store/postgres/schema.ts'
 import { openSessionReads } from '../store/postgres/session-reads.ts'
 import { type Sender, ship } from '../store/postgres/ship.ts'
@@ -120,7 +120,9 @@ async function tidy(): Promise<void> {
   try {
     await makePartitions(shipLink, comingDays(Date.now()))
     const dropped = await dropOldDays(readLink, Date.now(), days)
-    if (dropped.length > 0) say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
+    if (dropped.length === 0) return
+    say({ note: `dropped ${dropped.join(', ')}, which were older than ${days} days` })
+    await dropEmptySessions(readLink, Date.now(), days)
   } catch (error) {
     say({ note: `the days of the shared log could not be tidied: ${(error as LinkError).message}` })
   }

@@ -112,14 +112,14 @@ export function openLink(options: LinkOptions, name: string): Link {
   }
 }
 
-/** Where it leads, as pg wants it. Beyond this machine the server's certificate is checked, unless that is switched off. */
+/** Where it leads, as pg wants it. Beyond this machine, or with a CA, the server's certificate is checked, unless that is switched off. */
 function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
   const parsed = addressOf(url)
   return {
     ...parsed,
     connectionTimeoutMillis: CONNECT_MS,
     ssl:
-      isHere(parsed.host) || tls === 'off'
+      tls === 'off' || (isHere(parsed.host) && ca === undefined)
         ? false
         : { rejectUnauthorized: true, ...(ca && { ca: readFileSync(ca, 'utf8') }) },
   }

@@ -25,12 +25,29 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
      DELETE FROM waybill.rates WHERE expire < extract(epoch FROM now() - interval '1 hour') * 1000;`,
     30_000,
   )
-  // Apart from the above, which holds up everybody for a moment; a few at a time, so that no read waits long behind it.
-  const some = `DELETE FROM waybill.sessions WHERE (session_id, key_name, instance) IN (
-    SELECT session_id, key_name, instance FROM waybill.sessions AS s WHERE first_id < ?
-      AND NOT EXISTS (SELECT 1 FROM waybill.calls AS c WHERE c.session_id = s.session_id) LIMIT 1000) RETURNING 1`
-  while ((await link.query(some, [lowestId(first)], 30_000)).length > 0);
   return names.map(({ name }) => name)
+}
+
+/**
+ * Forgets the sessions of before `now` minus `days` that have no calls any more. Apart from the days, whose end holds up
+ * everybody for a moment; a few at a time, so that no read waits long behind it.
+ */
+export async function dropEmptySessions(link: Link, now: number, days: number): Promise<void> {
+  const first = Math.floor((now - days * DAY) / DAY) * DAY
+  const next = `
+    WITH looked AS (
+      SELECT session_id, key_name, instance, first_id FROM waybill.sessions
+        WHERE first_id > ? AND first_id < ? ORDER BY first_id LIMIT 1000
+    ), gone AS (
+      DELETE FROM waybill.sessions AS s USING looked
+        WHERE (s.session_id, s.key_name, s.instance) = (looked.session_id, looked.key_name, looked.instance)
+          AND NOT EXISTS (SELECT 1 FROM waybill.calls AS c WHERE c.session_id = looked.session_id)
+    )
+    SELECT max(first_id::text) AS last FROM looked`
+  for (let last: string | null = lowestId(0); last !== null; ) {
+    const [looked]: { last: string | null }[] = await link.query(next, [last, lowestId(first)], 30_000)
+    last = looked!.last
+  }
 }
 
 /** The days that have no partition although calls could come, from today on; for `doctor`. */

@@ -111,6 +111,17 @@ const STEPS: readonly string[] = [
 
   CREATE TABLE cooldowns (target text PRIMARY KEY, until timestamptz NOT NULL);
   `,
+
+  // 2: what each session has cost, for the list of the dearest. Fresh tables have no columns of calls yet.
+  `
+  ALTER TABLE sessions ADD COLUMN cost_usd double precision NOT NULL DEFAULT 0;
+  IF EXISTS (SELECT 1 FROM sessions) THEN
+    UPDATE sessions AS s SET cost_usd = made.usd FROM (
+      SELECT session_id, coalesce(key_name, '') AS key_name, instance, sum(cost_usd) AS usd FROM calls
+        WHERE session_id IS NOT NULL AND completed_at IS NOT NULL AND cost_usd > 0 GROUP BY 1, 2, 3
+    ) AS made WHERE (s.session_id, s.key_name, s.instance) = (made.session_id, made.key_name, made.instance);
+  END IF;
+  `,
 ]
 
 /** Indexes come with the columns: they are made on the empty parent, or on each partition in turn. */

@@ -65,7 +65,7 @@ export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'dearest'
     async dearest(limit, keyName) {
       const key = keyName ?? null
       const found = await link.query<Begun>(
-        `SELECT session_id, min(first_id) AS first_id FROM waybill.sessions WHERE cost_usd > 0 AND ${OWN}
+        `SELECT session_id, min(first_id::text) AS first_id FROM waybill.sessions WHERE cost_usd > 0 AND ${OWN}
            GROUP BY session_id ORDER BY sum(cost_usd) DESC LIMIT ?`,
         [key, key, limit],
       )

@@ -158,7 +158,14 @@ test('reads add up over instances: lists, filters, history, shares, sessions (FL
   const { total_calls, top_providers } = await routing(span)
   assert.equal(total_calls, (await rows()).length)
   assert.ok(top_providers[0]!.p50_latency_ms! > 0)
-  const { sessions, session } = openSessionReads(link)
+  const { sessions, session, dearest } = openSessionReads(link)
+  assert.deepEqual(
+    (await dearest(5)).map(({ session_id, cost_usd }) => [session_id, cost_usd]),
+    [
+      ['six', 10],
+      ['s', 0.25 * 40],
+    ],
+  )
   assert.deepEqual(
     (await sessions({ limit: 5 })).data.map(({ session_id }) => session_id),
     ['six', 's'],
@@ -168,6 +175,12 @@ test('reads add up over instances: lists, filters, history, shares, sessions (FL
   assert.equal(six?.cost_usd, 10)
   assert.equal(six?.by_model[0]?.calls, 10)
   assert.equal(await session('none'), null)
+  // As a release without it left them.
+  await link.script(
+    'ALTER TABLE waybill.sessions DROP COLUMN cost_usd; UPDATE waybill.schema SET version = 1',
+  )
+  await migrate(link)
+  await checkSharedSums(link)
 })
 
 test('a text that PostgreSQL has no form for does not stop the shipping', { skip: NO_POSTGRES }, async () => {

@@ -35,10 +35,12 @@ WITH given AS (
     FROM closed WHERE state = 'completed' AND latency_ms IS NOT NULL GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 3, 4, 5
   ON CONFLICT (hour, instance, provider, key_name, step) DO UPDATE SET calls = h.calls + excluded.calls
 ), begun AS (
-  INSERT INTO waybill.sessions AS s (session_id, key_name, instance, first_id)
-  SELECT session_id, coalesce(key_name, ''), instance, min(id::text)::uuid
+  INSERT INTO waybill.sessions AS s (session_id, key_name, instance, first_id, cost_usd)
+  SELECT session_id, coalesce(key_name, ''), instance, min(id::text)::uuid,
+      coalesce(sum(cost_usd) FILTER (WHERE completed_at IS NOT NULL), 0)
     FROM put WHERE session_id IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2
-  ON CONFLICT DO NOTHING
+  ON CONFLICT (session_id, key_name, instance) DO UPDATE SET cost_usd = s.cost_usd + excluded.cost_usd
+    WHERE excluded.cost_usd > 0
 ), spent AS (
   INSERT INTO waybill.key_spending AS k (key_name, month, instance, usd, estimated_usd)
   SELECT key_name, month, ?, usd, estimated_usd

@@ -7,7 +7,7 @@ const AMOUNTS = COLUMNS.filter((name) => !name.endsWith('_known')).slice(3)
 const SERIES =
   'instance, requested_model, resolved_provider, resolved_model, key_name, route, strategy, tier, cache, endpoint'
 
-/** The sums of every instance equal its closed rows, and every session with a row is known. */
+/** The sums of every instance equal its closed rows, and so does the cost of every session; each with a row is known. */
 export async function checkSharedSums(link: Link): Promise<void> {
   const sums = await link.query(
     `SELECT hour, ${SERIES}, ${COLUMNS.map((name) => `round(sum(${name})::numeric, 9) AS ${name}`).join(', ')}
@@ -28,6 +28,13 @@ export async function checkSharedSums(link: Link): Promise<void> {
     ),
     await link.query(`SELECT instance, resolved_provider AS provider, count(*) AS calls FROM waybill.calls
       WHERE state = 'completed' AND latency_ms IS NOT NULL GROUP BY 1, 2 ORDER BY 1, 2`),
+  )
+  assert.deepEqual(
+    await link.query(
+      'SELECT session_id, instance, round(sum(cost_usd)::numeric, 9) AS usd FROM waybill.sessions WHERE cost_usd > 0 GROUP BY 1, 2 ORDER BY 1, 2',
+    ),
+    await link.query(`SELECT session_id, instance, round(sum(cost_usd)::numeric, 9) AS usd FROM waybill.calls
+      WHERE completed_at IS NOT NULL AND session_id IS NOT NULL AND cost_usd > 0 GROUP BY 1, 2 ORDER BY 1, 2`),
   )
   const [{ unknown }] = (await link.query<{ unknown: number }>(
     `SELECT count(*) AS unknown FROM waybill.calls AS c WHERE session_id IS NOT NULL AND NOT EXISTS (

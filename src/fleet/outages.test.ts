@@ -1,0 +1,184 @@
+// The shared log is stopped, killed, frozen, late, or full: what gateways do meanwhile, and that all is there afterwards.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createConnection, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
+import { ask, slowness, type TestGateway } from '../test-gateway.ts'
+import { AUTO, fleetTests, instance, listed, openShared, skip, until } from './test-fleet.ts'
+
+const fleet = fleetTests()
+
+test('an outage: process and full lose no call, reads are 503 and never a part, and all is there once (FLEET-03, FLEET-15)', {
+  skip,
+}, async (t) => {
+  const url = await fleet.freshDatabase()
+  const [one, two] = [await instance(t, url), await instance(t, url, { name: 'two', durability: 'full' })]
+  let made = 0
+  const call = async (gateway: TestGateway) => {
+    assert.equal((await gateway.chat(ask('auto'))).status, 200)
+    made++
+  }
+  const outages: readonly (readonly [string, () => unknown, () => unknown])[] = [
+    ['stopped', () => fleet.postgres.stop(), () => fleet.postgres.start()],
+    ['killed', () => fleet.postgres.stop('SIGKILL'), () => fleet.postgres.start()],
+    ['frozen', () => fleet.postgres.freeze(), () => fleet.postgres.thaw()],
+  ]
+  for (const [name, begin, end] of outages) {
+    await call(one)
+    await begin()
+    await call(one)
+    await call(two)
+    const reads = ['/api/usage/request-logs', '/api/usage/history?window=24h', '/api/sessions']
+    for (const { status, json } of await Promise.all(reads.map((path) => one.get(path)))) {
+      assert.equal(status, 503, name)
+      assert.equal(json.error.code, 'log_unavailable')
+    }
+    assert.equal((await one.get('/api/usage/request-logs?scope=instance')).status, 200)
+    assert.equal((await one.get('/readyz')).status, 200, 'process and full take calls')
+    await end()
+    await until(
+      `all of it, ${name}`,
+      async () => (await two.get('/api/usage/request-logs')).json?.data?.length === made,
+      10_000,
+    )
+  }
+  assert.equal(one.received() + two.received(), made)
+  const link = openShared(t, url)
+  assert.deepEqual(await link.query("SELECT count(*) AS n FROM waybill.calls WHERE state = 'completed'"), [
+    { n: made },
+  ])
+  await checkSharedSums(link)
+})
+
+test('shared: without the shared log a call is refused within 5 s, with no inference; then all goes on (FLEET-03)', {
+  skip,
+}, async (t) => {
+  const url = await fleet.freshDatabase()
+  const one = await instance(t, url, { durability: 'shared' })
+  assert.equal((await one.chat(ask('auto'))).status, 200)
+  const link = openShared(t, url)
+  const state = () => link.query<{ state: string }>('SELECT state FROM waybill.calls ORDER BY id')
+  assert.equal((await state()).length, 1, 'it was there before the answer')
+  for (const [begin, end] of [
+    [() => fleet.postgres.freeze(), () => fleet.postgres.thaw()],
+    [() => fleet.postgres.stop('SIGKILL'), () => fleet.postgres.start()],
+  ] as const) {
+    const before = one.received()
+    await begin()
+    for (let n = 0; n < 3; n++) {
+      const began = performance.now()
+      const { status, json } = await one.chat(ask('auto'))
+      assert.equal(status, 503)
+      assert.equal(json.error.code, 'log_unavailable')
+      assert.ok(performance.now() - began < 5_000 + 500 * slowness())
+    }
+    assert.equal((await one.get('/readyz')).status, 503)
+    assert.equal(one.received(), before)
+    await end()
+    await until('it takes calls again', async () => (await one.get('/readyz')).status === 200, 10_000)
+    assert.equal((await one.chat(ask('auto'))).status, 200)
+  }
+  const rows = await until('the refused are told from the made', async () => {
+    const states = (await state()).map(({ state }) => state)
+    return states.filter((each) => each === 'completed').length === 3 && !states.includes('routed')
+  })
+  assert.equal(rows, undefined)
+  assert.equal(one.received(), 3)
+  await checkSharedSums(link)
+})
+
+test('it starts without the shared log, and joins when that comes (FLEET-03)', { skip }, async (t) => {
+  const url = await fleet.freshDatabase('empty')
+  await fleet.postgres.stop()
+  const one = await instance(t, url)
+  assert.equal((await one.chat(ask('auto'))).status, 200)
+  await fleet.postgres.start()
+  await until('it has joined', async () => (await one.get('/readyz')).json.fleet.shared_log === 'ready')
+  assert.equal((await listed(one)).length, 1)
+})
+
+test('a full spool refuses calls and drops no row; what waits is not deleted (FLEET-04)', {
+  skip,
+}, async (t) => {
+  const url = await fleet.freshDatabase()
+  const one = await instance(t, url, {
+    fleet: 'spool: { calls: 30 }',
+    config: `retention: { rows: 5 }\n${AUTO}`,
+  })
+  await fleet.postgres.stop()
+  const statuses: number[] = []
+  for (let n = 0; n < 40; n++) statuses.push((await one.chat(ask('auto'))).status)
+  const taken = statuses.filter((status) => status === 200).length
+  assert.ok(taken >= 20 && taken <= 30, `${taken} calls were taken`)
+  assert.equal(one.received(), taken)
+  const { status, text } = await one.get('/readyz')
+  assert.equal(status, 503)
+  assert.match(text, /the spool holds 30/)
+  await fleet.postgres.start()
+  await until('it takes calls again', async () => (await one.get('/readyz')).status === 200)
+  assert.equal((await listed(one)).length, taken)
+  await checkSharedSums(openShared(t, url))
+})
+
+/** The way to the database with answers that are late. Returns the address over it. */
+async function lateBy(t: TestContext, url: string, ms: () => number): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-late-'))
+  const server = createServer((near) => {
+    const far = createConnection(join(fleet.postgres.directory, '.s.PGSQL.5432'))
+    let last = Promise.resolve()
+    near.pipe(far)
+    far.on('data', (chunk) => {
+      last = Promise.all([last, sleep(ms())]).then(() => void near.write(chunk))
+    })
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on('error', () => {}).on('close', () => other.destroy())
+  }).listen(join(directory, '.s.PGSQL.5432'))
+  t.after(() => {
+    server.close()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return url.replace(encodeURIComponent(fleet.postgres.directory), encodeURIComponent(directory))
+}
+
+test('late: process waits for nothing, shared until its answer is there, or refuses within 5 s; all is there once (FLEET-03)', {
+  skip,
+}, async (t) => {
+  const direct = await fleet.freshDatabase()
+  let late = 0
+  const url = await lateBy(t, direct, () => late)
+  const link = openShared(t, direct)
+  const [one, two] = [await instance(t, url), await instance(t, url, { name: 'two', durability: 'shared' })]
+  const call = async (gateway: TestGateway) => {
+    const began = performance.now()
+    const { status } = await gateway.chat(ask('auto'))
+    return { status, ms: performance.now() - began }
+  }
+  late = 700
+  const slow = await call(two)
+  assert.equal(slow.status, 200)
+  assert.ok(slow.ms >= late, `${slow.ms} ms: it did not wait`)
+  const quick = await call(one)
+  assert.equal(quick.status, 200)
+  assert.ok(quick.ms < late, `${quick.ms} ms: it waited`)
+  late = 6_000
+  const refused = await call(two)
+  assert.equal(refused.status, 503)
+  assert.ok(refused.ms < 5_000 + 500 * slowness(), `${refused.ms} ms`)
+  assert.equal(two.received(), 1)
+  assert.equal((await call(one)).status, 200)
+  late = 0
+  const made = () =>
+    link.query<{ n: number }>("SELECT count(*) AS n FROM waybill.calls WHERE state = 'completed'")
+  await until('all of it', async () => (await made())[0]!.n === 3, 15_000)
+  await until('it takes calls again', async () => (await call(two)).status === 200, 10_000)
+  await until('that too', async () => (await made())[0]!.n >= 4)
+  assert.equal(one.received() + two.received(), (await made())[0]!.n)
+  await checkSharedSums(link)
+})

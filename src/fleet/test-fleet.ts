@@ -1,0 +1,77 @@
+// Gateways of a fleet in this process, over a PostgreSQL that a test file starts once, for the tests beside this file.
+import assert from 'node:assert/strict'
+import { after, before, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Link, openLink } from '../store/postgres/link.ts'
+import { comingDays, makePartitions, migrate } from '../store/postgres/schema.ts'
+import { type Setup, slowness, type TestGateway, testGateway } from '../test-gateway.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+
+export const skip = NO_POSTGRES
+
+export interface FleetTests {
+  readonly postgres: TestPostgres
+  /** The address of a database that has the tables, or with `empty` nothing at all. */
+  freshDatabase(empty?: 'empty'): Promise<string>
+}
+
+/** Call it once, outside of any test. */
+export function fleetTests(settings: Readonly<Record<string, string>> = {}): FleetTests {
+  let postgres: TestPostgres
+  let databases = 0
+  if (!skip) {
+    before(async () => {
+      postgres = await startPostgres(settings)
+      const link = openLink({ url: await postgres.database('with_tables'), tls: 'verify' }, 'test')
+      await migrate(link)
+      await makePartitions(link, comingDays(Date.now()))
+      await link.close()
+    })
+    after(() => postgres.end())
+  }
+  return {
+    get postgres() {
+      return postgres
+    },
+    freshDatabase: (empty) => postgres.database(`fleet${++databases}`, empty ? undefined : 'with_tables'),
+  }
+}
+
+export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options'> {
+  readonly name?: string
+  readonly durability?: string
+  /** Further members of `fleet`, as YAML. */
+  readonly fleet?: string
+}
+
+export const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
+
+export const instance = (
+  t: TestContext,
+  url: string,
+  { name = 'one', durability = 'process', fleet = '', config = AUTO, ...setup }: Instance = {},
+): Promise<TestGateway> =>
+  testGateway(t, {
+    ...setup,
+    env: { FLEET_URL: url },
+    config: `durability: ${durability}\nfleet: { url: $FLEET_URL, instance: ${name}, ${fleet} }\n${config}`,
+    options: { log: undefined!, ...setup.options, fleetUrl: url },
+  })
+
+export function openShared(t: TestContext, url: string): Link {
+  const link = openLink({ url, tls: 'verify' }, 'look')
+  t.after(() => link.close())
+  return link
+}
+
+export const listed = async ({ get }: TestGateway, query = ''): Promise<string[]> =>
+  (await get(`/api/usage/request-logs?limit=200${query}`)).json.data.map(({ id }: { id: string }) => id)
+
+/** Waits until something is so, for a while. */
+export async function until(what: string, is: () => Promise<boolean> | boolean, ms = 5_000): Promise<void> {
+  const end = Date.now() + ms * slowness()
+  while (!(await is())) {
+    if (Date.now() > end) assert.fail(`not within ${ms} ms: ${what}`)
+    await sleep(20)
+  }
+}
