@@ -1,5 +1,5 @@
 // How long reads of the shared log take when it is full, and how large it is: makes so many calls, spread over 30 days, in a
-// PostgreSQL of its own, and times what operators wait for. `npm run bench:fleet -- ROWS`; prints one table.
+// PostgreSQL of its own, and times what operators wait for. `npm run bench:shared-log -- ROWS`; prints one table.
 import { execFileSync } from 'node:child_process'
 import { openCallReads } from '../src/store/postgres/call-reads.ts'
 import { openLink } from '../src/store/postgres/link.ts'

@@ -34,5 +34,5 @@ fi
 exec "$bin/postgres" -D "$data" -c listen_addresses='*'
 START
 chmod 755 "$root/start"
-tar -C "$root" -c . | docker import --change 'USER postgres' --change 'ENTRYPOINT ["/start"]' --change 'STOPSIGNAL SIGINT' - "$name" >/dev/null
+tar -C "$root" -c . | docker import --change 'USER postgres' --change 'ENTRYPOINT ["/start"]' - "$name" >/dev/null
 echo "$name"

@@ -37,7 +37,18 @@ test('the image in a fleet: two gateways, one record, through an outage and the 
     each,
   ])
   const postgres = await docker(
-    ...['run', '--detach', '--network', place, '--network-alias', 'postgres', ...variables, postgresImage],
+    ...[
+      'run',
+      '--detach',
+      '--stop-signal',
+      'SIGINT',
+      '--network',
+      place,
+      '--network-alias',
+      'postgres',
+      ...variables,
+      postgresImage,
+    ],
   )
   const witness = await startWitness(place)
   const start = async (name: string) => {
