@@ -56,6 +56,7 @@ test('the trace equals the record attempt by attempt: answers, streams, fallback
       assert.equal(parent, server!.id)
       assert.equal(error, attempt.outcome !== 'answered')
       assert.equal(attributes[NAMES.provider], attempt.provider)
+      assert.equal(attributes[NAMES.requestStream], call.stream)
       assert.equal(attributes[NAMES.inputTokens], attempt.tokens.input ?? undefined)
       assert.equal(attributes[NAMES.outputTokens], attempt.tokens.output ?? undefined)
       assert.equal(attributes[NAMES.cost], attempt.cost_usd ?? undefined)
