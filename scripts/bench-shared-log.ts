@@ -37,16 +37,16 @@ try {
   const perDay = Math.round(ROWS / DAYS)
   const began = performance.now()
   for (const day of days) {
-    // Like the rows of agents: sessions of 50 calls, each of one key at one gateway, 40 keys, 20 models, one call in 50 failed.
+    // Like the rows of agents: 120 sessions side by side, each of 50 calls of one key at one gateway, 40 keys, 20 models, one call in 50 failed.
     await link.query(
       `INSERT INTO waybill.calls (id, instance, rev, created_at, completed_at, state, endpoint, requested_model,
           resolved_provider, resolved_model, picked_provider, picked_model, response_model, route, strategy, tier, decision,
           session_id, purpose, key_name, stream, status, attempts, fallbacks, latency_ms, ttft_ms, tokens_input,
           tokens_output, tokens_cached_input, tokens_source, cost_usd, cache, replayed, attempt_log, price)
         SELECT (lpad(to_hex(t), 12, '0') || '7' || substr(md5(n::text || t::text), 1, 3) || 'a' || substr(md5(t::text || n::text), 1, 15))::uuid,
-          'i' || n / 50 % 3, 1, t, t + 2000, CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'completed' END, '/v1/chat/completions',
+          'i' || n % 3, 1, t, t + 2000, CASE WHEN n % 50 = 0 THEN 'failed' ELSE 'completed' END, '/v1/chat/completions',
           'auto', 'provider-' || n % 4, 'model-' || n % 20, 'provider-' || n % 4, 'model-' || n % 20, 'model-' || n % 20, 'auto', 'priority',
-          'balanced', '{"cause":"priority","skipped":[]}', 's-' || ${day} / 86400000 || '-' || n / 50, 'main', 'key-' || n / 50 % 40, 1, 200, 1,
+          'balanced', '{"cause":"priority","skipped":[]}', 's-' || ${day} / 86400000 || '-' || n % 120 || '-' || n / 6000, 'main', 'key-' || n % 40, 1, 200, 1,
           (n % 97 = 0)::int, 500 + n % 9000, 200 + n % 900, 4000 + n % 9000, 300 + n % 500, 3000, 'reported', 0.01 + (n % 100) / 1e4,
           'BYPASS', 0, json_build_array(json_build_object('n', 1, 'provider', 'provider-' || n % 4, 'model', 'model-' || n % 20,
             'started_at', '2026-11-22T00:00:00.000Z', 'ended_at', '2026-11-22T00:00:02.000Z', 'status', 200, 'outcome', 'answered', 'error_code', null,
