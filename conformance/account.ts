@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../mocks/ledger.ts'
 import { type Finding, finding } from './check.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { at } from './reading.ts'
+import { at, jsonOf } from './reading.ts'
 import { inWords } from './step.ts'
 import { dialectOf, readSent } from './surfaces.ts'
 import type { Background, Target } from './target.ts'
@@ -81,7 +81,10 @@ function noncesOf({ nonce, request }: Exchange): string[] {
 
 const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchange.n} (${inWords(exchange)})`
 
-/** The POST of the same check that was under way when the entry arrived and has no answered inference yet. */
+/**
+ * The POST of the same check that was under way when the entry arrived and has no answered inference yet: one without a
+ * nonce, or one that is no request, of which the gateway may pass on something else.
+ */
 function withoutNonce(
   { check, exchanges }: Evidence,
   entry: LedgerEntry,
@@ -90,7 +93,7 @@ function withoutNonce(
   const found = exchanges.find(
     (exchange) =>
       exchange.request.method === 'POST' &&
-      nonceIn(exchange.request.body ?? '') === null &&
+      (nonceIn(exchange.request.body ?? '') === null || !isObject(exchange.request.body)) &&
       exchange.at <= entry.at &&
       entry.at <= exchange.end_at + LATE &&
       !(anonymous.get(exchange)?.entries ?? []).some(isAnswered),
@@ -109,6 +112,11 @@ function isAnswered(entry: LedgerEntry): boolean {
   const { errors, finish, done, content } = readSent(entry)
   const ended = finish.length > 0 || done > 0 || (dialectOf(entry).name === 'embeddings' && content !== '')
   return errors.length === 0 && ended
+}
+
+function isObject(body: string | null): boolean {
+  const json = jsonOf(body ?? '')
+  return typeof json === 'object' && json !== null && !Array.isArray(json)
 }
 
 /**

@@ -4,7 +4,7 @@ import type { LedgerEntry } from '../mocks/ledger.ts'
 import type { Witness } from '../mocks/witness.ts'
 import { checks } from './checks.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { itemsOf, namesModel, namesProvider, requestsOf, servedBy, where } from './lookup.ts'
+import { itemsOf, listRequest, namesModel, namesProvider, requestsOf, servedBy, where } from './lookup.ts'
 import { at } from './reading.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
 import { step } from './step.ts'
@@ -70,7 +70,8 @@ const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']
     await session.ask(steps.read, path, { key })
   if (!observability.log) return
   await session.wait(observability.log.lag_ms)
-  await session.ask(steps.log, observability.log.path, { key })
+  const { path, ...request } = listRequest(observability.log)
+  await session.ask(steps.log, path, { ...request, key })
 }
 
 function seenOfCall(
@@ -115,7 +116,9 @@ function seenOfLog(target: Target, exchange: Exchange): Sight {
       what: `the log, GET ${path}: ${exchange.status ?? exchange.error}, no list at "${list}"`,
     }
   const [first] = items
-  const empty = Object.entries(fields).filter(([, pointer]) => at(first, pointer) === undefined)
+  const empty = Object.entries(fields).filter(
+    ([name, pointer]) => name !== 'error' && at(first, pointer) === undefined,
+  )
   const said =
     empty.length === 0
       ? 'all fields are there'

@@ -33,10 +33,10 @@ export const refs = (...each: readonly (Pick<Exchange | LedgerEntry, 'n'> | null
 export const where = ({ provider, model }: Pick<LedgerEntry, 'provider' | 'model'>): string =>
   `${provider}/${model}`
 
-/** Whether what a gateway says names this provider: by the witness's name, or by one of its own. */
+/** Whether what a gateway says names this provider: by the witness's name, or by one of its own, which may be a number. */
 export function namesProvider({ providers }: Target, provider: string, said: unknown): boolean {
   const names = [provider, ...(providers[provider]?.aliases ?? [])].map((name) => name.toLowerCase())
-  return typeof said === 'string' && names.includes(said.toLowerCase())
+  return ['string', 'number'].includes(typeof said) && names.includes(String(said).toLowerCase())
 }
 
 /** Whether what a gateway says names this model; with its provider in front is as good. */
@@ -59,6 +59,15 @@ export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, 
 /** One of the statuses after which the target moves on, as it says. */
 export const aFallbackStatus = ({ capabilities }: Target): number =>
   capabilities.fallback_statuses.find((each) => each >= 500) ?? capabilities.fallback_statuses[0]!
+
+/** How the list of a log is asked for. */
+export const listRequest = ({
+  path,
+  body,
+}: Pick<NonNullable<Target['observability']['log']>, 'path' | 'body'>) =>
+  body === undefined
+    ? { method: 'GET', path, headers: {}, body: null }
+    : { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
 
 /** The items of a list that the target's log answered with; null where it is none. */
 export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {

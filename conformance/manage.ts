@@ -6,6 +6,9 @@ import { StartError } from './running.ts'
 import type { Target } from './target.ts'
 import { fill, type Values } from './template.ts'
 
+/** How long a request may take, ms: a gateway that has just started, on a busy machine, still loads what it needs. */
+const PATIENCE = 60_000
+
 /** Sends the setup requests and fills what they gave into the rest of the target file. */
 export async function setUp(
   template: Target,
@@ -34,7 +37,7 @@ export async function manage(
   const text = body === undefined ? null : JSON.stringify(body)
   const whole = path.startsWith('/') ? null : addressIn(what, path)
   const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
-  const seen = await send(base, { ...outgoing, path: below, body: text }, 15_000, ca).done
+  const seen = await send(base, { ...outgoing, path: below, body: text }, PATIENCE, ca).done
   if (seen.status !== null && seen.status < 300) return seen.body
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }

@@ -10,11 +10,12 @@ export function jsonOf(body: string): unknown {
   }
 }
 
-/** What stands at a JSON pointer (RFC 6901); undefined where nothing does. */
+/** What stands at a JSON pointer (RFC 6901), also in JSON that is kept as a text; undefined where nothing does. */
 export function at(json: unknown, pointer: string | undefined): unknown {
   if (pointer === undefined) return undefined
   let value = json
   for (const part of pointer.split('/').slice(1)) {
+    if (typeof value === 'string') value = jsonOf(value)
     if (typeof value !== 'object' || value === null) return undefined
     value = (value as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')]
   }

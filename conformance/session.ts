@@ -8,7 +8,7 @@ import { writeNonce } from '../mocks/ledger.ts'
 import type { ScriptedAnswer } from '../mocks/script.ts'
 import { clock, type OpenExchange, type Outgoing, type Seen, send } from './client.ts'
 import type { Evidence, Exchange } from './evidence.ts'
-import { idsIn, isRedirect, requestIdOf, theOne } from './lookup.ts'
+import { idsIn, isRedirect, listRequest, requestIdOf, theOne } from './lookup.ts'
 import { at } from './reading.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
@@ -260,22 +260,20 @@ export class Session {
     const id = requestIdOf(this.target, exchange)
     if (!observability.log || !id) return null
     const { lag_ms, one, fields, completed, failed } = observability.log
-    const path = one?.replace('{id}', encodeURIComponent(id)) ?? observability.log.path
+    const request =
+      one === undefined
+        ? listRequest(observability.log)
+        : { method: 'GET', path: one.replace('{id}', encodeURIComponent(id)), headers: {}, body: null }
     // To find the record took time already.
     const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
     for (;;) {
-      const reading = await this.#read(path)
+      const reading = await this.#read(request)
       const state = one === undefined ? undefined : at(theOne(observability.log, reading.body), fields.state)
       const final = [...completed, ...failed].includes(String(state))
       const limit = state === undefined ? lag_ms : Math.max(lag_ms, patience)
       // A log that is slow to answer says how things were when it was asked.
       if (final || reading.at >= began + limit)
-        return this.#keep(
-          recordStep(exchange.n),
-          '',
-          { method: 'GET', path, headers: {}, body: null },
-          reading,
-        )
+        return this.#keep(recordStep(exchange.n), '', request, reading)
       await this.wait(Math.max(1, Math.min(50, began + limit - clock())))
     }
   }
@@ -291,7 +289,7 @@ export class Session {
   }
 
   async #idsInLog(): Promise<Set<string>> {
-    return new Set(idsIn(this.target, await this.#read(this.target.observability.log!.path)))
+    return new Set(idsIn(this.target, await this.#read(listRequest(this.target.observability.log!))))
   }
 
   /** Waits for the one record that was not there before the call, for the declared lag; two of them are none. */
@@ -365,7 +363,7 @@ export class Session {
 
   #open(step: Step, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
     if (this.#closed) throw new Error('the check is over')
-    const open = send(this.running.baseUrl, outgoing, timeout, this.running.ca)
+    const open = this.#send(outgoing, timeout)
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
@@ -381,10 +379,17 @@ export class Session {
     return isThere ? url.pathname.slice(prefix.length) + url.search : null
   }
 
-  #read(path: string): Promise<Seen> {
-    const headers = this.#headers({}, this.running.keys.reader)
-    return send(this.running.baseUrl, { method: 'GET', path, headers, body: null }, PATIENCE, this.running.ca)
-      .done
+  #read({ headers: given, ...request }: Outgoing): Promise<Seen> {
+    const headers = this.#headers(given, this.running.keys.reader)
+    return this.#send({ ...request, headers }, PATIENCE).done
+  }
+
+  /** Below the base URL; a whole address lies elsewhere. */
+  #send({ path, ...outgoing }: Outgoing, timeout: number): OpenExchange {
+    const { ca, baseUrl } = this.running
+    if (!/^https?:/.test(path)) return send(baseUrl, { ...outgoing, path }, timeout, ca)
+    const { origin, pathname, search } = new URL(path)
+    return send(origin, { ...outgoing, path: pathname + search }, timeout, ca)
   }
 
   #keep(

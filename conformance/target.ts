@@ -19,7 +19,10 @@ const address = z
   .meta({ title: 'address' })
 
 const log = z.strictObject({
-  path: z.string().describe('Read path of the list, newest first.'),
+  path: z
+    .string()
+    .describe('Read path of the list, newest first; a whole address where it lies outside base_url.'),
+  body: z.unknown().optional().describe('Where the list is asked for with POST: the body, sent as JSON.'),
   list: pointer.describe('Where the array is in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
   record: at('Where the record is in the answer to `one`; the answer itself where nothing is said.'),
@@ -36,6 +39,9 @@ const log = z.strictObject({
       output_tokens: at('Output tokens.'),
       cost: at('What the call cost.'),
       state: at('How far the call is; see `completed` and `failed`.'),
+      error: at(
+        'What went wrong. A record that has something there is of no completed call, whatever its state.',
+      ),
     })
     .describe('Where a record has what.'),
   attempts: z

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export interface Peer {
-  /** Shell lines, run in the gateway's own directory. */
+  /** Shell lines, run in the gateway's own directory; $NODE is this Node, $PROJECT where this project lies. */
   readonly install: readonly string[]
   /** Where its program is, below that directory. */
   readonly bin: string
@@ -49,7 +49,12 @@ export function install(name: string, { install: lines }: Peer, directory: strin
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
   for (const line of lines) {
-    const { status } = spawnSync('sh', ['-c', line], { cwd: directory, stdio: 'inherit' })
+    const env = {
+      ...process.env,
+      NODE: process.execPath,
+      PROJECT: fileURLToPath(new URL('..', import.meta.url)),
+    }
+    const { status } = spawnSync('sh', ['-c', line], { cwd: directory, env, stdio: 'inherit' })
     if (status === 0) continue
     process.stderr.write(`peers: ${name} cannot be installed: \`${line}\` ended with ${status}\n`)
     return false

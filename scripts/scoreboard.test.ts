@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Evidence, Exchange } from '../conformance/evidence.ts'
-import { NOTED as bad, readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
+import { NOTED as bad, readNotes, readOutcomes, scoreboardPage, without } from './scoreboard.ts'
 import { proofOf, proofsFile, provenNames, readProofs } from './scoreboard-evidence.ts'
 
 const outcomes = readOutcomes()
@@ -79,6 +79,15 @@ test('a proof holds what its findings point at, also in another check, and long 
   assert.deepEqual(proof.findings, [findings[1]])
   assert.deepEqual(Object.keys(proof.seen), ['#1', 'FAIL-01#1'])
   assert.match((proof.seen['#1'] as { body: string }).body, /^x{800} … \(2000 characters\)$/)
+})
+
+test('the place of a run is taken out of its texts, also where one was cut in the middle of it', () => {
+  const text =
+    '{"a":"at /tmp/peers/x.js and (/tmp/peers/y","b":"at (/tmp/pee","c":"/tmp/pe … (9 characters)","d":"/tmp"}'
+  assert.equal(
+    without('/tmp/peers')(text),
+    '{"a":"at …/x.js and (…/y","b":"at (…","c":"… … (9 characters)","d":"/tmp"}',
+  )
 })
 
 test('a failure without a note says that it is not to be quoted', () => {

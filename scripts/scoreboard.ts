@@ -76,7 +76,7 @@ interface Run {
 
 /** Keeps what a run left behind. */
 export function keepOutcome(name: string, { report, trouble, scratch }: Run): void {
-  const placeless = (text: string): string => text.replaceAll(scratch, '…')
+  const placeless = without(scratch)
   const { name: title, version = '', homepage = '' } = readTarget(targetFile(name))
   const known = { name, title, version, homepage }
   const write = (outcome: Outcome): void =>
@@ -108,6 +108,16 @@ export function keepOutcome(name: string, { report, trouble, scratch }: Run): vo
     verdicts: verdicts.map(({ id, slug, level, outcome, reason }) => ({ id, slug, level, outcome, reason })),
   })
   keepProofs(name, kept, placeless)
+}
+
+/** Takes a path out of JSON, also where a text was cut in the middle of it. */
+export function without(path: string): (json: string) => string {
+  const ends = ['"', ' …']
+  const starts = Array.from({ length: path.length - 1 }, (_, n) => path.slice(0, path.length - 1 - n)).filter(
+    (start) => start.length > 4,
+  )
+  const cut = starts.flatMap((start) => ends.map((end) => [start + end, `…${end}`] as const))
+  return (json) => cut.reduce((text, [from, to]) => text.replaceAll(from, to), json.replaceAll(path, '…'))
 }
 
 const targetFile = (name: string): string =>

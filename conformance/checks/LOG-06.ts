@@ -22,11 +22,11 @@ export const leftIsNotCompleted = {
     steps.left.in(evidence).map((exchange) => {
       const reading = recordOf(evidence, exchange)
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
-      const state = at(record, target.observability.log!.fields.state)
+      const { fields, completed } = target.observability.log!
+      const state = at(record, fields.state)
+      const isTold = ![undefined, null, ''].includes(at(record, fields.error) as string)
       const ok =
-        exchange.end === 'left' &&
-        record !== undefined &&
-        !target.observability.log!.completed.includes(String(state))
+        exchange.end === 'left' && record !== undefined && (isTold || !completed.includes(String(state)))
       return finding(
         'left-is-not-completed',
         ok,

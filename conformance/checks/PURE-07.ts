@@ -38,12 +38,12 @@ export const refusedCallsSpendNothing = {
   },
   judge({ evidence }) {
     const asked = refused.in(evidence)
+    // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
+    const spentIn = (entries: typeof evidence.ledger) =>
+      inferencesIn(entries).filter(({ answer }) => (answer.status ?? 0) < 400)
     const each = asked.map((each) => {
       const nonce = nonceIn(each.request.body ?? '')
-      // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
-      const spent = evidence.ledger.filter(
-        (entry) => entry.nonce === nonce && entry.kind === 'inference' && (entry.answer.status ?? 0) < 400,
-      )
+      const spent = spentIn(evidence.ledger.filter((entry) => entry.nonce === nonce))
       const isRefused = each.status === null ? each.end !== 'timed_out' : each.status >= 400
       return finding(
         'refused-calls-spend-nothing',
@@ -56,6 +56,6 @@ export const refusedCallsSpendNothing = {
         [ref(each), ...names(spent)],
       )
     })
-    return [...each, noneArrived(evidence, 'further inferences while refusing', inferencesIn)]
+    return [...each, noneArrived(evidence, 'further inferences while refusing', spentIn)]
   },
 } satisfies Check

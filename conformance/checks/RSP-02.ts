@@ -19,7 +19,9 @@ export const itemsAreDone = {
       const whole = Array.isArray(last) ? last.map(({ id }) => id) : []
       return finding(
         'items-are-done',
-        ids.length > 0 && of('added').length === ids.length && isDeepStrictEqual(ids, whole),
+        ids.length > 0 &&
+          of('added').length === ids.length &&
+          isDeepStrictEqual(ids.toSorted(), whole.toSorted()),
         `the items of "${inWords(exchange)}"`,
         {
           expected: 'each done, and in the response of the last event',

@@ -1,6 +1,6 @@
 // What the checks of LOG share.
 import type { Exchange } from '../evidence.ts'
-import { readAll } from '../request-log.ts'
+import { listRequest } from '../lookup.ts'
 import { delta, END } from '../scripted.ts'
 import type { Session } from '../session.ts'
 import type { Step } from '../step.ts'
@@ -19,5 +19,7 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
   return exchange
 }
 
-export const readLog = (session: Session, step: Step): Promise<Exchange> =>
-  readAll(session, step, session.target.observability.log!.path)
+export function readLog(session: Session, step: Step): Promise<Exchange> {
+  const { path, ...request } = listRequest(session.target.observability.log!)
+  return session.ask(step, path, { ...request, key: session.running.keys.reader })
+}

@@ -87,6 +87,15 @@ export const innocents = {
         ] ?? 'open',
     })),
   },
+  'says-elsewhere-that-it-was-left': {
+    what: 'The state of a call that the client left is that of the answer so far, completed; an error beside it says more.',
+    target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
+    hooks: records((record) =>
+      record.state === 'aborted'
+        ? { ...record, state: 'completed', metadata: { error: { class: 'ClientDisconnected' } } }
+        : { ...record, metadata: '{"error":{"class":null}}' },
+    ),
+  },
   'tokens-as-text': {
     what: 'Counts of tokens stand in quotes, as database drivers give large integers.',
     hooks: records((record) => ({
@@ -176,6 +185,35 @@ export const innocents = {
       resolved_model: record.resolved_model && `${record.resolved_provider}/${record.resolved_model}`,
       resolved_provider: record.resolved_provider && `api.${record.resolved_provider}.com`,
     })),
+  },
+  'providers-by-number': {
+    what: 'A record names the provider by the number that it has in the gateway.',
+    target: (target) => ({
+      ...target,
+      providers: { openai: { aliases: ['1'] }, groq: { aliases: ['2'] } },
+    }),
+    hooks: records((record) => ({
+      ...record,
+      resolved_provider: ({ openai: 1, groq: 2 } as Json)[record.resolved_provider] ?? null,
+    })),
+  },
+  'asked-with-post': {
+    what: 'The list of records is asked for with POST, at its whole address.',
+    target: withLog(({ one: _, attempts: __, ...log }) => ({
+      ...log,
+      path: `http://127.0.0.1:{{port}}${log.path}`,
+      body: { newest: 'first' },
+    })),
+    hooks: {
+      request(wanted) {
+        if (wanted.method === 'POST' && wanted.path.startsWith(LOG) && wanted.body.includes('newest'))
+          wanted.method = 'GET'
+      },
+    },
+  },
+  'json-in-a-text': {
+    what: 'The tokens of a record are a text that holds JSON.',
+    hooks: records((record) => ({ ...record, tokens: JSON.stringify(record.tokens ?? {}) })),
   },
   'ids-with-signs': {
     what: 'Request ids hold signs that a path must escape.',

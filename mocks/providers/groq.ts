@@ -23,7 +23,7 @@ const chat = openAiChat({
     const id = 'req_witness'
     if (where === 'first') return { x_groq: { id } }
     if (where === 'finish') return { x_groq: { id, ...(said.usage && { usage: usage(said.usage) }) } }
-    return where === 'whole' ? { x_groq: { id } } : {}
+    return where === 'whole' ? { x_groq: { id }, service_tier: 'on_demand' } : {}
   },
 })
 
