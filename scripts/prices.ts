@@ -110,7 +110,10 @@ async function read(place: string): Promise<{ version: string; table: Table }> {
 /** Runs a program to its end and returns what it printed. Throws with its errors when it fails. */
 function run(command: string, args: readonly string[], cwd: string): string {
   const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${stderr.trim()}`)
+  if (status !== 0)
+    throw new Error(
+      `${command} ${args.join(' ')} failed: ${stderr.trim().split('\n').slice(0, 2).join('; ')}`,
+    )
   return stdout
 }
 
@@ -127,7 +130,7 @@ async function main(): Promise<void> {
   try {
     const tarball = isFile
       ? resolve(wanted)
-      : join(scratch, JSON.parse(run('npm', ['pack', '--json', `${PACKAGE}@${wanted}`], scratch))[0].filename)
+      : join(scratch, run('npm', ['pack', '--loglevel=error', `${PACKAGE}@${wanted}`], scratch).trim())
     run('tar', ['-xzf', tarball], scratch)
     const before = await read(join(root, 'node_modules', PACKAGE))
     const after = await read(join(scratch, 'package'))
