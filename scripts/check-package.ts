@@ -58,8 +58,9 @@ function pack(): string {
       .map(({ part, size }) => `${part} ${kB(size)}`)
       .join(', ')}`,
   )
-  const unwanted = files.filter(({ path }) =>
-    /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\/(?!README)/.test(path),
+  const unwanted = files.filter(
+    ({ path }) =>
+      /\.test\.|-test\.|\.map$|^(src|mocks|scripts)\/(?!README)/.test(path) && !path.startsWith('examples/'),
   )
   assert.deepEqual(unwanted, [], 'no sources, tests or maps in the package')
   // Only a clone of the repository has what these start.

@@ -1,26 +1,52 @@
 // The JSON Schema of a file that people write -> a page with a row for each of its settings. Pure.
+
 import type { JsonSchema } from '../src/config/json-schema.ts'
+import { needsRestart } from '../src/config/restart.ts'
 
 const HEAD = `# Configuration
 
 <!-- Written by \`npm run docs\` from src/config/schema.ts. -->
 
-The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. A changed file is taken up while it runs; a file with a mistake changes nothing, and the process log says what is wrong. \`waybill config check\` names every mistake with its line. [examples/waybill.yaml](../examples/waybill.yaml) is a whole file; [waybill.schema.json](waybill.schema.json) lets an editor complete it.
+The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. \`waybill config check\` names every mistake with its line. [waybill.schema.json](waybill.schema.json) lets an editor complete the file. [examples/waybill.yaml](../examples/waybill.yaml) is one to begin with, [examples/every-setting.yaml](../examples/every-setting.yaml) has every setting once.
 
-A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\`: there is no default, and where the part around it is there, it must be too.
+A running gateway takes up a changed file within a second. The settings marked *restart* wait until it is started again, and the process log says so. A file with a mistake changes nothing: the process log says what is wrong. Every setting is there since 0.1.0.
+
+A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be there if the part around it is.
 `
 
-export const configurationPage = (schema: JsonSchema): string => settingsPage(HEAD, schema)
+/** `example`: a file with every setting, whose parts stand above their tables. */
+export const configurationPage = (schema: JsonSchema, example: string): string =>
+  settingsPage(HEAD, schema, { partOf: (name) => partOf(example, name), isFixed: needsRestart })
+
+interface Extras {
+  /** What stands in an example below this name. */
+  readonly partOf: (name: string) => string
+  readonly isFixed: (setting: string) => boolean
+}
+
+/** The lines of one top-level setting in a YAML file. Throws where it is not there. */
+function partOf(yaml: string, name: string): string {
+  const [part] = new RegExp(`^${name}:.*(\\n[ -].*|\\n(?=[ -]))*`, 'm').exec(yaml) ?? []
+  if (part === undefined) throw new Error(`the example has no ${name}`)
+  return part
+}
 
 /** Throws where a setting has no description. */
-export function settingsPage(head: string, schema: JsonSchema): string {
+export function settingsPage(head: string, schema: JsonSchema, extras?: Extras): string {
   const parts = Object.entries(schema.properties ?? {})
+  const marked = (text: string) =>
+    extras?.isFixed(/`([\w.]+)/.exec(text)![1]!) ? text.replace(/ \|$/, ' *Restart.* |') : text
   const single = parts.filter(([, part]) => rowsBelow('', part).length === 0)
   const groups = parts.filter(([, part]) => rowsBelow('', part).length > 0)
   const sections = groups.map(([name, part]) =>
-    [`## ${name}`, described(name, part), table(rowsBelow(name, part))].join('\n\n'),
+    [
+      `## ${name}`,
+      described(name, part),
+      ...(extras ? [`\`\`\`yaml\n${extras.partOf(name)}\n\`\`\``] : []),
+      table(rowsBelow(name, part).map(marked)),
+    ].join('\n\n'),
   )
-  const top = single.map(([name, part]) => row(name, part, schema))
+  const top = single.map(([name, part]) => marked(row(name, part, schema)))
   return `${[head.trimEnd(), table(top), ...sections].join('\n\n')}\n`
 }
 

@@ -11,6 +11,8 @@ import { scenarios } from '../mocks/scenarios.ts'
 import { configJsonSchema } from '../src/config/schema.ts'
 import { CALLS, OTHERS, READS } from '../src/endpoints.ts'
 import { ATTEMPT_FIELDS, CALL_FIELDS } from '../src/record.ts'
+import { rowsOf } from './agents/pages.ts'
+import { AGENTS } from './agents/table.ts'
 import { configurationPage } from './configuration.ts'
 import { fieldsTable } from './fields-table.ts'
 import { lossesPage } from './losses-page.ts'
@@ -20,6 +22,7 @@ import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
 import { readProofs } from './scoreboard-evidence.ts'
 import { scoreboardHtml } from './scoreboard-page.ts'
 import { targetFilesPage } from './target-files.ts'
+import { troubleshootingPage } from './troubleshooting.ts'
 
 const check = process.argv.includes('--check')
 const stale: string[] = []
@@ -63,16 +66,22 @@ const scenarioTable = [
 const contract = 'docs/contract.md'
 const [callTable, attemptTable] = [fieldsTable(CALL_FIELDS), fieldsTable(ATTEMPT_FIELDS)]
 
-put('README.md', between('README.md', 'endpoints', endpoints.join('\n')))
+put('docs/api.md', between('docs/api.md', 'endpoints', endpoints.join('\n')))
 put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
 put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
 put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
 put(contract, between(contract, 'record', callTable, between(contract, 'attempt', attemptTable)))
+for (const { name, title } of AGENTS) {
+  const [page, all] = [`docs/agents/${name}.md`, textOf('docs/agents.md')]
+  const seen = between(page, 'seen', rowsOf(all, 'agents', title))
+  put(page, between(page, 'crossed', rowsOf(all, 'agents-crossed', title), seen))
+}
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
 put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
 put('docs/scoreboard.html', scoreboardHtml(readOutcomes(), readNotes(), readProofs))
 put('docs/losses.md', lossesPage())
-put('docs/configuration.md', configurationPage(configJsonSchema()))
+put('docs/troubleshooting.md', troubleshootingPage())
+put('docs/configuration.md', configurationPage(configJsonSchema(), textOf('examples/every-setting.yaml')))
 put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
 put('docs/target-files.md', targetFilesPage(targetJsonSchema()))
 put('docs/target.schema.json', `${JSON.stringify(targetJsonSchema(), null, 2)}\n`)

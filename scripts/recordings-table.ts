@@ -29,7 +29,7 @@ export function originsSentence(recordings: readonly Pick<Head, 'origin'>[]): st
   const of = (origin: Head['origin']) => recordings.filter((one) => one.origin === origin).length
   return [
     `**${of('recorded') || 'None'} of these ${recordings.length} recordings ${of('recorded') === 1 ? 'was' : 'were'} taken from a live provider.**`,
-    `${of('authored')} are \`authored\`: written by hand to the shape of real traffic. ${of('synthetic')} are \`synthetic\`: errors whose like nobody has recorded.`,
+    `${of('authored')} are \`authored\`: written by hand to the shape of real traffic. ${of('synthetic')} are \`synthetic\`: errors that were never recorded.`,
   ].join(' ')
 }
 

@@ -77,7 +77,7 @@ export const faults: Readonly<Record<string, Scenario>> = {
     play: () => wholeAnswer('', 200, HTML, { 'content-type': 'text/html; charset=utf-8' }),
   },
   gzip: {
-    description: 'the plain answer, compressed although nobody asked for it',
+    description: 'the plain answer, compressed although it was not asked for',
     shape: DIALECT,
     play(scene) {
       const plain = speak(scene, say(scene))

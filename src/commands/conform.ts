@@ -227,7 +227,9 @@ function progress(
       total = ids.length
       estimate = timeLeft(ids, atOnce, { quick, earlier, now: Date.now })
       const idle = ids.includes('PURE-02') && !quick ? '; PURE-02 alone watches a minute of idle time' : ''
-      process.stderr.write(`${total} checks, ${inTime(estimate.left())}${idle}\n`)
+      process.stderr.write(
+        `${total} ${total === 1 ? 'check' : 'checks'}, ${inTime(estimate.left())}${idle}\n`,
+      )
       if (terminal) ticking = setInterval(show, 1_000).unref()
     },
     onCheck({ id, slug }, evidence) {

@@ -61,15 +61,15 @@ async function ask(
     print(`Known providers: ${PRESETS.map(({ name }) => name).join(', ')}.`)
     const chosen =
       given.provider === undefined
-        ? await answer('Which ones do you want to use, the preferred one first?', usual, chosenOf)
+        ? await answer('Which ones do you want to use? Name the preferred one first.', usual, chosenOf)
         : chosenOf(given.provider)
     const prefer =
       given.prefer ??
-      (await answer(`What counts for everyday calls: ${PREFERENCES.join(', ')}?`, 'order', preferenceOf))
+      (await answer(`What matters for everyday calls: ${PREFERENCES.join(', ')}?`, 'order', preferenceOf))
     const check =
       given.check ??
       (await answer(
-        'May I ask them for their lists of models? It costs nothing and shows whether your keys work.',
+        'Ask them for their lists of models? This costs nothing and shows whether your keys work.',
         'yes',
         (said) => /^y/i.test(said),
       ))
@@ -153,7 +153,7 @@ routes:
 ${main.join('\n')}
   auto/cheap:
     strategy: cheapest
-    description: what shall cost little
+    description: what should cost little
     targets:
 ${cheap.join('\n')}
 

@@ -15,7 +15,7 @@ type Env = Readonly<Record<string, string | undefined>>
 /** Every command with its options; nothing runs yet. `finish` hears of an exit code that is neither success nor a thrown error. */
 export function commandLine(env: Env, finish: (exitCode: number) => void = () => {}): Command {
   const program = new Command('waybill')
-    .description('A local gateway for language models that keeps a record of where each call went.')
+    .description('A local gateway for language models that records where each call went.')
     .version(manifest.version)
     .exitOverride()
     .enablePositionalOptions()
@@ -28,9 +28,9 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .command('serve')
     .description('run the gateway')
     .option(...config)
-    .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
+    .option('-p, --port <number>', 'port to listen on; default: from the configuration')
     .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
-    .option('--invent', 'with --replay: make up an answer where there is no recording, instead of an error')
+    .option('--invent', 'with --replay: make up an answer if there is no recording; default: an error')
     .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
     .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
     .action(async (options, command) => {
@@ -43,9 +43,9 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   program
     .command('init [file]')
     .description('write a configuration: asks which providers you have and what to prefer')
-    .option('--provider <names>', 'providers, divided by commas, the preferred one first')
-    .addOption(new Option('--prefer <what>', 'what counts for everyday calls').choices(PREFERENCES))
-    .option('--check', 'ask the providers for their lists of models, which costs nothing and tries the keys')
+    .option('--provider <names>', 'providers, separated by commas, the preferred one first')
+    .addOption(new Option('--prefer <what>', 'what matters for everyday calls').choices(PREFERENCES))
+    .option('--check', 'ask the providers for their lists of models; this tries the keys and costs nothing')
     .option('--no-check', 'send nothing')
     .addHelpText('after', example('waybill init --provider openai,groq --prefer price'))
     .action(async (file = 'waybill.yaml', options) =>
@@ -55,15 +55,12 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   program
     .command('routes [model]')
     .description(
-      'show where a call for each route, or for one model, would go; asks the running gateway, reaches no provider',
+      'show where calls would go, for each route or for one model; asks the running gateway and no provider',
     )
     .option(...config)
     .option('--json', 'print JSON instead of a table')
-    .option(
-      '--url <url>',
-      'address of the running gateway, instead of the one in the configuration (WAYBILL_URL)',
-    )
-    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--url <url>', 'address of the running gateway (WAYBILL_URL); default: from the configuration')
+    .option('--key-file <file>', 'file with a gateway key that only you can read (WAYBILL_KEY_FILE)')
     .addHelpText('after', example('waybill routes auto/cheap'))
     .action(async (model, options) => (await import('./routes.ts')).routes({ model, ...options, env }))
 
@@ -73,24 +70,26 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .requiredOption('--provider <name>', 'the provider whose exchanges are recorded')
     .option(...config)
     .option('--out <dir>', 'where recordings are written', 'recordings')
-    .option('-p, --port <number>', 'port to listen on, instead of the one in the configuration')
-    .option('--scenario <name>', 'name of what is recorded, instead of plain, tools or the status')
-    .option('--canary <text...>', 'texts planted in prompts, looked for in what is written')
+    .option('-p, --port <number>', 'port to listen on; default: from the configuration')
+    .option('--scenario <name>', 'name of what is recorded; default: plain, tools or the status')
+    .option('--canary <text...>', 'texts from your prompts that must not appear in what is written')
     .addHelpText('after', example('waybill record --provider openai --out recordings'))
     .action(async (options) => (await import('./record.ts')).record({ ...options, env }))
 
   const recordings = program
     .command('recordings')
-    .description('list, check and import recordings; reaches no provider')
+    .description('list, check and import recordings; calls no provider')
   recordings
     .command('list [dir]')
-    .description('what is there; without a directory, the recordings of the package')
+    .description('list the recordings in a directory, or those of the package')
     .option('--json', 'print JSON instead of a table')
     .addHelpText('after', example('waybill recordings list recordings --json'))
     .action(async (dir, options) => (await import('./recordings.ts')).list({ dir, ...options }))
   recordings
     .command('verify [dir]')
-    .description('prove that they are in order and hold nothing of whoever made them; exit code 1 if not')
+    .description(
+      'check recordings: their format, and that nothing private is left in them; exit code 1 if not',
+    )
     .option('--older-than <months>', 'warn of recordings older than this')
     .addHelpText('after', example('waybill recordings verify recordings --older-than 12'))
     .action(async (dir, options) => (await import('./recordings.ts')).verify({ dir, ...options }))
@@ -98,36 +97,30 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .command('import <files...>')
     .description('turn vcrpy, Ruby VCR, go-vcr, HAR and httpmock files into redacted recordings')
     .requiredOption('--out <dir>', 'where recordings are written')
-    .option('--provider <name>', 'whose recordings they are, for files that name no host (httpmock)')
+    .option('--provider <name>', 'provider of the recordings, for files that name no host (httpmock)')
     .addHelpText('after', example('waybill recordings import cassettes/*.yaml --out recordings'))
-    .addHelpText(
-      'after',
-      '\nExit codes: 0 everything was imported, or was there already, 1 something was refused, 2 wrong call',
-    )
+    .addHelpText('after', '\nExit codes: 0 everything is imported, 1 something was refused, 2 wrong usage.')
     .action(async (files, options) => (await import('./recordings.ts')).importFiles({ files, ...options }))
 
   program
     .command('logs')
     .description(
-      'show the newest calls of a running gateway, newest last; with --follow each further one as it ends',
+      'show the newest calls of a running gateway, newest last; with --follow, also each new call as it ends',
     )
-    .option('-f, --follow', 'go on until Ctrl-C')
-    .option('-n, --limit <number>', 'how many to begin with, 1 to 200', '20')
+    .option('-f, --follow', 'keep running until Ctrl-C')
+    .option('-n, --limit <number>', 'how many calls to show first, 1 to 200', '20')
     .option('--json', 'print each record as a line of JSON instead of a table')
     .option(...config)
-    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
-    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
-    .option('--session <id>', 'only calls of this session')
-    .option('--provider <name>', 'only calls that went there')
-    .option('--model <id>', 'only calls that went to this model of a provider')
-    .option('--route <name>', 'only calls of this route')
-    .option('--purpose <purpose>', 'only calls that were for this: main, background, subagent or compaction')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL); default: from the configuration')
+    .option('--key-file <file>', 'file with a gateway key that only you can read (WAYBILL_KEY_FILE)')
+    .option('--session <id>', 'only this session')
+    .option('--provider <name>', 'only this provider')
+    .option('--model <id>', 'only this model of a provider')
+    .option('--route <name>', 'only this route')
+    .option('--purpose <purpose>', 'only this purpose: main, background, subagent or compaction')
     .option('--status <status>', 'ok, error or an HTTP status')
-    .option(
-      '--since <time>',
-      'only calls from then on: a time ago such as 15m, 1h or 7d, a date, or a moment',
-    )
-    .option('--until <time>', 'only calls before then, said in the same ways')
+    .option('--since <time>', 'only calls since then: 15m, 1h, 7d, a date, or a date with a time')
+    .option('--until <time>', 'only calls before then, in the same forms')
     .addHelpText('after', example('waybill logs --since 1h --status error'))
     .action(async ({ session, provider, model, route, purpose, status, ...options }) => {
       const filters = { session_id: session, provider, model, route, purpose, status }
@@ -137,19 +130,16 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   program
     .command('run')
     .description(
-      'start a coding agent (claude, codex, opencode, copilot, qwen, gemini, aider) or any other program so that it calls the gateway; changes no file',
+      'start a coding agent (claude, codex, opencode, copilot, qwen, gemini, aider) or any other program with the gateway as its provider; changes no file',
     )
     .argument('<program>', 'the agent; put -- before it')
-    .argument('[args...]', 'its own arguments, handed on as they are')
+    .argument('[args...]', 'its own arguments, passed on unchanged')
     .passThroughOptions()
     .option(...config)
-    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
-    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
-    .option(
-      '--model <id>',
-      'what it is to ask for; agents that have to be told get `auto`, or the first route',
-    )
-    .option('--quiet', 'do not say what was set')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL); default: from the configuration')
+    .option('--key-file <file>', 'file with a gateway key that only you can read (WAYBILL_KEY_FILE)')
+    .option('--model <id>', 'the model that it asks for; default: its own, or `auto`, or the first route')
+    .option('--quiet', 'do not print what was set')
     .addHelpText('after', example('waybill run --model auto/code -- claude --continue'))
     .action(async (agent, args, options) =>
       finish(await (await import('./run-agent.ts')).runAgent({ program: agent, args, ...options, env })),
@@ -157,11 +147,11 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
   program
     .command('ui')
-    .description('open the page of the running gateway in the browser, signed in where it has keys')
+    .description('open the page of the running gateway in the browser, signed in if the gateway has keys')
     .option(...config)
-    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
-    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
-    .option('--print', 'print the address instead; it is good once and for a minute')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL); default: from the configuration')
+    .option('--key-file <file>', 'file with a gateway key that only you can read (WAYBILL_KEY_FILE)')
+    .option('--print', 'print the address instead; it works once, within a minute')
     .addHelpText('after', example('waybill ui'))
     .action(async (options) => (await import('./ui.ts')).ui({ ...options, env }))
 
@@ -171,21 +161,21 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
       'five read-only tools on stdin and stdout (Model Context Protocol): spend, calls, call, routes, resolve',
     )
     .option(...config)
-    .option('--url <url>', 'address of the gateway, instead of the one in the configuration (WAYBILL_URL)')
-    .option('--key-file <file>', 'file that holds the gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--url <url>', 'address of the gateway (WAYBILL_URL); default: from the configuration')
+    .option('--key-file <file>', 'file with a gateway key that only you can read (WAYBILL_KEY_FILE)')
     .addHelpText('after', example('claude mcp add waybill -- waybill mcp'))
     .action(async (options) => (await import('./mcp.ts')).mcp({ ...options, env }))
 
   program
     .command('completion')
-    .description('print a script with which a shell completes commands and options')
+    .description('print a script that lets a shell complete commands and options')
     .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
     .addHelpText('after', example('waybill completion bash >> ~/.bashrc'))
     .action((shell) => void process.stdout.write(completion(program, shell)))
 
   program
     .command('config')
-    .description('look at the configuration')
+    .description('check the configuration')
     .command('check')
     .description('check the configuration and name every problem with its line')
     .option(...config)
@@ -197,12 +187,14 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .description('keys of the gateway')
     .command('new')
     .description(
-      'make a key, keep it in a file that you alone can read, and print its digest for the configuration',
+      'make a key, save it in a file that only you can read, and print its digest for the configuration',
     )
-    .argument('<name>', 'what the records call it', keyName)
-    .addOption(new Option('--role <role>', 'what it may see').choices(['client', 'admin']).default('client'))
-    .option('--file <file>', 'where to keep it, instead of ~/.config/waybill/keys/NAME')
-    .option('--print', 'show the key as well; only on a terminal')
+    .argument('<name>', 'name of the key in the records', keyName)
+    .addOption(
+      new Option('--role <role>', 'what the key may see').choices(['client', 'admin']).default('client'),
+    )
+    .option('--file <file>', 'where to save it; default: ~/.config/waybill/keys/NAME')
+    .option('--print', 'also show the key; only on a terminal')
     .addHelpText('after', example('waybill key new laptop'))
     .action(async (name, options) =>
       (await import('./key-new.ts')).keyNew({ name, ...options, env, out: process.stdout }),
@@ -210,7 +202,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
   program
     .command('witness')
-    .description('stand in for the providers on a port of this machine, and keep a ledger of what arrives')
+    .description('run a stand-in for the providers on a port of this machine, with a ledger of what arrives')
     .option('-p, --port <number>', 'port to listen on; 0 takes a free one', portNumber, 4950)
     .option(
       '--control-port <number>',
@@ -219,35 +211,34 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
       4951,
     )
     .option('--host <address>', 'address to listen on; the control port stays on 127.0.0.1', '127.0.0.1')
-    .option('--recordings <dir>', 'recordings to answer from, instead of those that come along')
-    .option(
-      '--invent',
-      'with --recordings: make up an answer where there is no recording, instead of an error',
+    .option('--recordings <dir>', 'recordings to answer from; default: those of the package')
+    .option('--invent', 'with --recordings: make up an answer if there is no recording; default: an error')
+    .addOption(
+      new Option('--pace <pace>', 'how fast answers come').choices(['recorded', 'none']).default('none'),
     )
-    .addOption(new Option('--pace <pace>', 'how fast').choices(['recorded', 'none']).default('none'))
     .option('--json', 'print addresses and keys as one line of JSON')
-    .option('--list', 'print the scenarios and end')
+    .option('--list', 'print the scenarios and exit')
     .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
     .action(async (options) => (await import('./witness.ts')).witness(options))
 
-  const fleet = program
-    .command('fleet')
-    .description('the log that several gateways share, and who takes part')
+  const fleet = program.command('fleet').description('the log that several gateways share')
   fleet
     .command('status')
-    .description('say which gateways share the log, which are alive, and what each has not shipped')
+    .description('list the gateways that share the log, which are alive, and what each has not sent yet')
     .option(...config)
     .addHelpText('after', example('waybill fleet status'))
     .action(async (options) => (await import('./fleet.ts')).fleetStatus({ ...options, env }))
   fleet
     .command('migrate')
-    .description('make the tables of the shared log, or what of them this release adds')
+    .description('create or update the tables of the shared log')
     .option(...config)
     .addHelpText('after', example('waybill fleet migrate'))
     .action(async (options) => (await import('./fleet.ts')).fleetMigrate({ ...options, env }))
   fleet
     .command('forget <instance>')
-    .description('end the open calls of a gateway that will not come back, and give its leases back')
+    .description(
+      'end the open calls of a gateway that will not come back, and release its part of the budgets',
+    )
     .option(...config)
     .addHelpText('after', example('waybill fleet forget gateway-2'))
     .action(async (instance, options) =>
@@ -257,10 +248,10 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   program
     .command('doctor')
     .description(
-      'say what is not well with the configuration, the data directory and the running gateway; changes nothing',
+      'find problems in the configuration, the data directory and the running gateway; changes nothing',
     )
     .option(...config)
-    .option('--key-file <file>', 'file that holds a gateway key, readable by you alone (WAYBILL_KEY_FILE)')
+    .option('--key-file <file>', 'file with a gateway key that only you can read (WAYBILL_KEY_FILE)')
     .addHelpText('after', example('waybill doctor --config waybill.yaml'))
     .action(async (options) => (await import('./doctor.ts')).doctor({ ...options, env }))
 
@@ -272,30 +263,30 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .action(async (_options, _known, { args }) => (await import('./statusline.ts')).draw(args, env))
   const client = [
     '--client <name>',
-    'whose settings: claude-code, copilot (GitHub Copilot CLI) or qwen (Qwen Code)',
+    'the client: claude-code, copilot (GitHub Copilot CLI) or qwen (Qwen Code)',
     'claude-code',
   ] as const
-  const scope = ['--scope <scope>', 'settings to change: user, project or local', 'user'] as const
-  const subagents = ['--subagents', 'the rows of subagents instead of the line'] as const
+  const scope = ['--scope <scope>', 'which settings to change: user, project or local', 'user'] as const
+  const subagents = ['--subagents', 'the rows of subagents instead of the status line'] as const
   const url = ['--url <url>', 'address of the gateway'] as const
-  const keyFile = ['--key-file <file>', 'file that holds the gateway key, readable by you alone'] as const
+  const keyFile = ['--key-file <file>', 'file with a gateway key that only you can read'] as const
   line
     .command('install')
-    .description("put the line into the client's settings; what stands there stays")
+    .description("add the status line to the client's settings; everything else there stays as it is")
     .option(...client)
     .option(...scope)
     .option(...subagents)
     .option(...url)
     .option(...keyFile)
-    .option('--sh', 'the variant that needs sh and curl only')
-    .option('--wrap', 'keep the line that is there and put ours behind it')
-    .option('--segments <list>', 'what is shown, in this order')
+    .option('--sh', 'the variant that needs only sh and curl')
+    .option('--wrap', 'keep the existing line and put ours after it')
+    .option('--segments <list>', 'what to show, in this order')
     .option('--theme <name>', 'colours')
     .addHelpText('after', example('waybill statusline install --sh --key-file ~/.config/waybill/key'))
     .action(async (options) => (await import('./statusline.ts')).installLine({ ...options, env }))
   line
     .command('uninstall')
-    .description('take our line out of the settings again, where it is still ours')
+    .description('remove our line from the settings, unless you have changed it')
     .option(...client)
     .option(...scope)
     .option(...subagents)
@@ -303,34 +294,34 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .action(async (options) => (await import('./statusline.ts')).uninstallLine({ ...options, env }))
   line
     .command('doctor')
-    .description('say why the line is blank')
+    .description('find out why the line is blank')
     .option(...client)
     .option(...url)
     .option(...keyFile)
-    .option('--session <id>', 'the session whose line is missing')
+    .option('--session <id>', 'the session whose line is blank')
     .addHelpText('after', example('waybill statusline doctor --session 5f0c…'))
     .action(async (options) => (await import('./statusline.ts')).doctor({ ...options, env }))
 
   const suite = program
     .command('conform [target]')
-    .description('hold a gateway to the contract: a target file, the name of one, or an address')
-    .option('--list', 'print every requirement, its level and whom it binds, and end')
+    .description('test a gateway against the contract; the target is a file, the name of one, or an address')
+    .option('--list', 'print every requirement with its level and scope, and exit')
     .option('--profile <name>', 'core, observable or waybill', 'core')
     .option('--only <id...>', 'only these requirements')
-    .option('--quick', 'watch idle time for seconds instead of a minute; the run is partial')
+    .option('--quick', 'watch idle time for seconds instead of a minute; the result is partial')
     .option('--report <dir>', 'write evidence and reports there')
-    .option('--baseline <file>', 'failures that are known')
-    .option('--compare <dir>', 'report of an earlier run: say what got better and what got worse')
+    .option('--baseline <file>', 'file with known failures')
+    .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
     .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
-    .option('--key-env <name>', 'with an address: environment variable that holds its key')
-    .option('--witness-port <port>', 'with an address: where the witness listens')
+    .option('--key-env <name>', 'with an address: environment variable with its key')
+    .option('--witness-port <port>', 'with an address: port of the witness')
     .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
-    .option('--witness-name <name>', 'name by which the gateway reaches the witness there')
+    .option('--witness-name <name>', 'name by which the gateway reaches the witness')
     .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
     .addHelpText(
       'after',
-      '\nExit codes: 0 conformant, 1 not conformant, 2 the call is wrong, 3 the target or the suite is in trouble, 4 the baseline is stale.',
+      '\nExit codes: 0 conformant, 1 not conformant, 2 wrong usage, 3 the target or the suite failed, 4 the baseline is stale.',
     )
     .action(async (target, { list, ...options }, command) => {
       if (list) return (await import('./explain.ts')).list()
@@ -348,29 +339,29 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
   target
     .command('check <file>')
     .description(
-      'name every mistake; or start the gateway, make one call, and say what was seen and which requirements apply',
+      'check a target file; if it has no mistake, start the gateway, make one call, and print what was seen and which requirements apply',
     )
     .option('--profile <name>', 'core, observable or waybill', 'observable')
     .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
-    .option('--witness-name <name>', 'name by which the gateway reaches the witness there')
+    .option('--witness-name <name>', 'name by which the gateway reaches the witness')
     .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill target check my-gateway.yaml'))
     .addHelpText(
       'after',
-      '\nExit codes: 0 it is as the file says, 1 it is not, 2 the file is wrong, 3 it cannot be started or reached.',
+      '\nExit codes: 0 the gateway is as the file says, 1 it is not, 2 the file is wrong, 3 the gateway cannot be started or reached.',
     )
     .action(async (file, options) => finish(await (await import('./target-check.ts')).check(file, options)))
   target
     .command('init [file]')
-    .description('ask how a gateway is started and what it tells, try it, and write a target file')
+    .description('ask how a gateway is started and what it reports, try it, and write a target file')
     .option('--start <command>', 'a command, with {{port}} and {{witness.openai.base_url}}, or an address')
     .option('--call <model>', 'the model to call')
     .option('--key-env <name>', 'environment variable that holds its key')
     .option('--headers <list>', 'NAME=HEADER,… for provider, model, request_id, session')
-    .option('--log <path>', 'where its log of calls is')
+    .option('--log <path>', 'path of its log of calls')
     .option(
       '--read <paths>',
-      'other paths that cost nothing, divided by commas; the first one says that it is ready',
+      'other paths that cost nothing, separated by commas; the first one tells that the gateway is ready',
     )
     .addHelpText(
       'after',
@@ -378,23 +369,23 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     )
     .addHelpText(
       'after',
-      '\nExit codes: 0 written, 2 the call is wrong, 3 written, and the gateway could not be tried.',
+      '\nExit codes: 0 written, 2 wrong usage, 3 written, but the gateway could not be tried.',
     )
     .action(async (file = 'target.yaml', options) =>
       finish(await (await import('./target-init.ts')).init(file, options)),
     )
   program
     .command('judge <dir>')
-    .description('compute the verdicts again from the evidence of a run')
-    .option('--report <dir>', 'write the reports anew, there')
-    .option('--baseline <file>', 'failures that are known')
-    .option('--compare <dir>', 'report of an earlier run: say what got better and what got worse')
+    .description('compute the verdicts of a run again, from its evidence')
+    .option('--report <dir>', 'write new reports there')
+    .option('--baseline <file>', 'file with known failures')
+    .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
     .addHelpText('after', example('waybill judge report'))
     .action(async (directory, options) => {
       finish((await import('./conform.ts')).judge(directory, options))
     })
 
-  program.addHelpText('after', '\nExit codes: 0 done, 1 it failed, 2 the call or the configuration is wrong.')
+  program.addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 wrong usage or configuration.')
 
   return program
 }

@@ -29,7 +29,7 @@ const QUESTIONS: readonly { name: keyof Answers; ask: string; must?: string }[] 
     ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{witness.openai.base_url}} my-gateway --port {{port}}`, or an address',
     must: '--start',
   },
-  { name: 'call', ask: 'Which model shall be called?', must: '--call' },
+  { name: 'call', ask: 'Which model should be called?', must: '--call' },
   { name: 'keyEnv', ask: 'Which environment variable holds its key? (none)' },
   {
     name: 'headers',

@@ -1,23 +1,28 @@
 // Which settings a running gateway cannot change. Pure.
 import type { Config } from '../config.ts'
 
-/** The settings that differ and that a running gateway cannot change. */
-export function needRestart(before: Config, after: Config): string[] {
-  const fixed = ({ server, data, durability, retention, artifacts, fleet, telemetry }: Config) => ({
-    'server.host': server.host,
-    'server.port': server.port,
-    'server.headers_timeout': server.headers_timeout,
-    'server.request_timeout': server.request_timeout,
-    data,
-    durability,
-    'retention.rows': retention.rows,
-    'retention.days': retention.days,
-    'retention.bytes': retention.bytes,
-    'artifacts.keep': artifacts.keep,
-    'artifacts.bytes': artifacts.bytes,
-    fleet: JSON.stringify(fleet),
-    telemetry: JSON.stringify(telemetry),
-  })
-  const [old, wanted] = [fixed(before), fixed(after)]
-  return Object.keys(old).filter((name) => old[name as keyof typeof old] !== wanted[name as keyof typeof old])
+/** What a running gateway cannot change, and how its value is compared. */
+const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
+  'server.host': ({ server }) => server.host,
+  'server.port': ({ server }) => server.port,
+  'server.headers_timeout': ({ server }) => server.headers_timeout,
+  'server.request_timeout': ({ server }) => server.request_timeout,
+  data: ({ data }) => data,
+  durability: ({ durability }) => durability,
+  'retention.rows': ({ retention }) => retention.rows,
+  'retention.days': ({ retention }) => retention.days,
+  'retention.bytes': ({ retention }) => retention.bytes,
+  'artifacts.keep': ({ artifacts }) => artifacts.keep,
+  'artifacts.bytes': ({ artifacts }) => artifacts.bytes,
+  fleet: ({ fleet }) => JSON.stringify(fleet),
+  telemetry: ({ telemetry }) => JSON.stringify(telemetry),
 }
+
+export const needsRestart = (setting: string): boolean =>
+  Object.keys(FIXED).some((name) => setting === name || setting.startsWith(`${name}.`))
+
+/** The settings that differ and that a running gateway cannot change. */
+export const needRestart = (before: Config, after: Config): string[] =>
+  Object.entries(FIXED)
+    .filter(([, value]) => value(before) !== value(after))
+    .map(([name]) => name)

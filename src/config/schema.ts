@@ -93,18 +93,20 @@ const provider = z.strictObject({
       ...new Set([api].flat().flatMap((name) => ALIASES[name] ?? [name])),
     ])
     .describe(
-      'The dialect that it speaks, or a list of them: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks), gemini (Google).',
+      'The dialect that it speaks, or a list of dialects: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks), gemini (Google).',
     ),
   base_url: baseUrl.describe(
-    'Up to and without /chat/completions or /responses; for messages with or without the /v1 before /messages, for gemini with or without the /v1beta before /models.',
+    'The address without /chat/completions or /responses. For messages, /v1 may be left out; for gemini, /v1beta.',
   ),
   key: secret('key')
     .optional()
-    .describe('$NAME of the environment variable that holds the key; absent for a provider that needs none.'),
+    .describe(
+      '$NAME of the environment variable that holds the key. Leave it out for a provider that needs none.',
+    ),
   family: name
     .optional()
     .describe(
-      'Whose sealed reasoning (signatures, encrypted reasoning) it makes and can read, where calls are translated: providers with the same word can read each other’s. Where nothing is said, the dialect’s own (messages: anthropic), for chat the name of the provider.',
+      'For translated calls: which family of models made its sealed reasoning (signatures, encrypted reasoning). Providers of one family can read each other’s. By default the dialect’s own family (messages: anthropic); for chat the name of the provider.',
     ),
   trace: z
     .boolean()
@@ -116,18 +118,16 @@ const provider = z.strictObject({
 
 const rate = z.number().nonnegative()
 const price = z.strictObject({
-  input: rate.describe('Input that is neither read from a cache nor written to one.'),
+  input: rate.describe('Input that a cache neither held nor keeps.'),
   output: rate.describe('Output, reasoning included.'),
-  cached_input: rate.optional().describe('Input that was read from a cache; `input` where it is not given.'),
-  cache_write: rate.optional().describe('Input that was written to a cache; `input` where it is not given.'),
+  cached_input: rate.optional().describe('Input read from a cache. Default: the price of `input`.'),
+  cache_write: rate.optional().describe('Input written to a cache. Default: the price of `input`.'),
   cache_write_1h: rate
     .optional()
-    .describe('Input that was written to be kept for an hour; `cache_write` where it is not given.'),
+    .describe('Input written to a cache for an hour. Default: the price of `cache_write`.'),
   image: rate
     .optional()
-    .describe(
-      'US dollars for each picture that was made, for a model that is priced so; its tokens cost nothing then.',
-    ),
+    .describe('US dollars for each picture, for a model with such a price. Its tokens then cost nothing.'),
 })
 
 /** A file of prices alone, which `prices` names. */
@@ -136,19 +136,17 @@ export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected prov
 const tokens = z.int().positive()
 
 const model = z.strictObject({
-  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('What the model is for.'),
-  tier: z.string().min(1).optional().describe('Price class, for every target that does not name its own.'),
-  context: tokens
-    .optional()
-    .describe('The longest input that it takes, tokens; no limit is assumed where none is given.'),
+  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('What the model makes.'),
+  tier: z.string().min(1).optional().describe('Price class, for targets that name none.'),
+  context: tokens.optional().describe('The longest input that it takes, in tokens. Default: no limit.'),
   capabilities: z
     .strictObject({
       tools: z.boolean().optional().describe('false: it takes no tools.'),
       images: z.boolean().optional().describe('false: it takes no images.'),
     })
     .default({})
-    .describe('What it can take; only `false` keeps a call away, what is not said is assumed.'),
-  price: price.optional().describe('US dollars per million tokens, instead of the built-in table.'),
+    .describe('What it can take. Only `false` keeps calls away from it.'),
+  price: price.optional().describe('US dollars per million tokens. Default: the built-in table.'),
 })
 
 /** The strategies that a route may name; `routing/table.ts` holds one implementation for each. */
@@ -173,7 +171,7 @@ const rule = z.strictObject({
           under: tokens.optional().describe('Fewer than this.'),
         })
         .optional()
-        .describe('Estimated tokens of the messages and tools: more than `over`, fewer than `under`.'),
+        .describe('Estimated tokens of the messages and tools.'),
       tools: z.boolean().optional().describe('The call offers tools; false: it offers none.'),
       images: z.boolean().optional().describe('The call holds an image; false: it holds none.'),
       effort: z
@@ -182,21 +180,21 @@ const rule = z.strictObject({
           'must be a reasoning effort, such as high, or a list of them',
         )
         .optional()
-        .describe('The reasoning effort that the call asks for, or several of them.'),
+        .describe('The reasoning effort that the call asks for, or a list of efforts.'),
     })
-    .describe('All of it must be so.'),
+    .describe('All of these must hold.'),
   use: z
     .strictObject({
       tier: z.string().optional().describe('A tier of the route.'),
       target: z.string().optional().describe('One of its targets, provider/model.'),
     })
-    .describe('A tier of the route, or one of its targets (provider/model): only these are tried.'),
+    .describe('A tier of the route, or one of its targets (provider/model). Only these are tried.'),
 })
 
 const target = z.strictObject({
   model: z.string().describe('provider/model'),
-  tier: z.string().optional().describe('Price class, instead of that of the model.'),
-  weight: z.number().nonnegative().default(1).describe('Its share of the calls with strategy `weighted`.'),
+  tier: z.string().optional().describe('Price class. Default: that of the model.'),
+  weight: z.number().nonnegative().default(1).describe('Its share of the calls, for strategy `weighted`.'),
 })
 
 const route = z.strictObject({
@@ -204,31 +202,33 @@ const route = z.strictObject({
   description: z
     .string()
     .default('')
-    .describe('What the route is for; clients see it in the list of models.'),
+    .describe('What the route is for. Clients see it in the list of models.'),
   sticky: z
     .literal('session')
     .optional()
-    .describe('The calls of a session stay with the target that served the first, as long as it is ready.'),
+    .describe(
+      'session: the calls of a session stay with the target that served the first one, as long as it is ready.',
+    ),
   rules: z
     .array(rule)
     .default([])
-    .describe('The first whose condition holds narrows the targets; the strategy then orders these.'),
+    .describe('The first rule that holds decides which targets are tried; the strategy decides their order.'),
   answer_model: z
     .enum(['provider', 'requested'])
     .default('provider')
-    .describe("requested: the answer's `model` is the id that was asked for."),
+    .describe('The `model` in the answer: what the provider wrote, or the id that the client asked for.'),
   embeddings: z
     .enum(['same_model', 'any_model'])
     .default('same_model')
     .describe(
-      'same_model: calls for embeddings go only to targets with the model of the first that speaks embeddings, because vectors of two models do not mix.',
+      'same_model: calls for embeddings go only to targets with the model of the first target that has embeddings, because vectors of two models must not be mixed.',
     ),
-  cache: z.boolean().optional().describe('Whether this route uses the cache, instead of cache.enabled.'),
+  cache: z.boolean().optional().describe('Whether this route uses the cache. Default: `cache.enabled`.'),
   prefer: z
     .literal('native')
     .optional()
     .describe(
-      'native: targets that speak the dialect of the client go before those for which it is translated.',
+      'native: targets that speak the dialect of the client are tried before those that need a translation.',
     ),
   on_loss: z
     .union(
@@ -237,36 +237,42 @@ const route = z.strictObject({
     )
     .default('allow')
     .describe(
-      'What happens where a translation to the dialect of a target would lose something. refuse: such a target is passed over, and where that leaves none the call is refused; a list: the same for these losses only.',
+      'What happens when a translation for a target would lose something. refuse: that target is not tried, and if none is left, the call is refused. A list: the same, for these losses only.',
     ),
   targets: z.array(target).min(1, 'names no target').describe('Where its calls may go.'),
 })
 
 const resilience = z.strictObject({
-  connect: wait.prefault('5s').describe('To open a connection to a provider.'),
-  stream_first_event: wait.prefault('60s').describe('From the request to the first event of a stream.'),
-  answer: wait.prefault('600s').describe('From the request to the end of an answer that is not streamed.'),
+  connect: wait.prefault('5s').describe('Time to open a connection to a provider.'),
+  stream_first_event: wait.prefault('60s').describe('Time from the request to the first event of a stream.'),
+  answer: wait
+    .prefault('600s')
+    .describe('Time from the request to the end of an answer that is not streamed.'),
   idle: wait
     .prefault('120s')
-    .describe('Between two chunks of a stream, pings included; and for a client to take something.'),
+    .describe('Time between two chunks of a stream, pings included; and for a client to read something.'),
   retries: z
     .int()
     .min(0)
     .max(5)
     .default(1)
-    .describe('Further tries of a target that could not be connected to.'),
+    .describe('How often a target is tried again after no connection could be opened.'),
   cooldown: duration
     .prefault('30s')
-    .describe('How long a target that failed is passed over; Retry-After goes first.'),
+    .describe('How long a failed target is not tried. `Retry-After` takes precedence.'),
 })
 
 const retention = z.strictObject({
-  rows: z.int().min(1).default(100_000).describe('Calls on record. Open calls are never dropped.'),
-  days: z.number().positive().default(30).describe('How old a call on record may become.'),
+  rows: z
+    .int()
+    .min(1)
+    .default(100_000)
+    .describe('How many calls stay on record. Open calls are never dropped.'),
+  days: z.number().positive().default(30).describe('For how many days a call stays on record.'),
   bytes: bytes
     .refine((value) => value >= 2 ** 20, 'must be at least 1MiB')
     .prefault('1GiB')
-    .describe('Database, write-ahead log and artifacts together.'),
+    .describe('Size of database, write-ahead log and artifacts together.'),
 })
 
 const artifacts = z.strictObject({
@@ -278,7 +284,7 @@ const artifacts = z.strictObject({
     .describe('How many of the newest calls keep their artifact.'),
   bytes: bytes
     .prefault('64MiB')
-    .describe('How large the artifacts may be together; never more than an eighth of `retention.bytes`.'),
+    .describe('Size of all artifacts together, at most an eighth of `retention.bytes`.'),
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 
@@ -286,11 +292,11 @@ const artifacts = z.strictObject({
 const ONE_DAY = 24 * UNITS.h!
 
 const key = z.strictObject({
-  name: name.describe('What the records call it.'),
+  name: name.describe('Its name in the records.'),
   role: z
     .enum(['client', 'admin'])
     .default('client')
-    .describe('client: sees its own calls only. admin: sees all of them, and `/metrics`.'),
+    .describe('client: sees its own calls. admin: sees all calls, and `/metrics`.'),
   digest: digest.describe('SHA-256 of the key; the key itself is not in this file.'),
   rate: z
     .strictObject({
@@ -300,7 +306,7 @@ const key = z.strictObject({
         .describe('Length of the window.'),
     })
     .optional()
-    .describe('How many calls it may make in each window of this length; more are refused with 429.'),
+    .describe('How many calls it may make in a window of time. More are refused with 429.'),
   budget: z
     .strictObject({
       usd: z.number().positive().describe('US dollars.'),
@@ -308,11 +314,11 @@ const key = z.strictObject({
       unpriced: z
         .enum(['refuse', 'allow'])
         .default('refuse')
-        .describe('Whether it may call targets whose price is not known; what they cost does not count.'),
+        .describe('Whether it may call targets without a known price. Their cost does not count.'),
     })
     .optional()
     .describe(
-      'US dollars that its calls may cost in a calendar month (UTC), open ones included; then they are refused with 429.',
+      'What its calls may cost in a calendar month (UTC), open ones included. After that they are refused with 429.',
     ),
 })
 
@@ -320,40 +326,47 @@ const cache = z.strictObject({
   enabled: z
     .boolean()
     .default(false)
-    .describe('Answer a request that was answered before from memory, for the same key and target.'),
+    .describe('Answer an equal request of the same key and target from memory.'),
   ttl: duration
     .refine((ms) => ms >= 1_000, 'must be at least 1s')
     .prefault('1h')
-    .describe('How long an answer may be repeated.'),
+    .describe('How long an answer is kept.'),
   max_bytes: bytes
     .prefault('64MiB')
-    .describe('Memory for answers; one larger than a sixteenth of it is not kept.'),
+    .describe('Memory for answers. One that is larger than a sixteenth of it is not kept.'),
 })
 
 const server = z.strictObject({
   host: z
     .string()
     .default('127.0.0.1')
-    .describe('Address to listen on; beyond this machine only with `keys`. WAYBILL_HOST goes first.'),
-  port: z.int().min(0).max(65535).default(4949).describe('0 takes a free one. WAYBILL_PORT goes first.'),
-  body_limit: bytes.prefault('20MiB').describe('The largest request body; a larger one is refused with 413.'),
+    .describe(
+      'Address to listen on. Beyond this machine it needs `keys`. The variable WAYBILL_HOST takes precedence.',
+    ),
+  port: z
+    .int()
+    .min(0)
+    .max(65535)
+    .default(4949)
+    .describe('0 takes a free one. The variable WAYBILL_PORT takes precedence.'),
+  body_limit: bytes.prefault('20MiB').describe('The largest request body. A larger one is refused with 413.'),
   max_calls: z
     .int()
     .min(1)
     .default(1_000)
     .describe(
-      'Calls that may be open at the same time; more are refused with 503. Of several keys, one never has more than half.',
+      'How many calls may be open at the same time. More are refused with 503. If there are several keys, one never gets more than half.',
     ),
   max_body_bytes: bytes
     .optional()
     .describe(
-      'What the request bodies of open calls may take together, at least one of `body_limit`; an eighth of the heap where nothing is said. Of several keys, one never has more than half.',
+      'Memory for the request bodies of open calls, at least `body_limit`. Default: an eighth of the heap. If there are several keys, one never gets more than half.',
     ),
   allowed_hosts: z
     .array(z.string())
     .default([])
     .describe(
-      'Names by which the gateway may be called, beside localhost and IP addresses; their pages may call it. WAYBILL_ALLOWED_HOSTS, with commas, goes first.',
+      'Names of the gateway, besides localhost and IP addresses. Pages of these hosts may call it. The variable WAYBILL_ALLOWED_HOSTS (with commas) takes precedence.',
     ),
   allowed_origins: z
     .array(
@@ -362,14 +375,14 @@ const server = z.strictObject({
         .regex(/^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]+$/i, 'expected an origin, such as http://localhost:3000'),
     )
     .default([])
-    .describe('Further origins whose pages may call the gateway, such as http://localhost:3000.'),
+    .describe('Other origins whose pages may call the gateway, such as `http://localhost:3000`.'),
   headers_timeout: wait
     .refine((ms) => ms >= 100, 'must be at least 100ms')
     .prefault('10s')
-    .describe('For a client to send the headers of a request; a slower one is cut off with 408.'),
+    .describe('Time for a client to send the headers of a request. A slower one gets a 408.'),
   request_timeout: wait
     .prefault('120s')
-    .describe('For a client to send a whole request, body included; not for its answer.'),
+    .describe('Time for a client to send a whole request. The answer does not count.'),
 })
 
 const collector = z.url({ protocol: /^https?$/ })
@@ -430,7 +443,7 @@ const fleet = z.strictObject({
   instance: name
     .optional()
     .describe(
-      'What this gateway is called among them; host name and port by default. WAYBILL_INSTANCE goes first.',
+      'Name of this gateway. Default: host name and port. The variable WAYBILL_INSTANCE takes precedence.',
     ),
   tls: z
     .enum(['verify', 'off'])
@@ -449,22 +462,22 @@ const fleet = z.strictObject({
     .min(1)
     .max(3_650)
     .default(30)
-    .describe('How long calls stay in the shared log; it drops whole days (UTC).'),
+    .describe('For how many days calls stay in the shared log. It drops whole days (UTC).'),
   spool: z
     .strictObject({
-      calls: z.int().min(1).default(100_000).describe('Calls.'),
-      bytes: bytes.prefault('1GiB').describe('What the journal may have in use while calls wait in it.'),
-      age: wait.prefault('24h').describe('How long the oldest of them may wait.'),
+      calls: z.int().min(1).default(100_000).describe('Number of calls.'),
+      bytes: bytes.prefault('1GiB').describe('Size of the journal while calls wait in it.'),
+      age: wait.prefault('24h').describe('Age of the oldest waiting call.'),
     })
     .prefault({})
     .describe(
-      'What may wait for the shared log while it is away; beyond that, calls are refused and none is dropped.',
+      'How much may wait while the shared log is away. Beyond that, calls are refused; none is dropped.',
     ),
   rate_fallback: z
     .enum(['divide', 'refuse'])
     .default('divide')
     .describe(
-      "While the shared log is away: divide: each instance allows its part of a key's rate; refuse: calls of keys with a rate are refused.",
+      'What happens to keys with a rate while the shared log is away. divide: each gateway allows its part of the rate. refuse: their calls are refused.',
     ),
 })
 
@@ -473,56 +486,58 @@ export const schema = z.strictObject({
   data: z
     .string()
     .default('./data')
-    .describe('Directory of the database; relative to this file. WAYBILL_DATA goes first.'),
+    .describe(
+      'Directory of the database, relative to this file. The variable WAYBILL_DATA takes precedence.',
+    ),
   durability: z
     .enum(['process', 'full', 'shared'])
     .default('process')
     .describe(
-      'process: survives a killed gateway; full: survives a power cut too; shared, only with `fleet`: survives the loss of the data directory, because no byte leaves before the shared log has the call.',
+      'What the record survives. process: a killed gateway. full: also a power cut. shared (only with `fleet`): also the loss of the data directory.',
     ),
   fleet: fleet
     .optional()
-    .describe(
-      'One of several gateways that share a log, budgets, rates and cool-downs in a PostgreSQL database.',
-    ),
+    .describe('Several gateways that share a log, budgets, rates and cool-downs in a PostgreSQL database.'),
   telemetry: telemetry
     .optional()
     .describe(
       'Traces of calls, made from the record after the fact and sent to a collector. What is not said here is taken from the OTEL_* variables of the environment; these alone send nothing.',
     ),
-  providers: z.record(name, provider).default({}).describe('Who answers calls, by name.'),
+  providers: z.record(name, provider).default({}).describe('The providers, by name.'),
   models: z
     .record(z.string(), model)
     .default({})
-    .describe('What is known of models, by provider/model. A model need not be here to be called.'),
+    .describe('Facts about models, by provider/model. A model that is not listed here can still be called.'),
   prices: z
     .string()
     .min(1)
     .optional()
     .describe(
-      'A file of your own prices, relative to this one: provider/model and what `models.<name>.price` takes. `models.<name>.price` goes first, the built-in table last. It is read again when this file is, or on SIGHUP.',
+      'A file of your own prices, relative to this file: by provider/model, the same settings as `models.<name>.price`, which takes precedence. It is read again when this file changes, or on SIGHUP.',
     ),
   routes: z
     .record(z.string().min(1), route)
     .default({})
-    .describe('Names that clients call instead of a model, and where their calls may go.'),
+    .describe('Names that clients ask for instead of a model, and where their calls may go.'),
   defaults: z
     .partialRecord(z.enum(DIALECT_NAMES), z.string())
     .default({})
     .describe(
-      'Dialect -> the route of its calls whose model no route and no provider knows, such as the background calls of coding agents; without one they are 404.',
+      'By dialect, the route for calls whose model is unknown, such as the background calls of coding agents. Without it such calls get a 404.',
     ),
-  resilience: resilience.prefault({}).describe('How long to wait for providers, and what follows a failure.'),
+  resilience: resilience
+    .prefault({})
+    .describe('How long to wait for providers, and what happens after a failure.'),
   retention: retention
     .prefault({})
-    .describe('How much stays on record; what is over a limit goes, oldest first.'),
-  artifacts: artifacts.prefault({}).describe('Whole exchanges of the newest calls, for looking into one.'),
-  cache: cache.prefault({}).describe('Answers that may be given again.'),
+    .describe('How much stays on record. What is over a limit is dropped, oldest first.'),
+  artifacts: artifacts.prefault({}).describe('The newest calls with all details, for looking into one.'),
+  cache: cache.prefault({}).describe('Answers kept in memory, for equal requests.'),
   keys: z
     .array(key)
     .default([])
     .describe(
-      'Keys of clients. Without any, every caller on this machine is let in. WAYBILL_KEY_DIGESTS (NAME:ROLE=DIGEST, with commas) goes first.',
+      'Keys of clients. Without keys, every program on this machine may call. The variable WAYBILL_KEY_DIGESTS (NAME:ROLE=DIGEST, with commas) takes precedence.',
     ),
 })
 

@@ -1,0 +1,3 @@
+module example.org/summary
+
+go 1.22

@@ -1,0 +1,51 @@
+// The blocks of a page are found, and an output that differs is noticed.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { blocksOf, commandsOf, wasPrinted } from './blocks.ts'
+
+const PAGE = `# A page
+
+\`\`\`sh not-run="needs a key" exit=1
+one
+\`\`\`
+
+- in a list:
+
+  \`\`\`console runs-on="ready"
+  $ echo a \\
+      b
+  a b
+  $ cat
+  \`\`\`
+`
+
+test('blocks are found with their line, attributes and text, in lists too', () => {
+  const [first, second] = blocksOf(PAGE)
+  assert.deepEqual(first, {
+    line: 3,
+    language: 'sh',
+    attributes: { 'not-run': 'needs a key', exit: '1' },
+    text: 'one\n',
+  })
+  assert.deepEqual(second?.attributes, { 'runs-on': 'ready' })
+  assert.deepEqual(commandsOf(second!), [
+    { command: 'echo a \\\n    b', output: 'a b\n' },
+    { command: 'cat', output: '\n' },
+  ])
+})
+
+test('a console block without a prompt is refused', () => {
+  assert.throws(
+    () => commandsOf({ line: 1, language: 'console', attributes: {}, text: 'echo a\n' }),
+    /begins with/,
+  )
+})
+
+test('an output that differs is noticed; … stands for anything', () => {
+  assert.ok(wasPrinted('in … ms\n', 'in 12 ms  \n\n'))
+  assert.ok(wasPrinted('first\n…\nlast', 'first\nsecond\nthird\nlast\n'))
+  assert.ok(!wasPrinted('in … ms', 'in 12 s'))
+  assert.ok(!wasPrinted('a.c', 'abc'))
+  assert.ok(!wasPrinted('first', 'first\nsecond'))
+  assert.ok(!wasPrinted('', 'something'))
+})
