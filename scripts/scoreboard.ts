@@ -188,7 +188,7 @@ function section(outcome: Outcome, note: z.output<typeof notesSchema>[string] | 
     ...(note?.bugs ?? []).flatMap(({ what, reproduce, searched }) => [
       `A bug that the project does not list: ${what.trim()} ${searched.trim()}`,
       '',
-      '```sh',
+      '```sh not-run="installs the gateway"',
       reproduce.trim(),
       '```',
       '',

@@ -41,6 +41,9 @@ export async function openPlace(root: string, modules: string, directory: string
     npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? '', '.npmrc'),
     GOCACHE: process.env.GOCACHE ?? join(process.env.HOME ?? '', '.cache/go-build'),
     PYTHONDONTWRITEBYTECODE: '1',
+    // A command of a page installs nothing on the machine itself.
+    PIP_REQUIRE_VIRTUALENV: '1',
+    npm_config_prefix: join(directory, 'home/npm'),
   }
   const running: ChildProcess[] = []
 
