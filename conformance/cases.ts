@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Check } from './check.ts'
-import type { Details } from './evidence.ts'
+import type { Details, Evidence, Exchange } from './evidence.ts'
 import { expectation, meets } from './expectations.ts'
+import { modelsOf, servedBy } from './lookup.ts'
 import type { Session } from './session.ts'
 import { SURFACES } from './surface.ts'
-import type { Capability, Target } from './target.ts'
+import { isCrossed } from './surfaces.ts'
+import type { Capability } from './target.ts'
 
 const scalar = z.union([z.string(), z.number(), z.boolean()])
 
@@ -19,6 +21,7 @@ const call = z.strictObject({
   on: z.enum(SURFACES).optional(),
   stream: z.boolean().optional(),
   body: z.record(z.string(), z.unknown()).default({}),
+  headers: z.record(z.string(), z.string()).default({}),
   script: z.array(z.record(z.string(), z.unknown())).optional(),
   /** How long the call may take, ms. */
   timeout: z.int().optional(),
@@ -33,6 +36,8 @@ const caseSchema = z.strictObject({
   /** Where its calls are made; chat where nothing is said. */
   surface: z.enum(SURFACES).optional(),
   hostile: z.boolean().default(false),
+  /** It is about what is relayed: a call that had to be translated is not looked at. */
+  relays: z.boolean().default(false),
   /** How long all of it may take, ms. */
   timeout: z.int().optional(),
   calls: z.array(call).min(1),
@@ -46,10 +51,11 @@ const file = z
   .parse(parse(readFileSync(new URL('../conformance/cases.yaml', import.meta.url), 'utf8')))
 
 export const cases: readonly Check[] = Object.entries(file).map(
-  ([id, { needs, surface, hostile, timeout, calls, expect }]) => ({
+  ([id, { needs, surface, hostile, relays, timeout, calls, expect }]) => ({
     id,
     needs,
     hostile,
+    ...(relays && { relays }),
     ...(surface !== undefined && { surface }),
     ...(timeout !== undefined && { timeout }),
     async exercise(session) {
@@ -57,17 +63,25 @@ export const cases: readonly Check[] = Object.entries(file).map(
         if (each.on === undefined || each.on === session.surface.name) await make(session, each)
     },
     judge: (judging) =>
-      expect.flatMap((each) =>
-        judging.evidence.exchanges
-          .filter(({ step }) => each.of === undefined || each.of.includes(step))
-          .map((exchange) => meets(each, exchange, judging)),
-      ),
+      expect
+        .filter((each) => judging.waybill || !each.waybill)
+        .flatMap((each) =>
+          judging.evidence.exchanges
+            .filter(({ step }) => each.of === undefined || each.of.includes(step))
+            .filter((exchange) => !relays || !wasTranslated(judging.evidence, exchange))
+            .map((exchange) => meets(each, exchange, judging)),
+        ),
   }),
 )
 
+function wasTranslated(evidence: Evidence, exchange: Exchange): boolean {
+  const entry = servedBy(evidence, exchange)
+  return entry !== null && isCrossed(exchange, entry)
+}
+
 async function make(session: Session, call: Call): Promise<void> {
   const { cooldown_ms } = session.target.capabilities
-  for (const details of combinations(call.each, session.target)) {
+  for (const details of combinations(call.each, session)) {
     const { model, stream = call.stream ?? false } = details
     await session.chat(
       { step: call.step, details },
@@ -75,6 +89,7 @@ async function make(session: Session, call: Call): Promise<void> {
         ...(model !== undefined && { model: String(model) }),
         stream: stream === true,
         body: filled(call.body, details) as object,
+        headers: call.headers,
         ...(call.script && { script: filled(call.script, details) as object[] }),
         ...(call.timeout !== undefined && { timeout: call.timeout }),
       },
@@ -85,22 +100,24 @@ async function make(session: Session, call: Call): Promise<void> {
 }
 
 /** One for every combination of the values: `{ a: [1, 2], b: [3] }` -> a 1 b 3, a 2 b 3. */
-function combinations(each: Call['each'], target: Target): Details[] {
+function combinations(each: Call['each'], session: Session): Details[] {
   return Object.entries(each).reduce<Details[]>(
     (all, [name, values]) =>
       all.flatMap((one) =>
         [values]
           .flat()
-          .flatMap((value) => idsOf(value, target))
+          .flatMap((value) => idsOf(value, session))
           .map((value) => ({ ...one, [name]: value })),
       ),
     [{}],
   )
 }
 
-function idsOf(value: string | number | boolean, { models }: Target): (string | number | boolean)[] {
+function idsOf(value: string | number | boolean, session: Session): (string | number | boolean)[] {
+  const { models } = session.target
   if (value === '{logical}') return models.logical.map(({ id }) => id)
   if (value === '{direct}') return models.direct.map(({ id }) => id)
+  if (value === '{models}') return modelsOf(session)
   return [value]
 }
 

@@ -5,10 +5,16 @@ import { catalogNamesModels } from './checks/CAT-01.ts'
 import { catalogHasTypes } from './checks/CAT-02.ts'
 import { catalogIsConstant } from './checks/CAT-03.ts'
 import { countsNeverSpend } from './checks/CNT-01.ts'
+import { countsAreRight } from './checks/CNT-02.ts'
+import { failedCountsCoolNothing } from './checks/CNT-03.ts'
 import { manyCounts } from './checks/CNT-04.ts'
 import { sameBody } from './checks/DIAL-01.ts'
 import { unknownPartsArrive } from './checks/DIAL-02.ts'
 import { sameStream } from './checks/DIAL-03.ts'
+import { lossesAreNamed } from './checks/DIAL-04.ts'
+import { toolIds } from './checks/DIAL-06.ts'
+import { noForeignReasoning } from './checks/DIAL-07.ts'
+import { sealedComesBack } from './checks/DIAL-08.ts'
 import { vectorsArrive } from './checks/EMB-01.ts'
 import { errorShape } from './checks/FAIL-01.ts'
 import { malformedIs4xx } from './checks/FAIL-02.ts'
@@ -47,9 +53,19 @@ import { eventOrder } from './checks/MSG-02.ts'
 import { blockIndexes } from './checks/MSG-03.ts'
 import { inputIsJson } from './checks/MSG-04.ts'
 import { thinkingUnchanged } from './checks/MSG-05.ts'
+import { endsAreTranslated } from './checks/MSG-06.ts'
+import { inputHoldsTheCache } from './checks/MSG-07.ts'
+import { streamHasUsage } from './checks/MSG-08.ts'
+import { usageIsMerged } from './checks/MSG-09.ts'
 import { errorsOfMessages } from './checks/MSG-11.ts'
 import { retryWords } from './checks/MSG-13.ts'
 import { lateErrorEvent } from './checks/MSG-14.ts'
+import { wholeAnswers } from './checks/MSG-15.ts'
+import { imagesInResults } from './checks/MSG-17.ts'
+import { cacheControl } from './checks/MSG-18.ts'
+import { clientLine } from './checks/MSG-19.ts'
+import { helloIsNoCall } from './checks/MSG-21.ts'
+import { modelsInItsShape } from './checks/MSG-22.ts'
 import { readsNeverSpend } from './checks/PURE-01.ts'
 import { startAndIdle } from './checks/PURE-02.ts'
 import { readsAskNobody } from './checks/PURE-03.ts'
@@ -71,6 +87,11 @@ import { itemsAreDone } from './checks/RSP-02.ts'
 import { responsesEnd } from './checks/RSP-03.ts'
 import { encryptedUnchanged } from './checks/RSP-04.ts'
 import { previousResponse } from './checks/RSP-06.ts'
+import { upgradesAreAnswered } from './checks/RSP-08.ts'
+import { turnState } from './checks/RSP-11.ts'
+import { compactionIsNative } from './checks/RSP-12.ts'
+import { kindsOnRecord } from './checks/RSP-13.ts'
+import { refusedReasoning } from './checks/RSP-14.ts'
 import { headersAfterFallback } from './checks/TELL-02.ts'
 import { idFindsTheRecord } from './checks/TELL-03.ts'
 import { closedSets } from './checks/TELL-04.ts'
@@ -165,6 +186,27 @@ const all: readonly Check[] = [
   vectorsArrive,
   countsNeverSpend,
   manyCounts,
+  countsAreRight,
+  failedCountsCoolNothing,
+  lossesAreNamed,
+  toolIds,
+  noForeignReasoning,
+  sealedComesBack,
+  endsAreTranslated,
+  inputHoldsTheCache,
+  streamHasUsage,
+  usageIsMerged,
+  wholeAnswers,
+  imagesInResults,
+  cacheControl,
+  clientLine,
+  helloIsNoCall,
+  modelsInItsShape,
+  upgradesAreAnswered,
+  turnState,
+  compactionIsNative,
+  kindsOnRecord,
+  refusedReasoning,
 ]
 
 export const checks: ReadonlyMap<string, Check> = new Map(

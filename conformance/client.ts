@@ -111,6 +111,13 @@ export function send(baseUrl: string, outgoing: Outgoing, timeout: number, ca?: 
     },
   )
   const timer = setTimeout(() => finish('timed_out', `no end within ${timeout} ms`), timeout)
+  // Taken is all that is asked; nothing is said over it.
+  request.on('upgrade', (incoming, socket) => {
+    headAt = clock()
+    response = incoming
+    socket.destroy()
+    finish('complete')
+  })
   request.on('error', (cause: NodeJS.ErrnoException) =>
     finish(response ? 'cut' : 'refused', cause.code ? `${cause.code}: ${cause.message}` : cause.message),
   )

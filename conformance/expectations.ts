@@ -2,13 +2,14 @@
 // expected and what was seen. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import type { LedgerEntry } from '../mocks/ledger.ts'
 import { type Finding, finding, type Judging } from './check.ts'
 import { isVisible, meaningOf, sameAnswer } from './checks/flow.ts'
 import { headersName } from './checks/tell.ts'
 import { countsIn, usageIn } from './checks/use.ts'
 import type { Exchange } from './evidence.ts'
 import { refs, requestsOf, servedBy, where } from './lookup.ts'
-import { at, jsonOf } from './reading.ts'
+import { at, type Json, jsonOf } from './reading.ts'
 import { inWords } from './step.ts'
 import type { Reading } from './surface.ts'
 import { isCrossed, readAnswer, readSent, surfaceOf } from './surfaces.ts'
@@ -18,6 +19,7 @@ const WENT = [
   'to a target of the model',
   'nowhere but to the model',
   'nowhere but to targets of the model',
+  'to one model only',
 ] as const
 
 export const expectation = z.strictObject({
@@ -28,12 +30,21 @@ export const expectation = z.strictObject({
   status: z.union([z.int(), z.enum(['4xx', 'error'])]).optional(),
   /** What the client's body holds. */
   holds: z.string().optional(),
-  /** A header that the client gets. */
+  /** A header that the client gets, and one that it does not get. */
   header: z.string().optional(),
+  no_header: z.string().optional(),
+  /** Only Waybill is held to it. */
+  waybill: z.boolean().optional(),
   /** What the client reads equals what the provider sent. */
   same: z.enum(['answer', 'content', 'tools', 'end', 'usage']).optional(),
   /** What the provider gets. */
-  request: z.strictObject({ at: z.string(), equals: z.unknown() }).optional(),
+  request: z
+    .union([
+      z.strictObject({ at: z.string(), equals: z.unknown() }),
+      /** There may be more members than these. */
+      z.strictObject({ at: z.string(), has: z.unknown() }),
+    ])
+    .optional(),
   went: z.enum(WENT).optional(),
   headers: z.literal('name the server').optional(),
   /** The client can see that the answer is not whole, and no end mark says otherwise. */
@@ -62,7 +73,7 @@ const isStatus = (status: number | null, expected: Expectation['status']): boole
 
 function answersWith(
   id: string,
-  { status, holds, header }: Expectation,
+  { status, holds, header, no_header: without }: Expectation,
   exchange: Exchange,
   { evidence }: Judging,
 ): Finding {
@@ -70,15 +81,18 @@ function answersWith(
   const ok =
     isStatus(exchange.status, status) &&
     (holds === undefined || body.includes(holds)) &&
-    (header === undefined || headers[header] !== undefined)
+    (header === undefined || headers[header] !== undefined) &&
+    (without === undefined || headers[without] === undefined)
   const expected = [
     ...(status === undefined ? [] : [`status ${status}`]),
     ...(holds === undefined ? [] : [`"${holds}" in the body`]),
     ...(header === undefined ? [] : [`a header ${header}`]),
+    ...(without === undefined ? [] : [`no header ${without}`]),
   ]
   const actual = [
     ended(exchange),
     ...(header === undefined ? [] : [headers[header] ?? `no header ${header}`]),
+    ...(without === undefined ? [] : [headers[without] ?? 'none']),
     ...(holds === undefined ? [] : [body.slice(0, 160) || 'no body']),
   ]
   return finding(
@@ -146,19 +160,31 @@ function sameAs(id: string, part: keyof typeof PARTS, exchange: Exchange, { evid
   )
 }
 
+/** Whether all of the second value stands in the first: lists item by item, objects with more members or not. */
+function isWithin(got: unknown, wanted: unknown): boolean {
+  if (typeof wanted !== 'object' || wanted === null) return isDeepStrictEqual(got, wanted)
+  if (typeof got !== 'object' || got === null || Array.isArray(got) !== Array.isArray(wanted)) return false
+  if (Array.isArray(wanted) && (got as unknown[]).length !== wanted.length) return false
+  return Object.entries(wanted).every(([name, each]) => isWithin((got as Json)[name], each))
+}
+
 function requestHolds(
   id: string,
-  { at: pointer, equals }: NonNullable<Expectation['request']>,
+  request: NonNullable<Expectation['request']>,
   exchange: Exchange,
   { evidence }: Judging,
 ): Finding {
   const entry = servedBy(evidence, exchange)
-  const got = at(entry?.body, pointer)
+  const got = at(entry?.body, request.at)
+  const [ok, wanted] =
+    'has' in request
+      ? [isWithin(got, request.has), request.has]
+      : [isDeepStrictEqual(got, request.equals), request.equals]
   return finding(
     id,
-    isDeepStrictEqual(got, equals),
-    `${pointer} of the provider's request in "${inWords(exchange)}"`,
-    { expected: JSON.stringify(equals), actual: JSON.stringify(got) ?? 'nothing' },
+    ok,
+    `${request.at} of the provider's request in "${inWords(exchange)}"`,
+    { expected: JSON.stringify(wanted), actual: JSON.stringify(got) ?? 'nothing' },
     refs(exchange, entry),
   )
 }
@@ -178,14 +204,14 @@ function wentTo(
   const requests = requestsOf(evidence, exchange)
   const served = servedBy(evidence, exchange)
   const entries = went === 'to a target of the model' ? (served ? [served] : []) : requests
+  const isThere = (entry: LedgerEntry) =>
+    went === 'to one model only' ? entry.model === entries[0]!.model : targets.includes(where(entry))
   return finding(
     id,
-    entries.length > 0 &&
-      entries.every((entry) => targets.includes(where(entry))) &&
-      isStatus(exchange.status, status),
+    entries.length > 0 && entries.every(isThere) && isStatus(exchange.status, status),
     `where "${inWords(exchange)}" went`,
     {
-      expected: `${targets.join(' or ')}${status === undefined ? '' : `, and for the client ${status === 'error' ? 'an error' : status}`}`,
+      expected: `${went === 'to one model only' ? 'one model' : targets.join(' or ')}${status === undefined ? '' : `, and for the client ${status === 'error' ? 'an error' : status}`}`,
       actual: `${entries.map(where).join(', ') || 'nowhere'}${status === undefined ? '' : `, and for the client ${ended(exchange)}`}`,
     },
     refs(exchange, ...entries),

@@ -6,14 +6,19 @@ import { faults as flow } from './faults/flow.ts'
 import { faults as keep } from './faults/keep.ts'
 import { faults as life } from './faults/life.ts'
 import { faults as log } from './faults/log.ts'
+import { faults as messages } from './faults/messages.ts'
 import { faults as pure } from './faults/pure.ts'
+import { faults as responses } from './faults/responses.ts'
 import { faults as route } from './faults/route.ts'
 import { faults as suite } from './faults/suite.ts'
 import { faults as surfaces } from './faults/surfaces.ts'
 import { faults as tell } from './faults/tell.ts'
 import { faults as use } from './faults/use.ts'
 
-const families = { cat, fail, flow, keep, life, log, pure, route, suite, surfaces, tell, use }
+const families = {
+  ...{ cat, fail, flow, keep, life, log, messages, pure, responses, route, suite },
+  ...{ surfaces, tell, use },
+}
 
 export const faults: ReadonlyMap<string, Fault> = new Map(
   Object.values(families).flatMap((table) => Object.entries<Fault>(table)),

@@ -30,7 +30,8 @@ export async function tryInnocent(name: string, only?: readonly string[]): Promi
   const { surfaces, ...whole } = targetOf(name)
   const kept = Object.fromEntries(on.map((surface) => [surface, surfaces[surface] ?? {}]))
   const held = target({ ...whole, surfaces: kept, start: { inproc: `innocent-gateway#${name}` } })
-  const there = on.length > 0 ? asked(readRequirements(), 'observable', held).filter(isOn(on)) : null
+  const besides = on.length > 0 && held.surfaces.chat !== false
+  const there = besides ? asked(readRequirements(), 'observable', held).filter(isOn(on)) : null
   const tried = only ?? there?.map(({ id }) => id)
   const { results } = await conform({
     target: held,

@@ -4,7 +4,7 @@ import { type Finding, sentenceOf } from './check.ts'
 import { checks } from './checks.ts'
 import { type Evidence, REMAINDER } from './evidence.ts'
 import { requestsOf } from './lookup.ts'
-import { withoutSurface } from './on-surfaces.ts'
+import { placeOf, withoutSurface } from './on-surfaces.ts'
 import {
   asked,
   levelOf,
@@ -169,7 +169,9 @@ function verdictOf(
   const left = run.disabled[id] ?? run.disabled[withoutSurface(id)]
   if (left !== undefined) return said('disabled', left)
   if (run.only && !run.only.includes(id)) return said('disabled', 'not among those that were asked for')
-  const target = onSurface(run.target, check.surface ?? 'chat')
+  const place = placeOf(check, run.target)
+  if (place === null) return said('not-applicable', 'the target file says that chat is not served')
+  const target = onSurface(run.target, place)
   const missing = (check.needs ?? []).filter((need) => !declares(target, need))
   if (missing.length > 0)
     return said('not-applicable', `the target file does not declare ${missing.join(', ')}`)

@@ -5,9 +5,11 @@ import type { Witness } from '../mocks/witness.ts'
 import { checks } from './checks.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 import { itemsOf, listRequest, namesModel, namesProvider, requestsOf, servedBy, where } from './lookup.ts'
+import { placeOf } from './on-surfaces.ts'
 import { at } from './reading.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
 import { step } from './step.ts'
+import { onSurface } from './surfaces.ts'
 import { type Capability, declares, type Target } from './target.ts'
 import { openWorker } from './worker.ts'
 
@@ -137,14 +139,14 @@ export interface Applies {
 
 /** Which requirements a run would try. */
 export const applying = (target: Target, profile: Profile): Applies[] =>
-  asked(readRequirements(), profile).map((requirement) => ({
-    requirement,
-    missing: [
-      ...new Set(
-        (checks.get(requirement.check!)?.needs ?? []).filter((need) => !declares(target, need)).map(fieldOf),
-      ),
-    ],
-  }))
+  asked(readRequirements(), profile).map((requirement) => {
+    const check = checks.get(requirement.check!)!
+    const place = placeOf(check, target)
+    if (place === null) return { requirement, missing: ['chat, which surfaces.chat says is not served'] }
+    const there = onSurface(target, place)
+    const missing = (check.needs ?? []).filter((need) => !declares(there, need)).map(fieldOf)
+    return { requirement, missing: [...new Set(missing)] }
+  })
 
 /** Where a target file declares it. */
 function fieldOf(need: Capability): string {

@@ -46,6 +46,18 @@ export const namesModel = (target: Target, provider: string, model: string | nul
   (said === model ||
     (said.endsWith(`/${model}`) && namesProvider(target, provider, said.slice(0, -model.length - 1))))
 
+/** The ids that are called where each model is to be tried: the direct ones, or the one that is called anyhow. */
+export const modelsOf = ({
+  target,
+  model,
+}: {
+  readonly target: Target
+  readonly model: string
+}): string[] => {
+  const { direct } = target.models
+  return direct.length > 0 ? direct.map(({ id }) => id) : [model]
+}
+
 /** The requests of a call behind the first that went to another target; where the witness cannot tell them apart, all. */
 export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, entries: Evidence['ledger']) {
   const id = at(jsonOf(request.body ?? ''), '/model')

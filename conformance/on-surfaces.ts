@@ -1,7 +1,7 @@
 // Which checks run on which surfaces beside the one that they are written for, and why the others do not. Such a check has
 // an id of its own, `FLOW-03@messages`, in findings, reports and baselines. Pure.
 import type { Requirement } from './requirements.ts'
-import type { SurfaceName } from './surface.ts'
+import { SURFACES, type SurfaceName } from './surface.ts'
 import type { Target } from './target.ts'
 
 /** Surfaces beside chat. */
@@ -27,15 +27,21 @@ const TEXT = [
 
 export const ON: Readonly<Record<Further, readonly string[]>> = {
   messages: TEXT,
-  responses: [...TEXT, 'DIAL-01', 'DIAL-02', 'DIAL-03', 'DIAL-05'],
-  embeddings: [],
+  responses: [...TEXT, 'DIAL-01', 'DIAL-02', 'DIAL-03', 'DIAL-05', 'DIAL-07'],
+  embeddings: ['PURE-07', 'FAIL-01', 'FAIL-02'],
 }
 
-/** Why a check runs on its own surface only. */
-export const ONLY_THERE: readonly (readonly [why: string, ids: readonly string[]])[] = [
-  [
-    'it calls no model, or only to see that something else works',
-    [
+/** Why a check runs on its own surface only; where chat is not served, it may run elsewhere all the same. */
+export const ONLY_THERE: readonly {
+  readonly why: string
+  /** Of a gateway without chat: on what it serves instead, there only where answers are words, or not at all. */
+  readonly otherwise: 'anywhere' | 'with words' | 'not'
+  readonly ids: readonly string[]
+}[] = [
+  {
+    why: 'it calls no model, or only to see that something else works',
+    otherwise: 'anywhere',
+    ids: [
       'PURE-01',
       'PURE-02',
       'PURE-03',
@@ -49,11 +55,16 @@ export const ONLY_THERE: readonly (readonly [why: string, ids: readonly string[]
       'ROUTE-11',
       'LIFE-05',
     ],
-  ],
-  ['it is about the whole run, whatever the surface', ['PURE-08', 'KEEP-01', 'KEEP-02']],
-  [
-    'what it is about is decided behind the surface',
-    [
+  },
+  {
+    why: 'it is about the whole run, whatever the surface',
+    otherwise: 'anywhere',
+    ids: ['PURE-08', 'KEEP-01', 'KEEP-02'],
+  },
+  {
+    why: 'what it is about is decided behind the surface',
+    otherwise: 'with words',
+    ids: [
       'ROUTE-03',
       'ROUTE-09',
       'ROUTE-10',
@@ -81,12 +92,28 @@ export const ONLY_THERE: readonly (readonly [why: string, ids: readonly string[]
       'LIFE-03',
       'LIFE-07',
     ],
-  ],
-  [
-    'it is about fields that only chat has; DIAL-01 and DIAL-02 ask for those of other dialects',
-    ['ROUTE-05', 'ROUTE-06', 'USE-03'],
-  ],
+  },
+  {
+    why: 'it is about fields that only chat has; DIAL-01 and DIAL-02 ask for those of other dialects',
+    otherwise: 'not',
+    ids: ['ROUTE-05', 'ROUTE-06', 'USE-03'],
+  },
 ]
+
+/** Where calls are made that no surface is written for: chat, or the first that the gateway serves instead. */
+export const homeOf = ({ surfaces }: Pick<Target, 'surfaces'>): SurfaceName =>
+  surfaces.chat === false ? (SURFACES.find((name) => name !== 'chat' && surfaces[name]) ?? 'chat') : 'chat'
+
+/** Where a check makes its calls at a target; null where it serves no such surface. */
+export function placeOf(
+  { id, surface }: { readonly id: string; readonly surface?: SurfaceName },
+  target: Pick<Target, 'surfaces'>,
+): SurfaceName | null {
+  const home = homeOf(target)
+  if (surface !== undefined || home === 'chat') return surface ?? 'chat'
+  const otherwise = ONLY_THERE.find(({ ids }) => ids.includes(id))?.otherwise ?? 'not'
+  return otherwise === 'anywhere' || (otherwise === 'with words' && home !== 'embeddings') ? home : null
+}
 
 /** The check, or requirement, without the surface: `FLOW-03@messages/event-arrives-at-once` -> `FLOW-03/event-…`. */
 export const withoutSurface = (id: string): string => id.replace(/@\w+/, '')

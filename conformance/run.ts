@@ -8,7 +8,7 @@ import { checks } from './checks.ts'
 import { clock } from './client.ts'
 import { type Evidence, REMAINDER } from './evidence.ts'
 import { judge, type Results, type RunFile } from './judge.ts'
-import { withoutSurface } from './on-surfaces.ts'
+import { placeOf, withoutSurface } from './on-surfaces.ts'
 import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
 import { onSurface } from './surfaces.ts'
 import { declares, type Target } from './target.ts'
@@ -16,7 +16,7 @@ import { usually } from './time-left.ts'
 import { openWorker, type Worker } from './worker.ts'
 
 /** The version of the suite. Its first number names the frozen set of requirements that decides. */
-export const SUITE = '2.0'
+export const SUITE = '3.0'
 
 export interface ConformOptions {
   readonly target: Target
@@ -75,8 +75,10 @@ export async function conform({
     const check = checks.get(requirement.check!)
     const left = disabled[requirement.id] ?? disabled[withoutSurface(requirement.id)]
     const skip = !check || left !== undefined || (only && !only.includes(requirement.id))
-    const there = onSurface(template, check?.surface ?? 'chat')
-    if (skip || (check.needs ?? []).some((need) => !declares(there, need))) continue
+    const place = check ? placeOf(check, template) : null
+    if (skip || place === null) continue
+    const there = onSurface(template, place)
+    if ((check.needs ?? []).some((need) => !declares(there, need))) continue
     if (check.overRun) continue
     const source = checks.get(check.shares ?? check.id)!
     if (!exercises.has(source)) exercises.set(source, requirement)

@@ -34,7 +34,7 @@ export interface ChatOptions {
   readonly stream?: boolean
   /** How the provider answers this call's requests; a short text where nothing is said. */
   readonly script?: readonly ScriptedAnswer[]
-  /** Further members of the body. */
+  /** Further members of the body; `{nonce}` in their texts stands for that of the call. */
   readonly body?: object
   readonly headers?: Readonly<Record<string, string>>
   /** The gateway key to show: one of the target's, another text, or null for none. */
@@ -178,7 +178,7 @@ export class Session {
     }
     const headers = this.#headers({ ...this.callHeaders, ...options.headers }, key)
     const asked = { model, prompt: `${prompt} ${writeNonce(nonce)}`, stream, body }
-    const text = JSON.stringify(this.surface.request(asked))
+    const text = JSON.stringify(this.surface.request(asked)).replaceAll('{nonce}', writeNonce(nonce))
     return this.#open(
       step,
       nonce,

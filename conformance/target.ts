@@ -268,13 +268,17 @@ const fields = z.strictObject({
   models: models.describe('What can be called, and where it goes.'),
   surfaces: z
     .strictObject({
+      chat: z
+        .literal(false)
+        .optional()
+        .describe('Chat completions are not served: every call of the suite is made on the others.'),
       messages: servedOn('Calls of Anthropic’s clients, `/v1/messages`.'),
       responses: servedOn('Calls of OpenAI’s newer clients, `/v1/responses`.'),
       embeddings: servedOn('Vectors, `/v1/embeddings`.'),
     })
     .partial()
     .default({})
-    .describe('What it serves beside chat completions; the checks run on each.'),
+    .describe('What it serves beside chat completions, or in their place; the checks run on each.'),
   observability: z
     .strictObject({
       headers: z
@@ -389,6 +393,10 @@ export const targetSchema = fields
       error: 'a gateway that runs already, knows one witness only or is set up by requests is one instance',
     },
   )
+  .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
+    path: ['surfaces'],
+    error: 'chat is not served, and nothing else is named; there are: messages, responses, embeddings',
+  })
   .refine(
     ({ witness_host, witness_name }) =>
       !['0.0.0.0', '::'].includes(witness_host) || witness_name !== undefined,

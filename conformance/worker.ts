@@ -5,6 +5,7 @@ import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
 import { clock, send } from './client.ts'
 import type { Evidence } from './evidence.ts'
+import { homeOf, placeOf } from './on-surfaces.ts'
 import { type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
 import { Session } from './session.ts'
@@ -93,7 +94,7 @@ export async function openWorker({
     const redact = (text: string): string => withoutSecrets(text, known)
     // A gateway key that turns up at a provider is found by name.
     for (const [name, secret] of secrets) await control.watchFor(name, secret)
-    const session = (check: string, needs: Check['needs'] = [], surface: SurfaceName = 'chat') =>
+    const session = (check: string, needs: Check['needs'] = [], surface: SurfaceName = homeOf(template)) =>
       new Session({
         check,
         target: onSurface(target, surface),
@@ -122,7 +123,7 @@ export async function openWorker({
       target,
       async run(check) {
         await reset()
-        const current = session(check.id, check.needs, check.surface)
+        const current = session(check.id, check.needs, placeOf(check, template) ?? undefined)
         const evidence = await carryOut(check, current)
         const found = await gone(target, running, check)
         const why = found && current.redact(found)

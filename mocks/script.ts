@@ -1,6 +1,7 @@
 // How a call that carries a nonce is to be answered: the words of `PUT /script/{nonce}`, and whose turn it is.
 // Knows no server.
 import { z } from 'zod'
+import type { RequestKind } from './ledger.ts'
 
 /** One step of a stream that is spelt out. */
 const step = z.union(
@@ -45,6 +46,8 @@ export const answerSchema = z.strictObject({
   /** Answers only requests to this provider, or for this model; others take the next answer that fits. */
   provider: z.string().optional(),
   model: z.string().optional(),
+  /** Answers requests of this kind, and no others. */
+  kind: z.enum(['inference', 'token_count']).default('inference'),
   /** A scenario by name; `plain` where nothing else is said. */
   scenario: z.string().optional(),
   /** Whether top-level fields that the provider does not know are refused as it would, or only noted. */
@@ -78,7 +81,10 @@ export interface Scripts {
   /** Replaces what was there for this nonce. Throws a ZodError when it is no script. */
   put(nonce: string, script: unknown): void
   /** The answer whose turn it is, which is used up by that; null where nothing is written for such a request. */
-  next(nonce: string, provider: string, model: string | null): ParsedAnswer | null
+  next(
+    nonce: string,
+    asked: { readonly provider: string; readonly model: string | null; readonly kind: RequestKind },
+  ): ParsedAnswer | null
   clear(): void
 }
 
@@ -99,12 +105,13 @@ export function createScripts(): Scripts {
         scriptSchema.parse(script).map((answer) => ({ answer, used: 0, target: null })),
       )
     },
-    next(nonce, provider, model) {
+    next(nonce, { provider, model, kind }) {
       const asked = JSON.stringify([provider, model])
       const fitting = (scripts.get(nonce) ?? []).filter(
         ({ answer, target }) =>
           (answer.provider === undefined || answer.provider === provider) &&
           (answer.model === undefined || answer.model === model) &&
+          answer.kind === kind &&
           (target === null || target === asked),
       )
       const turn =

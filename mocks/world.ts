@@ -137,7 +137,7 @@ export function createWorld({
     const { provider, endpoint, request, wants, kind } = read
     const { method, path, text } = request
     const nonce = nonceIn(text)
-    const scripted = nonce && kind === 'inference' ? scripts.next(nonce, provider.name, wants.model) : null
+    const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
     const byName = scripted?.scenario ?? scenarioIn(wants.model)
     const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
     const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false

@@ -1,9 +1,12 @@
 // MSG-02: A translated stream is `message_start`, each block with its start, deltas and stop, `message_delta`,
 // `message_stop`, each exactly once.
 import { type Check, doubt, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { inWords } from '../step.ts'
-import { eventsIn, streamed } from './messages.ts'
+import { eventsIn, streamed, whole } from './messages.ts'
+
+/** Scenarios that end in different ways. */
+const ENDS = ['plain', 'finish-tool-calls', 'finish-length', 'finish-content-filter']
 
 const ORDER =
   /^message_start (?:content_block_start (?:content_block_delta )*content_block_stop )*(?:message_delta )+message_stop $/
@@ -24,15 +27,12 @@ export const eventOrder = {
   surface: 'messages',
   timeout: 90_000,
   async exercise(session) {
-    const { direct } = session.target.models
-    const models = direct.length > 0 ? direct.map(({ id }) => id) : [session.model]
-    for (const model of models)
-      for (const scenario of ['plain', 'tools-parallel', 'finish-tool-calls', 'reasoning'])
-        await session.chat(streamed.with({ model, scenario }), {
-          model,
-          stream: true,
-          script: [{ scenario }],
-        })
+    for (const model of modelsOf(session))
+      for (const scenario of [...ENDS, 'tools-parallel', 'reasoning']) {
+        const script = [{ scenario }]
+        await session.chat(streamed.with({ model, scenario }), { model, stream: true, script })
+        if (ENDS.includes(scenario)) await session.chat(whole.with({ model, scenario }), { model, script })
+      }
   },
   judge: ({ evidence, waybill }) =>
     streamed.in(evidence).map((exchange) => {

@@ -1,7 +1,7 @@
 // MSG-04: The parts of a call's input together are its JSON; a call without arguments gives `{}`.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { jsonOf } from '../reading.ts'
 import { inWords, step } from '../step.ts'
 import { readAnswer } from '../surfaces.ts'
@@ -19,8 +19,7 @@ export const inputIsJson = {
   surface: 'messages',
   timeout: 60_000,
   async exercise(session) {
-    const { direct } = session.target.models
-    for (const model of direct.length > 0 ? direct.map(({ id }) => id) : [session.model])
+    for (const model of modelsOf(session))
       for (const stream of [false, true])
         await session.chat(call.with({ model, stream }), {
           model,

@@ -5,7 +5,7 @@ import { refs, servedBy } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { inWords, step } from '../step.ts'
 import { isCrossed } from '../surfaces.ts'
-import { blocksIn } from './messages.ts'
+import { blocksIn, message } from './messages.ts'
 
 const steps = {
   told: step<{ stream: boolean }>('thoughts are told'),
@@ -18,11 +18,7 @@ const THOUGHTS = [
   { type: 'redacted_thinking', data: 'c2VhbGVk/+==' },
 ]
 const SAID = { type: 'text', text: 'said' }
-const ANSWER = {
-  ...{ id: 'msg_thoughts', type: 'message', role: 'assistant', model: 'claude-synthetic' },
-  content: [...THOUGHTS, SAID],
-  ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } },
-}
+const ANSWER = message({ content: [...THOUGHTS, SAID] })
 
 export const thinkingUnchanged = {
   id: 'MSG-05',
@@ -33,13 +29,12 @@ export const thinkingUnchanged = {
     for (const stream of [false, true])
       await session.chat(steps.told.with({ stream }), { stream, script: [{ scenario: 'reasoning' }] })
     await session.chat(steps.redacted, { script: [{ body: ANSWER }] })
-    const nonce = session.nonce()
     await session.chat(steps.returned, {
       body: {
         messages: [
           { role: 'user', content: 'Think.' },
           { role: 'assistant', content: [...THOUGHTS, SAID] },
-          { role: 'user', content: `Go on. waybill-nonce-${nonce}` },
+          { role: 'user', content: 'Go on. {nonce}' },
         ],
       },
     })
@@ -47,9 +42,7 @@ export const thinkingUnchanged = {
   judge: ({ evidence }) =>
     evidence.exchanges.flatMap((exchange) => {
       const back = exchange.step === steps.returned.step
-      const entry = back
-        ? (evidence.ledger.find(({ at, kind }) => kind === 'inference' && at >= exchange.at) ?? null)
-        : servedBy(evidence, exchange)
+      const entry = servedBy(evidence, exchange)
       if (entry && isCrossed(exchange, entry)) return []
       const [got, sent] = back
         ? [at(entry?.body, '/messages/1/content'), [...THOUGHTS, SAID]]

@@ -2,7 +2,7 @@
 // `output_item.done`, one at a time, and one `response.completed` or `response.incomplete`; `sequence_number`
 // counts from 0.
 import { type Check, doubt, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { eventsOf, type Json, jsonOf } from '../reading.ts'
 import { inWords, step } from '../step.ts'
 
@@ -49,8 +49,7 @@ export const responseEvents = {
   surface: 'responses',
   timeout: 90_000,
   async exercise(session) {
-    const { direct } = session.target.models
-    for (const model of direct.length > 0 ? direct.map(({ id }) => id) : [session.model])
+    for (const model of modelsOf(session))
       for (const scenario of ['plain', 'tools-parallel', 'finish-tool-calls', 'finish-length'])
         await session.chat(streamed.with({ model, scenario }), {
           model,

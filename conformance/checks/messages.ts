@@ -1,10 +1,20 @@
-// What the checks of messages share: the events of a stream as they are written, and its blocks.
+// What the checks of messages share: the events of a stream as they are written, its blocks, and a provider's message.
 import type { Exchange } from '../evidence.ts'
 import { eventsOf, type Json, jsonOf } from '../reading.ts'
 import { step } from '../step.ts'
 
+/** A provider's whole answer. */
+export const message = (more: object = {}) => ({
+  ...{ id: 'msg_synthetic', type: 'message', role: 'assistant', model: 'claude-synthetic' },
+  content: [{ type: 'text', text: 'said' }],
+  ...{ stop_reason: 'end_turn', stop_sequence: null, usage: { input_tokens: 5, output_tokens: 5 } },
+  ...more,
+})
+
 /** Streams of every kind, from each model. */
 export const streamed = step<{ model: string; scenario: string }>('stream')
+/** The same, not streamed. */
+export const whole = step<{ model: string; scenario: string }>('whole answer')
 
 /** The events that the dialect numbers and orders: pings and what is unknown may stand anywhere. */
 const ORDERED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/

@@ -1,9 +1,11 @@
-// What the checks of USE share.
+// What the checks of USE, and of usage in other dialects, share.
+import { isDeepStrictEqual } from 'node:util'
+import { finding } from '../check.ts'
 import type { Evidence, Exchange } from '../evidence.ts'
-import { servedBy } from '../lookup.ts'
+import { refs, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import type { ChatOptions, Session } from '../session.ts'
-import { recordOf, type Step } from '../step.ts'
+import { inWords, recordOf, type Step } from '../step.ts'
 import type { Reading } from '../surface.ts'
 import { readAnswer, readSent } from '../surfaces.ts'
 
@@ -33,6 +35,25 @@ export const countsIn = (usage: unknown) => [
   ...COUNTS.map((name) => at(usage, `/${name}`)),
   ...KINDS.map((pointer) => at(usage, pointer) || 0),
 ]
+
+/** Whether the tokens on record, in Waybill's own fields, are these. */
+export function tokensOnRecord(
+  id: string,
+  evidence: Evidence,
+  exchange: Exchange,
+  expected: Readonly<Record<string, number | null>>,
+) {
+  const reading = recordOf(evidence, exchange)
+  const tokens = at(jsonOf(reading?.body ?? ''), '/tokens')
+  const got = Object.fromEntries(Object.keys(expected).map((name) => [name, at(tokens, `/${name}`)]))
+  return finding(
+    id,
+    isDeepStrictEqual(got, expected),
+    `the tokens on record of "${inWords(exchange)}"`,
+    { expected: JSON.stringify(expected), actual: JSON.stringify(got) },
+    refs(exchange, reading, servedBy(evidence, exchange)),
+  )
+}
 
 export const INCLUDE = { stream_options: { include_usage: true } }
 

@@ -1,5 +1,5 @@
-// Gateways that serve a dialect which their providers do not speak, and translate rightly: Waybill itself, with each dialect
-// led to providers of another.
+// Gateways that serve other dialects than chat in an unusual way; some translate, because no provider of theirs speaks the dialect.
+import { changeJson, type FaultHooks, failed } from '../fault.ts'
 import type { Innocent } from '../innocent.ts'
 import type { Further } from '../on-surfaces.ts'
 import type { Target } from '../target.ts'
@@ -8,6 +8,23 @@ import type { Target } from '../target.ts'
 const likeChat =
   (surface: Further) =>
   (target: Target): Target => ({ ...target, surfaces: { [surface]: {} } })
+
+const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
+
+/** A target file says that calls go to this path only. */
+const withoutChat =
+  (path: string) =>
+  (target: Target): Target => ({
+    ...target,
+    surfaces: { ...target.surfaces, chat: false },
+    capabilities: { ...target.capabilities, gateway_keys: { protected: [`POST ${path}`, '/v1/models'] } },
+  })
+
+/** Calls that are none of this surface are 404. */
+const elsewhere =
+  (path: string): NonNullable<FaultHooks['request']> =>
+  (wanted) =>
+    wanted.method === 'POST' && !wanted.path.startsWith(path) ? failed(404) : undefined
 
 const chatOnly = (text: string): string => text.replace('[openai, responses]', 'openai')
 const responsesOnly = (text: string): string => text.replace('[openai, responses]', 'responses')
@@ -66,5 +83,97 @@ export const innocents = {
     on: ['responses'],
     target: like('responses', claude),
     hooks: {},
+  },
+  'has-tool-ids-of-its-own': {
+    what: 'Ids of tool calls are the gateway’s own, for the client and back; messages are translated to chat.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: {
+      config: chatOnly,
+      body: (body, { path }) => (isMessages(path) ? body.replaceAll('"id":"wb_', '"id":"own-wb_') : body),
+      event: (event, _, { path }) => [isMessages(path) ? event.replace('"id":"wb_', '"id":"own-wb_') : event],
+      request(wanted) {
+        if (isMessages(wanted.path))
+          wanted.body = Buffer.from(wanted.body.toString('utf8').replaceAll('"own-wb_', '"wb_'))
+      },
+    },
+  },
+  'counts-by-itself': {
+    what: 'Tokens are counted without asking a provider, and nothing says so.',
+    on: ['messages'],
+    hooks: {
+      request(wanted) {
+        if (!wanted.path.startsWith('/v1/messages/count_tokens')) return
+        return {
+          status: 200,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ input_tokens: wanted.body.length >> 2 }),
+        }
+      },
+    },
+  },
+  'one-list-in-both-shapes': {
+    what: 'The list of models has the members of OpenAI and those of Anthropic, whoever asks.',
+    on: ['messages'],
+    hooks: {
+      body: (body, { path, method }) =>
+        path === '/v1/models' && method === 'GET'
+          ? changeJson(body, (json) => ({
+              ...json,
+              ...{ object: 'list', has_more: false },
+              data: json.data?.map((each: { id: string }) => ({
+                ...each,
+                ...{ object: 'model', type: 'model', display_name: each.id },
+                ...{ created: 0, created_at: '1970-01-01T00:00:00Z', owned_by: 'house' },
+              })),
+            }))
+          : body,
+    },
+  },
+  'takes-websockets': {
+    what: 'An upgrade of responses to a WebSocket is taken, as OpenAI does.',
+    on: ['responses'],
+    hooks: {
+      request: ({ headers }) =>
+        headers.upgrade
+          ? { status: 101, headers: { connection: 'Upgrade', upgrade: 'websocket' }, body: '' }
+          : undefined,
+    },
+  },
+  'wraps-the-state-of-a-turn': {
+    what: 'The client gets x-codex-turn-state with a mark of the gateway, which is taken off when it comes back.',
+    on: ['responses'],
+    hooks: {
+      responseStart({ headers }) {
+        const { 'x-codex-turn-state': state } = headers
+        if (state) headers['x-codex-turn-state'] = `gw:${state}`
+      },
+      request({ headers }) {
+        const { 'x-codex-turn-state': state } = headers
+        if (typeof state === 'string') headers['x-codex-turn-state'] = state.replace('gw:', '')
+      },
+    },
+  },
+  'says-when-as-a-date': {
+    what: 'Retry-After is a date.',
+    on: ['responses'],
+    hooks: {
+      responseStart({ headers }) {
+        const after = Number(headers['retry-after'])
+        if (after > 0) headers['retry-after'] = new Date(Date.now() + after * 1_000).toUTCString()
+      },
+    },
+  },
+  'messages-only': {
+    what: 'It serves messages and nothing else.',
+    on: ['messages'],
+    target: withoutChat('/v1/messages'),
+    hooks: { request: elsewhere('/v1/messages') },
+  },
+  'embeddings-only': {
+    what: 'It serves embeddings and nothing else.',
+    on: ['embeddings'],
+    target: withoutChat('/v1/embeddings'),
+    hooks: { request: elsewhere('/v1/embeddings') },
   },
 } satisfies Record<string, Innocent>

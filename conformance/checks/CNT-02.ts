@@ -1,0 +1,80 @@
+// CNT-02: A count comes from a provider that can count, else it is an estimate over all kinds of blocks and tools
+// (Waybill: marked as one).
+import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
+import { type Check, finding } from '../check.ts'
+import type { Evidence, Exchange } from '../evidence.ts'
+import { modelsOf, refs } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const count = step<{ model: string; beside: string }>('count')
+
+const WORDS = 'many words of many kinds '.repeat(40)
+/** What stands beside a short prompt; each of them is long. */
+const BESIDE: Readonly<Record<string, object>> = {
+  nothing: {},
+  'a system prompt': { system: WORDS },
+  'a tool': { tools: [{ name: 'look', description: WORDS, input_schema: { type: 'object' } }] },
+  'a result': {
+    messages: [
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'toolu_1', name: 'look', input: {} }] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: WORDS }] },
+    ],
+  },
+}
+/** At least so many tokens more are as many words. */
+const MORE = 40
+/** What a provider says that can count. */
+const SAID = 4711
+
+const numberIn = ({ body }: Exchange): number => Number(at(jsonOf(body), '/input_tokens'))
+
+/** The count that a provider was asked for. */
+const provided = ({ ledger }: Evidence, { request }: Exchange) =>
+  ledger.find(
+    ({ kind, nonce, answer }) =>
+      kind === 'token_count' && nonce === nonceIn(request.body ?? '') && answer.status === 200,
+  )
+
+export const countsAreRight = {
+  id: 'CNT-02',
+  needs: ['messages'],
+  surface: 'messages',
+  async exercise(session) {
+    for (const model of modelsOf(session))
+      for (const [beside, more] of Object.entries(BESIDE)) {
+        const nonce = session.nonce()
+        await session.witness.script(nonce, [{ kind: 'token_count', body: { input_tokens: SAID } }])
+        const asked = { role: 'user', content: `Count. ${writeNonce(nonce)}` }
+        const messages = 'messages' in more ? [asked, ...(more.messages as object[])] : [asked]
+        await session.ask(count.with({ model, beside }), '/v1/messages/count_tokens', {
+          method: 'POST',
+          headers: session.callHeaders,
+          body: JSON.stringify({ model, ...more, messages }),
+        })
+      }
+  },
+  judge: ({ evidence, waybill }) =>
+    count.in(evidence).map((exchange) => {
+      const entry = provided(evidence, exchange)
+      const got = numberIn(exchange)
+      const { model, beside } = exchange.details
+      const plain = count
+        .in(evidence)
+        .find(({ details }) => details.model === model && details.beside === 'nothing')!
+      const least = beside === 'nothing' ? 1 : numberIn(plain) + MORE
+      const mark = exchange.headers['x-gateway-token-count']
+      const marked = !waybill || mark === (entry ? 'provider' : 'estimated')
+      return finding(
+        entry ? 'as-the-provider-counts' : 'estimate-holds-all',
+        exchange.status === 200 && (entry ? got === SAID : got >= least) && marked,
+        `the tokens of "${inWords(exchange)}"`,
+        {
+          expected: `${entry ? `${SAID}, as the provider said` : `${least} or more`}${waybill ? ', and marked so' : ''}`,
+          actual: `${ended(exchange)}, ${got}${waybill ? `, marked ${mark ?? 'by nothing'}` : ''}`,
+        },
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

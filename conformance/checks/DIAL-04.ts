@@ -1,0 +1,63 @@
+// DIAL-04: What a translation cannot carry is named by stable words on the attempt and in `X-Gateway-Lossy`; a route
+// with `on_loss: refuse` answers 400 instead, in the client's dialect, and nothing is sent.
+import { type Check, finding } from '../check.ts'
+import { modelsOf, refs, requestsOf, servedBy } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { inWords, recordOf, step } from '../step.ts'
+import { isCrossed, surfaceOf } from '../surfaces.ts'
+import { ended } from '../words.ts'
+import { recordAfter } from './use.ts'
+
+const steps = {
+  call: step<{ model: string }>('call'),
+  refused: step('a route that refuses losses'),
+}
+
+/** Chat has no such limit. */
+const LOST = { top_k: 5 }
+const WORD = 'sampling.top_k'
+
+export const lossesAreNamed = {
+  id: 'DIAL-04',
+  needs: ['messages', 'record', 'variant:losses'],
+  surface: 'messages',
+  async exercise(session) {
+    for (const model of modelsOf(session))
+      await recordAfter(session, steps.call.with({ model }), { model, body: LOST })
+    await session.another('losses')
+    await session.chat(steps.refused, { model: 'refuses', body: LOST })
+  },
+  judge: ({ evidence }) => [
+    ...steps.call.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const crossed = entry !== null && isCrossed(exchange, entry)
+      const reading = recordOf(evidence, exchange)
+      const losses = at(jsonOf(reading?.body ?? ''), '/attempt_log/0/losses')
+      const inHeader = (exchange.headers['x-gateway-lossy'] ?? '').split(', ').includes(WORD)
+      const onRecord = Array.isArray(losses) && losses.includes(WORD)
+      return finding(
+        'losses-are-named',
+        entry !== null && inHeader === crossed && onRecord === crossed,
+        `what "${inWords(exchange)}" says of top_k`,
+        {
+          expected: crossed ? `${WORD}, in the header and on record` : 'nothing, it was relayed',
+          actual: `${exchange.headers['x-gateway-lossy'] ?? 'no header'}, and on record ${JSON.stringify(losses)}`,
+        },
+        refs(exchange, reading, entry),
+      )
+    }),
+    ...steps.refused.in(evidence).map((exchange) => {
+      const requests = requestsOf(evidence, exchange)
+      return finding(
+        'losses-are-refused',
+        exchange.status === 400 && surfaceOf(exchange).isError(exchange.body) && requests.length === 0,
+        'a call that would lose something, on a route that refuses that',
+        {
+          expected: '400 in the dialect of the client, and nothing at the witness',
+          actual: `${ended(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
+        },
+        refs(exchange, ...requests),
+      )
+    }),
+  ],
+} satisfies Check

@@ -1,0 +1,123 @@
+// DIAL-06: Across dialects, the result of a tool call goes back to the provider under the id of that call (Waybill:
+// ids that a client gets match `^[a-zA-Z0-9_-]{1,40}$` and come back to the provider as its own).
+import { isDeepStrictEqual } from 'node:util'
+import { type Check, finding } from '../check.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
+import type { Json } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { isCrossed, readAnswer } from '../surfaces.ts'
+import { listed } from '../words.ts'
+
+const steps = {
+  calls: step<{ model: string }>('the model calls tools'),
+  results: step<{ model: string }>('the client returns results'),
+}
+
+/** Some models number their calls so; not every dialect takes these signs. */
+const CALLS = ['functions.look:0', 'functions.look:1'].map((id) => ({ id, name: 'look', arguments: {} }))
+const FITS = /^[a-zA-Z0-9_-]{1,40}$/
+
+/** Every object in a request. */
+const objects = (value: unknown): Json[] =>
+  typeof value !== 'object' || value === null
+    ? []
+    : [...(Array.isArray(value) ? [] : [value as Json]), ...Object.values(value).flatMap(objects)]
+
+/** The ids of calls, and those that results name, as the dialects write them. */
+function idsIn(body: unknown): { calls: string[]; results: string[] } {
+  const all = objects(body)
+  return {
+    calls: all.flatMap(({ type, tool_calls, id, call_id }) =>
+      Array.isArray(tool_calls)
+        ? tool_calls.map((call: Json) => call?.id)
+        : type === 'tool_use'
+          ? [id]
+          : type === 'function_call'
+            ? [call_id]
+            : [],
+    ),
+    results: all.flatMap(({ type, role, tool_call_id, tool_use_id, call_id }) =>
+      role === 'tool'
+        ? [tool_call_id]
+        : type === 'tool_result'
+          ? [tool_use_id]
+          : type === 'function_call_output'
+            ? [call_id]
+            : [],
+    ),
+  }
+}
+
+export const toolIds = {
+  id: 'DIAL-06',
+  needs: ['messages'],
+  surface: 'messages',
+  timeout: 60_000,
+  async exercise(session) {
+    const tools = [{ name: 'look', input_schema: { type: 'object' } }]
+    for (const model of modelsOf(session)) {
+      const said = await session.chat(steps.calls.with({ model }), {
+        model,
+        body: { tools },
+        script: [{ say: { calls: CALLS } }],
+      })
+      const ids = readAnswer(said).tools.map(({ id }) => id)
+      await session.chat(steps.results.with({ model }), {
+        model,
+        body: {
+          tools,
+          messages: [
+            { role: 'user', content: 'Look.' },
+            {
+              role: 'assistant',
+              content: ids.map((id) => ({ type: 'tool_use', id, name: 'look', input: {} })),
+            },
+            {
+              role: 'user',
+              content: [
+                ...ids.map((id) => ({ type: 'tool_result', tool_use_id: id, content: 'seen' })),
+                { type: 'text', text: 'Go on. {nonce}' },
+              ],
+            },
+          ],
+        },
+      })
+    }
+  },
+  judge: ({ evidence, waybill }) => [
+    ...steps.calls.in(evidence).flatMap((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      if (!waybill || entry === null || !isCrossed(exchange, entry)) return []
+      const ids = readAnswer(exchange).tools.map(({ id }) => id)
+      return [
+        finding(
+          'ids-fit',
+          ids.length === CALLS.length && ids.every((id) => FITS.test(id)),
+          `the ids of "${inWords(exchange)}" for the client`,
+          { expected: `${CALLS.length} that match ${FITS.source}`, actual: listed(ids) },
+          refs(exchange, entry),
+        ),
+      ]
+    }),
+    ...steps.results.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const { calls, results } = idsIn(entry?.body)
+      const own = CALLS.map(({ id }) => id)
+      const exact = waybill && entry !== null && isCrossed(exchange, entry)
+      return finding(
+        'results-find-their-calls',
+        new Set(calls).size === CALLS.length &&
+          isDeepStrictEqual(calls, results) &&
+          (!exact || isDeepStrictEqual(calls, own)),
+        `the ids in the provider's request of "${inWords(exchange)}"`,
+        {
+          expected: exact
+            ? `${listed(own)}, of calls and of results`
+            : 'two, the same of calls and of results',
+          actual: `calls ${listed(calls)}; results ${listed(results)}`,
+        },
+        refs(exchange, entry),
+      )
+    }),
+  ],
+} satisfies Check

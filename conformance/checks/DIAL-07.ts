@@ -1,0 +1,67 @@
+// DIAL-07: Reasoning that one family sealed never reaches another as signed or encrypted, whether the call is
+// translated or not.
+import { type Check, finding } from '../check.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
+import { inWords, step } from '../step.ts'
+import { isCrossed } from '../surfaces.ts'
+import { listed } from '../words.ts'
+
+const call = step<{ model: string }>('a history with sealed reasoning')
+
+/** What the family of this dialect sealed, and what another one did that nobody here belongs to. */
+const SEALS = {
+  own: 'c2VhbGVkIGF0IGhvbWU=',
+  foreign: Buffer.from('sealed elsewhere').toString('base64'),
+}
+/** As a client holds it that got it from this gateway. */
+const carried = `wb1:elsewhere:${SEALS.foreign}`
+
+const histories = {
+  messages: {
+    messages: [
+      { role: 'user', content: 'Think.' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'first this', signature: SEALS.own },
+          { type: 'thinking', thinking: 'then that', signature: carried },
+          { type: 'text', text: 'said' },
+        ],
+      },
+      { role: 'user', content: 'Go on. {nonce}' },
+    ],
+  },
+  responses: {
+    store: false,
+    input: [
+      { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: SEALS.own },
+      { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: carried },
+      { role: 'user', content: 'Go on. {nonce}' },
+    ],
+  },
+}
+
+export const noForeignReasoning = {
+  id: 'DIAL-07',
+  needs: ['messages'],
+  surface: 'messages',
+  async exercise(session) {
+    const body = session.surface.name === 'responses' ? histories.responses : histories.messages
+    for (const model of modelsOf(session)) await session.chat(call.with({ model }), { model, body })
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const text = JSON.stringify(entry?.body ?? null)
+      const there = Object.entries(SEALS).flatMap(([whose, seal]) => (text.includes(seal) ? [whose] : []))
+      const crossed = entry !== null && isCrossed(exchange, entry)
+      const allowed = crossed ? [] : ['own']
+      return finding(
+        'sealed-stays-in-its-family',
+        entry !== null && there.join() === allowed.join(),
+        `what the provider of "${inWords(exchange)}" got of sealed reasoning`,
+        { expected: listed(allowed), actual: entry === null ? 'no provider was asked' : listed(there) },
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,62 @@
+// DIAL-08: Sealed reasoning that went through a client of another dialect reaches the family that made it byte for
+// byte.
+import { isDeepStrictEqual } from 'node:util'
+import { type Check, finding } from '../check.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
+import { at, type Json, jsonOf } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { isCrossed } from '../surfaces.ts'
+
+const steps = {
+  told: step<{ model: string }>('thoughts are told'),
+  returned: step<{ model: string }>('thoughts are returned'),
+}
+
+/** The sealed blocks of a provider of messages, in an answer or in the history of a request. */
+const sealedIn = (content: unknown): Json[] =>
+  (Array.isArray(content) ? content : []).filter((block: Json) => block?.type === 'thinking')
+
+export const sealedComesBack = {
+  id: 'DIAL-08',
+  needs: ['responses'],
+  surface: 'responses',
+  async exercise(session) {
+    const body = { store: false, include: ['reasoning.encrypted_content'] }
+    for (const model of modelsOf(session)) {
+      const said = await session.chat(steps.told.with({ model }), {
+        model,
+        body,
+        script: [{ scenario: 'reasoning' }],
+      })
+      const output = at(jsonOf(said.body), '/output')
+      await session.chat(steps.returned.with({ model }), {
+        model,
+        body: {
+          ...body,
+          input: [...((output as object[]) ?? []), { role: 'user', content: 'Go on. {nonce}' }],
+        },
+      })
+    }
+    const sealed = (await session.soFar()).ledger.some(({ endpoint }) => endpoint === 'messages')
+    if (!sealed) session.untestable('no model of this surface goes to a provider of messages')
+  },
+  judge: ({ evidence }) =>
+    steps.returned.in(evidence).flatMap((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const first = steps.told.in(evidence).find(({ details }) => details.model === exchange.details.model)
+      const made = first && servedBy(evidence, first)
+      const sent = sealedIn(at(jsonOf(made?.answer.body ?? ''), '/content'))
+      if (!made || !isCrossed(first, made) || sent.length === 0) return []
+      const history = at(entry?.body, '/messages') as Json[] | undefined
+      const got = sealedIn(history?.find(({ role }) => role === 'assistant')?.content)
+      return [
+        finding(
+          'sealed-comes-back',
+          isDeepStrictEqual(got, sent),
+          `the thoughts in the provider's request of "${inWords(exchange)}"`,
+          { expected: JSON.stringify(sent), actual: JSON.stringify(got) },
+          refs(first, made, exchange, entry),
+        ),
+      ]
+    }),
+} satisfies Check

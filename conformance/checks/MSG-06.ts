@@ -1,0 +1,44 @@
+// MSG-06: Ends of answers are translated by the table above; an answer with calls ends in `tool_use`.
+import { type Check, doubt, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { inWords } from '../step.ts'
+import { readSent } from '../surfaces.ts'
+import { eventsIn, streamed, whole } from './messages.ts'
+
+/** The words of chat -> those of messages. A refusal has a word of its own, and older gateways do not know it. */
+const WORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  stop: ['end_turn'],
+  length: ['max_tokens'],
+  tool_calls: ['tool_use'],
+  content_filter: ['refusal', 'end_turn'],
+}
+
+export const endsAreTranslated = {
+  id: 'MSG-06',
+  needs: ['messages'],
+  surface: 'messages',
+  shares: 'MSG-02',
+  judge: ({ evidence, waybill }) =>
+    [...streamed.in(evidence), ...whole.in(evidence)].map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const see = refs(exchange, entry)
+      const said = readSent(entry).finish[0]?.reason
+      if (said === undefined || exchange.status !== 200)
+        return doubt('end-keeps-its-meaning', `"${inWords(exchange)}" was not answered`, see)
+      const json = jsonOf(exchange.body)
+      const got =
+        json === undefined
+          ? eventsIn(exchange).findLast(({ type }) => type === 'message_delta')?.delta?.stop_reason
+          : at(json, '/stop_reason')
+      const words = WORDS[said] ?? [said]
+      const allowed = waybill ? words.slice(0, 1) : words
+      return finding(
+        'end-keeps-its-meaning',
+        allowed.includes(String(got)),
+        `the stop_reason of "${inWords(exchange)}"`,
+        { expected: allowed.join(' or '), actual: String(got) },
+        see,
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,47 @@
+// MSG-07: The input on record is `input_tokens`, cache reads and cache writes together, and the last two also
+// stand apart; what was not reported is null.
+import type { Check } from '../check.ts'
+import { step } from '../step.ts'
+import { message } from './messages.ts'
+import { recordAfter, tokensOnRecord } from './use.ts'
+
+const call = step<{ usage: keyof typeof REPORTED }>('call')
+
+/** What the provider reports, and what has to be on record. */
+const REPORTED = {
+  'with a cache': {
+    usage: {
+      ...{ input_tokens: 10, output_tokens: 5 },
+      ...{ cache_read_input_tokens: 40, cache_creation_input_tokens: 30 },
+    },
+    tokens: { input: 80, cached_input: 40, cache_write: 30, output: 5 },
+  },
+  'without a cache': {
+    usage: { input_tokens: 10, output_tokens: 5 },
+    tokens: { input: 10, cached_input: null, cache_write: null, output: 5 },
+  },
+} as const
+
+export const inputHoldsTheCache = {
+  id: 'MSG-07',
+  needs: ['messages', 'record'],
+  surface: 'messages',
+  relays: true,
+  async exercise(session) {
+    for (const usage of Object.keys(REPORTED) as (keyof typeof REPORTED)[])
+      await recordAfter(session, call.with({ usage }), {
+        script: [{ body: message({ usage: REPORTED[usage].usage }) }],
+      })
+  },
+  judge: ({ evidence }) =>
+    call
+      .in(evidence)
+      .map((exchange) =>
+        tokensOnRecord(
+          'cache-is-input-and-apart',
+          evidence,
+          exchange,
+          REPORTED[exchange.details.usage].tokens,
+        ),
+      ),
+} satisfies Check

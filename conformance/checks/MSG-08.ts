@@ -1,0 +1,43 @@
+// MSG-08: `message_start` of a translated stream has numbers in its usage, and `message_delta` the final ones.
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { at } from '../reading.ts'
+import { inWords } from '../step.ts'
+import { readSent } from '../surfaces.ts'
+import { eventsIn, streamed } from './messages.ts'
+
+export const streamHasUsage = {
+  id: 'MSG-08',
+  needs: ['messages'],
+  surface: 'messages',
+  shares: 'MSG-02',
+  judge: ({ evidence }) =>
+    streamed.in(evidence).flatMap((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const see = refs(exchange, entry)
+      const events = eventsIn(exchange)
+      const first = events.find(({ type }) => type === 'message_start')?.message?.usage
+      const numbers = [first?.input_tokens, first?.output_tokens]
+      const last = events.findLast(({ type }) => type === 'message_delta')?.usage?.output_tokens
+      const told = at(readSent(entry).usage.at(-1), '/completion_tokens')
+      return [
+        finding(
+          'begins-with-numbers',
+          numbers.every((each) => typeof each === 'number'),
+          `input_tokens and output_tokens in message_start of "${inWords(exchange)}"`,
+          { expected: 'two numbers', actual: numbers.map((each) => JSON.stringify(each)).join(' and ') },
+          see,
+        ),
+        finding(
+          'ends-with-the-final-ones',
+          typeof last === 'number' && (told === undefined || last === told),
+          `output_tokens in message_delta of "${inWords(exchange)}"`,
+          {
+            expected: told === undefined ? 'a number' : `${told}, as the provider told`,
+            actual: JSON.stringify(last) ?? 'none',
+          },
+          see,
+        ),
+      ]
+    }),
+} satisfies Check

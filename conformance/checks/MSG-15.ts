@@ -1,0 +1,33 @@
+// MSG-15: `stream: false` works at every target.
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { at, jsonOf } from '../reading.ts'
+import { inWords } from '../step.ts'
+import { ended } from '../words.ts'
+import { whole } from './messages.ts'
+
+export const wholeAnswers = {
+  id: 'MSG-15',
+  needs: ['messages'],
+  surface: 'messages',
+  shares: 'MSG-02',
+  judge: ({ evidence }) =>
+    whole.in(evidence).map((exchange) => {
+      const json = jsonOf(exchange.body)
+      const isMessage =
+        at(json, '/type') === 'message' &&
+        at(json, '/role') === 'assistant' &&
+        Array.isArray(at(json, '/content')) &&
+        typeof at(json, '/stop_reason') === 'string'
+      return finding(
+        'answer-is-a-message',
+        exchange.status === 200 && isMessage,
+        `the answer to "${inWords(exchange)}"`,
+        {
+          expected: '200, and a whole message of the assistant',
+          actual: `${ended(exchange)}: ${exchange.body.slice(0, 120)}`,
+        },
+        refs(exchange, servedBy(evidence, exchange)),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,44 @@
+// MSG-18: `cache_control` reaches providers of messages unchanged, and no others.
+import { isDeepStrictEqual } from 'node:util'
+import { type Check, finding } from '../check.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
+import { at } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { isCrossed } from '../surfaces.ts'
+
+/** From each model; the prompt begins with a line that names the client, and has a part that is to be cached. */
+export const call = step<{ model: string }>('call')
+
+export const LINE = 'x-anthropic-billing-header: cc_version=2.0.0; cc_entrypoint=cli;'
+const CACHE = { type: 'ephemeral', ttl: '1h' }
+
+export const cacheControl = {
+  id: 'MSG-18',
+  needs: ['messages'],
+  surface: 'messages',
+  async exercise(session) {
+    const system = [
+      { type: 'text', text: LINE },
+      { type: 'text', text: 'Be brief.', cache_control: CACHE },
+    ]
+    for (const model of modelsOf(session))
+      await session.chat(call.with({ model }), { model, body: { system } })
+  },
+  judge: ({ evidence }) =>
+    call.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const crossed = entry !== null && isCrossed(exchange, entry)
+      const got = at(entry?.body, '/system/1/cache_control')
+      const there = JSON.stringify(entry?.body ?? null).includes('cache_control')
+      return finding(
+        'cache-control-goes-home-only',
+        entry !== null && (crossed ? !there : isDeepStrictEqual(got, CACHE)),
+        `cache_control in the provider's request of "${inWords(exchange)}"`,
+        {
+          expected: crossed ? 'none, it speaks another dialect' : JSON.stringify(CACHE),
+          actual: JSON.stringify(got) ?? (there ? 'somewhere else' : 'none'),
+        },
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,30 @@
+// MSG-19: The line that names the client at the beginning of the system prompt reaches providers of messages
+// unchanged, and no others.
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { inWords } from '../step.ts'
+import { isCrossed } from '../surfaces.ts'
+import { call, LINE } from './MSG-18.ts'
+
+export const clientLine = {
+  id: 'MSG-19',
+  needs: ['messages'],
+  surface: 'messages',
+  shares: 'MSG-18',
+  judge: ({ evidence }) =>
+    call.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const crossed = entry !== null && isCrossed(exchange, entry)
+      const there = JSON.stringify(entry?.body ?? null).includes(LINE)
+      return finding(
+        'client-line-goes-home-only',
+        entry !== null && there !== crossed,
+        `the line that names the client, in the provider's request of "${inWords(exchange)}"`,
+        {
+          expected: crossed ? 'none, it speaks another dialect' : 'as it was sent',
+          actual: there ? 'as it was sent' : 'none',
+        },
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,32 @@
+// MSG-21: `HEAD /api/hello` needs no key and is no call.
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const hello = step<{ method: string }>('hello')
+
+export const helloIsNoCall = {
+  id: 'MSG-21',
+  needs: ['messages'],
+  surface: 'messages',
+  async exercise(session) {
+    for (const method of ['HEAD', 'GET'])
+      await session.ask(hello.with({ method }), '/api/hello', { method, key: null })
+    await session.drain()
+  },
+  judge: ({ evidence }) =>
+    hello.in(evidence).map((exchange) => {
+      const asked = evidence.ledger.filter(({ at }) => at >= exchange.at)
+      return finding(
+        'hello-is-no-call',
+        exchange.status === 200 && asked.length === 0,
+        `${exchange.details.method} /api/hello without a key`,
+        {
+          expected: '200, and nothing at the witness',
+          actual: `${ended(exchange)}, and ${asked.length} requests`,
+        },
+        [exchange, ...asked].map(ref),
+      )
+    }),
+} satisfies Check

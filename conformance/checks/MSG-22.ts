@@ -1,0 +1,39 @@
+// MSG-22: `GET /v1/models` with `anthropic-version` has Anthropic's list shape.
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { at, type Json, jsonOf } from '../reading.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const list = step('list')
+
+/** What the official client needs to read and to page; each of them a text. */
+const MEMBERS = ['id', 'type', 'display_name', 'created_at']
+
+export const modelsInItsShape = {
+  id: 'MSG-22',
+  needs: ['messages', 'catalog'],
+  surface: 'messages',
+  async exercise(session) {
+    const { catalog } = session.target.capabilities
+    await session.ask(list, catalog!, { headers: session.surface.headers })
+  },
+  judge: ({ evidence }) =>
+    list.in(evidence).map((exchange) => {
+      const json = jsonOf(exchange.body)
+      const data = at(json, '/data')
+      const entries: Json[] = Array.isArray(data) ? data : []
+      const bad = entries.find((each) => MEMBERS.some((name) => typeof each?.[name] !== 'string'))
+      const pages = typeof at(json, '/has_more') === 'boolean'
+      return finding(
+        'list-of-messages',
+        exchange.status === 200 && entries.length > 0 && bad === undefined && pages,
+        'the list of models for a client of messages',
+        {
+          expected: `has_more, and entries with ${MEMBERS.join(', ')}`,
+          actual: `${ended(exchange)}, ${entries.length} entries, ${pages ? '' : 'no '}has_more${bad === undefined ? '' : `, one like ${JSON.stringify(bad).slice(0, 120)}`}`,
+        },
+        [ref(exchange)],
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,40 @@
+// RSP-08: An upgrade to a WebSocket on `/v1/responses` is taken (101), or refused with 426, at once (Waybill: 426,
+// and it leaves no row).
+import { type Check, finding } from '../check.ts'
+import { ref } from '../lookup.ts'
+import { step } from '../step.ts'
+import { ended } from '../words.ts'
+
+const upgrade = step('upgrade')
+
+/** At once, ms. */
+const AT_ONCE = 2_000
+
+export const upgradesAreAnswered = {
+  id: 'RSP-08',
+  needs: ['responses'],
+  surface: 'responses',
+  async exercise(session) {
+    await session.ask(upgrade, session.surface.path, {
+      headers: {
+        ...{ connection: 'Upgrade', upgrade: 'websocket' },
+        ...{ 'sec-websocket-version': '13', 'sec-websocket-key': 'd2F5YmlsbC1jb25mb3JtIQ==' },
+      },
+    })
+  },
+  judge: ({ evidence, waybill }) =>
+    upgrade.in(evidence).map((exchange) => {
+      const took = Math.round(exchange.end_at - exchange.at)
+      const allowed = waybill ? [426] : [426, 101]
+      return finding(
+        'upgrade-is-answered',
+        allowed.includes(exchange.status ?? 0) && took <= AT_ONCE,
+        `the answer to an upgrade of ${exchange.request.path}`,
+        {
+          expected: `${allowed.join(' or ')} within ${AT_ONCE} ms: after any other status clients try again for seconds`,
+          actual: `${ended(exchange)} after ${took} ms`,
+        },
+        [ref(exchange)],
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,43 @@
+// RSP-11: `x-codex-turn-state` is relayed in both directions.
+import { type Check, finding } from '../check.ts'
+import { refs, servedBy } from '../lookup.ts'
+import { step } from '../step.ts'
+import { isCrossed } from '../surfaces.ts'
+import { response } from './responses.ts'
+
+const steps = {
+  told: step('the provider tells a state'),
+  returned: step('the client returns it'),
+}
+
+const NAME = 'x-codex-turn-state'
+const STATE = 'state-of-the-provider+/=='
+
+export const turnState = {
+  id: 'RSP-11',
+  needs: ['responses'],
+  surface: 'responses',
+  relays: true,
+  async exercise(session) {
+    const script = [{ headers: { [NAME]: STATE }, body: response() }]
+    const { headers } = await session.chat(steps.told, { script })
+    // What a client has got, however a gateway wraps it, goes back as it is.
+    await session.chat(steps.returned, { headers: { [NAME]: headers[NAME] ?? STATE } })
+  },
+  judge: ({ evidence }) =>
+    evidence.exchanges.flatMap((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      if (entry && isCrossed(exchange, entry)) return []
+      const back = exchange.step === steps.returned.step
+      const got = back ? entry?.headers[NAME] : exchange.headers[NAME]
+      return [
+        finding(
+          back ? 'state-goes-back' : 'state-is-told',
+          back ? got === STATE : Boolean(got),
+          back ? 'the state that the provider got back' : 'the state that the client got',
+          { expected: back ? STATE : 'one', actual: got ?? 'none' },
+          refs(exchange, entry),
+        ),
+      ]
+    }),
+} satisfies Check

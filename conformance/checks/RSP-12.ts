@@ -1,0 +1,45 @@
+// RSP-12: A `compaction_trigger` goes to a provider of this dialect or is 400.
+import { type Check, finding } from '../check.ts'
+import { modelsOf, refs, servedBy } from '../lookup.ts'
+import { at, type Json } from '../reading.ts'
+import { inWords, step } from '../step.ts'
+import { dialectOf, isCrossed } from '../surfaces.ts'
+import { ended } from '../words.ts'
+
+const call = step<{ model: string }>('call')
+
+export const compactionIsNative = {
+  id: 'RSP-12',
+  needs: ['responses'],
+  surface: 'responses',
+  async exercise(session) {
+    const input = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Go on. {nonce}' }] },
+      { type: 'compaction_trigger' },
+    ]
+    for (const model of modelsOf(session))
+      await session.chat(call.with({ model }), { model, body: { input } })
+  },
+  judge: ({ evidence, waybill }) =>
+    call.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const { status } = exchange
+      const refused = status !== null && (waybill ? status === 400 : status >= 400 && status < 500)
+      const input = at(entry?.body, '/input')
+      const arrived =
+        entry !== null &&
+        !isCrossed(exchange, entry) &&
+        Array.isArray(input) &&
+        input.some((item: Json) => item?.type === 'compaction_trigger')
+      return finding(
+        'compaction-is-native-or-refused',
+        entry === null ? refused : arrived,
+        `what became of a compaction_trigger in "${inWords(exchange)}"`,
+        {
+          expected: 'it reaches a provider that speaks responses, or the call is refused',
+          actual: `${ended(exchange)}; ${entry ? `a provider was asked in ${dialectOf(entry).name} ${arrived ? 'with' : 'without'} it` : 'no provider was asked'}`,
+        },
+        refs(exchange, entry),
+      )
+    }),
+} satisfies Check

@@ -1,0 +1,18 @@
+// What the checks of responses share: a provider's response, and reasoning that it sealed. Pure.
+
+export const SEALED = {
+  ...{ id: 'rs_1', type: 'reasoning', summary: [] },
+  encrypted_content: 'c2VhbGVkIHRob3VnaHRz/+==',
+}
+
+const SAID = {
+  ...{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed' },
+  content: [{ type: 'output_text', text: 'said', annotations: [] }],
+}
+
+/** A provider's whole answer. */
+export const response = (output: readonly object[] = []) => ({
+  ...{ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'synthetic' },
+  ...{ error: null, incomplete_details: null, output: [...output, SAID] },
+  usage: { input_tokens: 5, output_tokens: 5, total_tokens: 10 },
+})
