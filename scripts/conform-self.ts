@@ -1,7 +1,8 @@
 // `npm run conform:self`: the reference gateway against the whole contract, in process, as a command, by its address,
 // as the faults are made but with nothing wrong, and as an image. `npm run conform:repeat -- N`: the same again and again beside a busy machine, to find checks that cry wolf.
-//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [--quick] [inproc|source|command|image|url|control …]
-// `command` needs a build, `source` does not, `image` needs an engine with the image on it. Exit 1 when any run was not conformant.
+//   tsx scripts/conform-self.ts [--times N] [--busy] [--profile P] [--only ID…] [--quick] [--keep DIR] [inproc|source|command|image|url|control …]
+// `command` needs a build, `source` does not, `image` needs an engine with the image on it. `--keep DIR` keeps the evidence of
+// each run below DIR, for `waybill judge`. Exit 1 when a check failed, or came out differently in two runs of one kind.
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -32,6 +33,7 @@ const { values, positionals } = parseArgs({
     profile: { type: 'string', default: 'waybill' },
     only: { type: 'string', multiple: true },
     quick: { type: 'boolean', default: false },
+    keep: { type: 'string' },
   },
   allowPositionals: true,
 })
@@ -40,7 +42,7 @@ const ways = positionals.length > 0 ? positionals : ['inproc', 'command', 'url',
 const times = Number(values.times)
 if (!profile || !(times > 0) || !ways.every((way) => Object.hasOwn(WAYS, way))) {
   process.stderr.write(
-    `usage: [--times N] [--busy] [--profile ${PROFILES.join('|')}] [${Object.keys(WAYS).join('|')} …]\n`,
+    `usage: [--times N] [--busy] [--profile ${PROFILES.join('|')}] [--only ID…] [--quick] [--keep DIR] [${Object.keys(WAYS).join('|')} …]\n`,
   )
   process.exit(2)
 }
@@ -52,18 +54,23 @@ const turns = Array.from({ length: values.busy ? availableParallelism() : 0 }, (
   return worker
 })
 const failures = new Map<string, string[]>()
+/** Way and check -> how it came out so far. */
+const outcomes = new Map<string, Set<string>>()
 for (let n = 1; n <= times; n++)
   for (const way of ways) {
     const { results } = await WAYS[way]!({
       profile,
       quick: values.quick,
       ...(values.only && { only: values.only }),
+      ...(values.keep !== undefined && { directory: join(values.keep, `${n}-${way}-${profile}`) }),
     })
     const { conclusion, reason, counts, duration, inferences, verdicts } = results
     process.stdout.write(
       `${n}/${times} ${way}: ${conclusion}: ${reason}; ${counts.pass} pass, ${counts['not-applicable']} not applicable; ${inferences.total} inferences; ${(duration / 1000).toFixed(1)} s\n`,
     )
     const fine = ['pass', 'disabled', ...(WHOLE.includes(way) ? [] : ['not-applicable'])]
+    for (const { id, outcome } of verdicts)
+      outcomes.set(`${way} ${id}`, new Set([...(outcomes.get(`${way} ${id}`) ?? []), outcome]))
     for (const { id, outcome, reason } of verdicts)
       if (!fine.includes(outcome))
         failures.set(id, [...(failures.get(id) ?? []), `${outcome}, ${way}, run ${n}: ${reason}`])
@@ -74,7 +81,9 @@ for (const [id, all] of failures) {
   process.stdout.write(`${id} failed ${all.length} of ${times * ways.length} times\n`)
   for (const each of all) process.stdout.write(`    ${each}\n`)
 }
+const differing = [...outcomes].filter(([, all]) => all.size > 1)
+for (const [which, all] of differing) process.stdout.write(`${which} differs: ${[...all].join(', ')}\n`)
 process.stdout.write(
   failures.size === 0 ? `no failure in ${times * ways.length} runs\n` : `${failures.size} checks failed\n`,
 )
-process.exit(failures.size > 0 ? 1 : 0)
+process.exit(failures.size + differing.length > 0 ? 1 : 0)

@@ -38,26 +38,24 @@ export const brokenProvider = {
     const limits = session.target.capabilities.time_outs!
     const slowest = Math.max(limits.answer_ms ?? 0, limits.first_event_ms ?? 0)
     const timeout = (slowest + GRACE) * 4
-    for (const [provider, stream] of [
-      ['silent', false],
-      ['silent', true],
-      ['garbage', false],
-      ['html', false],
-      ['reset', false],
-    ] as const) {
-      await session.chat(steps.broken.with({ provider, stream }), {
+    const broken = (provider: string, stream = false) =>
+      session.chat(steps.broken.with({ provider, stream }), {
         stream,
         script: [{ scenario: provider }],
         timeout,
       })
-      await session.wait(session.target.capabilities.cooldown_ms)
-    }
-    if (limits.idle_ms !== undefined) {
-      await session.chat(steps.silentMidwayStreamed, {
+    const silentMidway = async ({ idle_ms }: typeof limits) =>
+      idle_ms !== undefined &&
+      session.chat(steps.silentMidwayStreamed, {
         stream: true,
         script: [{ events: [delta('one'), { gate: `never-${session.nonce()}` }] }],
-        timeout: limits.idle_ms + 2 * GRACE,
+        timeout: idle_ms + 2 * GRACE,
       })
+    // All of these have begun before any of them can have failed, so that they can be waited for at the same time.
+    await Promise.all([broken('silent'), broken('silent', true), silentMidway(limits)])
+    await session.wait(session.target.capabilities.cooldown_ms)
+    for (const provider of ['garbage', 'html', 'reset']) {
+      await broken(provider)
       await session.wait(session.target.capabilities.cooldown_ms)
     }
     await session.witness.setReachable(false)

@@ -5,6 +5,9 @@ import { delta, END } from '../scripted.ts'
 import type { Session } from '../session.ts'
 import type { Step } from '../step.ts'
 
+/** How long a busy machine may take to tell a gateway that its client has left, ms. */
+const NOTICED = 2_000
+
 /** A stream that the client leaves after its first event. */
 export async function leave(session: Session, step: Step): Promise<Exchange> {
   const gate = session.nonce()
@@ -13,8 +16,11 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
   await call.until((body) => body.includes('one'), 5_000)
   call.leave()
   const exchange = await call.done
-  // A gateway may read the rest, because it is paid for; then there has to be one.
-  await session.wait(500)
+  // A gateway may read the rest, because it is paid for; then there has to be one. It is held back until the gateway
+  // has noticed, or had plenty of time to.
+  const noticed = async () =>
+    (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
+  for (let waited = 0; waited < NOTICED && !(await noticed()); waited += 50) await session.wait(50)
   await session.witness.release(gate)
   return exchange
 }
