@@ -5,6 +5,8 @@ import { refs } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
 import { step } from '../step.ts'
+import { ended } from '../words.ts'
+import { onRecord, taken } from './log.ts'
 
 const steps = {
   call: step('call'),
@@ -21,8 +23,9 @@ export const sessionSurvives = {
   async exercise(session) {
     const running = await session.another(null)
     const id = `session-${session.nonce()}`
-    for (let n = 0; n < 3; n++) await session.chat(steps.call, { headers: { 'x-gateway-session-id': id } })
-    await session.chat(steps.other, { headers: { 'x-gateway-session-id': `${id}-other` } })
+    for (let n = 0; n < 3; n++)
+      await onRecord(session, steps.call, { headers: { 'x-gateway-session-id': id } })
+    await onRecord(session, steps.other, { headers: { 'x-gateway-session-id': `${id}-other` } })
     await session.wait(300)
     await readAll(session, steps.before, `${LOG}?session_id=${id}`)
     await running.stop()
@@ -35,13 +38,13 @@ export const sessionSurvives = {
       (step) => step.in(evidence)[0]!,
     )
     const ids = (exchange: Exchange) => rowsIn(exchange).map(({ id }) => id)
-    const calls = steps.call.in(evidence).map(({ headers }) => headers['x-gateway-request-id'])
+    const calls = taken(steps.call.in(evidence)).map(({ headers }) => headers['x-gateway-request-id'])
     return [
       finding(
         'filter-finds-the-calls',
         ids(before!).length === 3 && calls.every((id) => ids(before!).includes(id)),
         'calls that the filter finds',
-        { expected: 'the 3 of the session', actual: String(ids(before!).length) },
+        { expected: 'the 3 of the session', actual: `${ended(before!)}, and ${ids(before!).length}` },
         refs(before),
       ),
       finding(

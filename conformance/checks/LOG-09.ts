@@ -5,6 +5,7 @@ import { at, jsonOf } from '../reading.ts'
 import { LOG, readAll, rowsIn } from '../request-log.ts'
 import { step } from '../step.ts'
 import { ended } from '../words.ts'
+import { onRecord, taken } from './log.ts'
 
 const steps = {
   call: step('call'),
@@ -19,14 +20,14 @@ export const pagesWithoutGaps = {
   async exercise(session) {
     const id = `pages-${session.nonce()}`
     const headers = { 'x-gateway-session-id': id }
-    for (let n = 0; n < 25; n++) await session.chat(steps.call, { headers })
+    for (let n = 0; n < 25; n++) await onRecord(session, steps.call, { headers })
     let cursor: unknown = null
     for (let page = 0; page < 10; page++) {
       const path = `${LOG}?session_id=${id}&limit=7${cursor ? `&cursor=${cursor}` : ''}`
       const exchange = await readAll(session, steps.page, path)
       cursor = at(jsonOf(exchange.body), '/next_cursor')
       if (!cursor) break
-      await session.chat(steps.meanwhile, { headers })
+      await onRecord(session, steps.meanwhile, { headers })
     }
     for (const bad of [
       'limit=0',
@@ -43,13 +44,13 @@ export const pagesWithoutGaps = {
   judge({ evidence }) {
     const pages = steps.page.in(evidence)
     const seen = pages.flatMap(rowsIn).map(({ id }) => id as string)
-    const calls = steps.call.in(evidence).map(({ headers }) => headers['x-gateway-request-id']!)
+    const calls = taken(steps.call.in(evidence)).map(({ headers }) => headers['x-gateway-request-id']!)
     const missing = calls.filter((id) => !seen.includes(id))
     const sorted = seen.every((id, index) => index === 0 || id < seen[index - 1]!)
     return [
       finding(
         'no-gap-no-repeat',
-        missing.length === 0 && new Set(seen).size === seen.length && sorted,
+        calls.length === 25 && missing.length === 0 && new Set(seen).size === seen.length && sorted,
         `${seen.length} rows of ${pages.length} pages`,
         {
           expected: 'each call once, newest first',

@@ -2,7 +2,7 @@
 import type { Exchange } from '../evidence.ts'
 import { listRequest } from '../lookup.ts'
 import { delta, END } from '../scripted.ts'
-import type { Session } from '../session.ts'
+import type { ChatOptions, Session } from '../session.ts'
 import type { Step } from '../step.ts'
 
 /** How long a busy machine may take to tell a gateway that its client has left, ms. */
@@ -24,6 +24,22 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
   await session.witness.release(gate)
   return exchange
 }
+
+/**
+ * A call that is there to be on record. A gateway that cannot record at the moment, on a machine with much else to do,
+ * refuses it (503) as it should; then it is made again.
+ */
+export async function onRecord(session: Session, step: Step, options: ChatOptions): Promise<void> {
+  for (let tries = 0; tries < 20; tries++) {
+    const { status } = await session.chat(step, options)
+    if (status !== 503) return
+    await session.wait(250)
+  }
+}
+
+/** Those that were not refused. */
+export const taken = <E extends Exchange>(calls: readonly E[]): E[] =>
+  calls.filter(({ status }) => status !== 503)
 
 export function readLog(session: Session, step: Step): Promise<Exchange> {
   const { path, ...request } = listRequest(session.target.observability.log!)
