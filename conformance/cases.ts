@@ -25,6 +25,7 @@ const call = z.strictObject({
   script: z.array(z.record(z.string(), z.unknown())).optional(),
   /** How long the call may take, ms. */
   timeout: z.int().optional(),
+  /** When all of them are over. */
   drain: z.boolean().default(false),
   cooldown: z.boolean().default(false),
   /** At least so long, ms. */
@@ -94,9 +95,9 @@ async function make(session: Session, call: Call): Promise<void> {
         ...(call.timeout !== undefined && { timeout: call.timeout }),
       },
     )
-    if (call.drain) await session.drain()
     await session.wait(Math.max(call.wait, call.cooldown ? cooldown_ms : 0))
   }
+  if (call.drain) await session.drain()
 }
 
 /** One for every combination of the values: `{ a: [1, 2], b: [3] }` -> a 1 b 3, a 2 b 3. */

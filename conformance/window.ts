@@ -21,8 +21,8 @@ async function controlCall(session: Session, name: string): Promise<void> {
 }
 
 /**
- * A window between two control calls in which nothing but `during` happens, and before it a baseline window in which
- * nothing happens at all. When something came meanwhile that no call of ours asked for, a second baseline follows, as long as `during`
+ * A window between two control calls in which nothing but `during` happens, and before it, behind the same first call, a
+ * baseline window in which nothing happens at all. When something came meanwhile that no call of ours asked for, a second baseline follows, as long as `during`
  * took and as twice its declared probe interval: what comes by itself at least that often is measured.
  */
 export async function measuredWindow(session: Session, during: () => Promise<void>): Promise<void> {
@@ -34,8 +34,6 @@ export async function measuredWindow(session: Session, during: () => Promise<voi
     session.mark(`${name}_to`)
   }
   await baseline('baseline', BASELINE)
-  await controlCall(session, 'before')
-  await session.drain()
   session.mark('from')
   await during()
   await session.drain()

@@ -11,9 +11,10 @@ const steps = {
 
 /** Bytes that may still move between the two looks without the provider being read on. */
 const STILL = 2 ** 20
-/** Ms between two looks, and how many there are at most. */
+/** Ms until the first look, and between two of them, and how many there are at most. */
+const FIRST = 500
 const BETWEEN = 2_000
-const LOOKS = 6
+const LOOKS = 7
 
 function standsStill(taken: readonly (number | null)[]): boolean {
   const [first, second] = taken.slice(-2)
@@ -35,7 +36,7 @@ export const slowClientSlowsUpstream = {
     const taken: (number | null)[] = []
     // Buffers along the way fill first, on a busy machine slowly.
     for (let looks = 0; looks < LOOKS; looks++) {
-      await session.wait(BETWEEN)
+      await session.wait(looks === 0 ? FIRST : BETWEEN)
       const entry = await session.witness.seen(call.nonce, 1)
       taken.push(entry?.answer.bytes ?? null)
       session.note('complete', entry?.answer.complete ?? null)

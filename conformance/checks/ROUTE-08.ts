@@ -30,9 +30,9 @@ export const nothingAfterCommit = {
         session.untestable(
           'the first event of a stream did not reach the client before the next one was there',
         )
-      await session.drain()
       await session.wait(session.target.capabilities.cooldown_ms)
     }
+    await session.drain()
   },
   judge: ({ evidence }) =>
     broken.in(evidence).map((exchange) => {
