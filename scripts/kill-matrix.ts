@@ -1,8 +1,9 @@
 // `npm run kill-matrix`: does every finding of the conformance suite catch something, and is every fault caught by the
 // check that is meant to catch it? Runs all faults, some at a time, and those that survived once more alone; writes docs/kill-matrix.md.
-// NAME… runs only these and writes nothing, --check runs all and writes nothing; --cross holds each against all checks.
+// NAME… runs only these and writes nothing, or with --update their rows of the document; --check runs all and writes
+// nothing; --cross holds each against all checks.
 // Exit 1 when something survived, or a finding of a check was never made false.
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { checks } from '../conformance/checks.ts'
@@ -21,7 +22,11 @@ const GUARDS: Readonly<Record<string, string>> = {
 const DOCUMENT = join(import.meta.dirname, '../docs/kill-matrix.md')
 
 const { values, positionals } = parseArgs({
-  options: { check: { type: 'boolean', default: false }, cross: { type: 'boolean', default: false } },
+  options: {
+    check: { type: 'boolean', default: false },
+    cross: { type: 'boolean', default: false },
+    update: { type: 'boolean', default: false },
+  },
   allowPositionals: true,
 })
 const unknown = positionals.filter((name) => !faults.has(name))
@@ -41,15 +46,13 @@ const seconds = (performance.now() - began) / 1000
 const alive = tried.filter(({ survived }) => survived.size > 0)
 const never = whole ? neverFalse(tried) : []
 
-if (whole && !values.check)
-  writeFileSync(
-    DOCUMENT,
-    document(
-      tried,
-      `${seconds.toFixed(0)} s, ${AT_ONCE} at a time, ${survivors.length} again alone`,
-      values.cross,
-    ),
-  )
+const took = `${seconds.toFixed(0)} s, ${AT_ONCE} at a time, ${survivors.length} again alone`
+if (whole && !values.check) writeFileSync(DOCUMENT, document(killsOf(tried), took))
+else if (values.update) {
+  const { kills, how } = earlier(new Set(positionals))
+  const now = `${tried.length} tried in ${took}; the others before, ${how}`
+  writeFileSync(DOCUMENT, document([...kills, ...killsOf(tried)], now))
+}
 for (const id of never)
   process.stderr.write(`${id} was never made false: write a fault that it catches, or take it out\n`)
 process.stdout.write(
@@ -91,28 +94,55 @@ function neverFalse(all: readonly FaultResult[]): string[] {
   return [...unjudged.map(({ id }) => id), ...never].sort()
 }
 
-function document(all: readonly FaultResult[], how: string, cross: boolean): string {
-  const never = neverFalse(all)
-  const findings = [...new Set(all.flatMap((result) => [...result.judged, ...result.caught.keys()]))].sort()
-  const rows = findings.flatMap((id) =>
-    all
-      .filter(({ caught }) => caught.has(id))
-      .map(({ name, caught }, index) => {
-        const link = `[${name}](../conformance/${fileOf(name)})`
-        return `| ${index === 0 ? id : ''} | ${link} | ${cell(caught.get(id)!)} |`
-      }),
+/** One finding that one fault made false, as the document says it. */
+interface Kill {
+  readonly finding: string
+  readonly name: string
+  readonly what: string
+}
+
+function killsOf(all: readonly FaultResult[]): Kill[] {
+  return all.flatMap(({ name, caught }) =>
+    [...caught].map(([finding, what]) => ({ finding, name, what: cell(what) })),
   )
+}
+
+/** What the document says of all but these, and how that was found. */
+function earlier(but: ReadonlySet<string>): { kills: Kill[]; how: string } {
+  const text = readFileSync(DOCUMENT, 'utf8')
+  let finding = ''
+  const kills = [...text.matchAll(/^\| (\S*) +\| \[([\w-]+)\]\(\S+\) \| (.*) \|$/gm)].map((row) => {
+    finding = row[1] || finding
+    return { finding, name: row[2]!, what: row[3]! }
+  })
+  const how = / survivors; (.*)\.$/m.exec(text)?.[1] ?? 'in no known way'
+  return { kills: kills.filter(({ name }) => faults.has(name) && !but.has(name)), how }
+}
+
+function document(kills: readonly Kill[], how: string): string {
+  const order = ({ finding, name }: Kill) => `${finding} ${name}`
+  const sorted = kills.toSorted((a, b) => (order(a) < order(b) ? -1 : 1))
+  const findings = new Set(kills.map(({ finding }) => finding))
+  const rows = sorted.map(({ finding, name, what }, index) => {
+    const first = sorted[index - 1]?.finding !== finding
+    return `| ${first ? finding : ''} | [${name}](../conformance/${fileOf(name)}) | ${what} |`
+  })
+  const all = [...faults].toSorted(([a], [b]) => a.localeCompare(b))
   const wrong = all.map(
-    ({ name, fault }) => `| ${name} | ${cell(fault.what)} | ${fault.caughtBy.join(', ')} |`,
+    ([name, { what, caughtBy }]) => `| ${name} | ${cell(what)} | ${caughtBy.join(', ')} |`,
   )
-  const survivors = all.filter(({ survived }) => survived.size > 0)
+  const known = new Set(kills.map(({ name }) => name))
+  const left = new Set([
+    ...alive.map(({ name }) => name),
+    ...[...faults.keys()].filter((name) => !known.has(name)),
+  ])
   return [
     '# Kill matrix',
     '',
     'Who checks the checks? Each fault is one thing wrong with the reference gateway. Each must be caught by the check',
     'that is meant to catch it, and each finding of each check must have been made false by at least one.',
     '',
-    `Generated by \`npm run kill-matrix${cross ? ' -- --cross' : ''}\` on ${new Date().toISOString().slice(0, 10)}: ${all.length} faults, ${[...checks.keys()].filter((id) => withoutSurface(id) === id).length} checks, ${findings.length} findings, ${rows.length} kills, ${survivors.length} survivors; ${how}.`,
+    `Generated by \`npm run kill-matrix\` on ${new Date().toISOString().slice(0, 10)}: ${all.length} faults, ${[...checks.keys()].filter((id) => withoutSurface(id) === id).length} checks, ${findings.size} findings made false, ${rows.length} kills, ${left.size} survivors; ${how}.`,
     '',
     '## What each finding catches',
     '',
