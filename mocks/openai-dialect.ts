@@ -56,7 +56,7 @@ const created = 1_795_200_000
 /** `chat/completions` in a provider's accent. */
 export function openAiSpeech(accent: Accent = openAiAccent): Speech {
   const base = (object: string, said: Said) => ({
-    id: 'chatcmpl-witness',
+    id: 'chatcmpl-witness-00000000',
     object,
     created,
     model: said.model,

@@ -42,7 +42,7 @@ function reasoningItem(): Item {
 }
 
 function messageItem({ text }: Said): Item {
-  const id = 'msg_witness'
+  const id = 'msg_witness_00000000'
   const message = { id, type: 'message', role: 'assistant' }
   const part = { type: 'output_text', annotations: [], logprobs: [], text: text.join('') }
   const at = { item_id: id, content_index: 0 }
@@ -89,7 +89,7 @@ const INCOMPLETE: Partial<Record<Said['finish'], string>> = {
 }
 
 const response = (said: Said, status: string, output: readonly object[]) => ({
-  id: 'resp_witness',
+  id: 'resp_witness_00000000',
   object: 'response',
   created_at,
   status,

@@ -11,6 +11,7 @@ import { createLedgerBook } from './ledger-book.ts'
 import { createMatcher, type MatchInput } from './match.ts'
 import { openAiRefusal, openAiWants } from './openai-dialect.ts'
 import { othersRecorded } from './openai-like.ts'
+import { withOwnId } from './own-id.ts'
 import { hostName } from './paths.ts'
 import type { Place } from './places.ts'
 import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from './provider.ts'
@@ -163,7 +164,8 @@ export function createWorld({
       matches,
       address,
     }
-    const answer = answerTo(asked, verdict, scripted, stock, place !== null)
+    const chosen = answerTo(asked, verdict, scripted, stock, place !== null)
+    const answer = nonce === null ? chosen : withOwnId(chosen, nonce)
 
     const entry = openEntry({
       kind,

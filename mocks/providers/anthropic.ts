@@ -70,7 +70,7 @@ function blocksOf({ reasoning, text, calls }: Said): Block[] {
 
 const message = (said: Said, content: readonly object[], stop_reason: string | null) => ({
   model: said.model,
-  id: 'msg_witness',
+  id: 'msg_witness_00000000',
   type: 'message',
   role: 'assistant',
   content,

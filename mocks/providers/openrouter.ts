@@ -58,7 +58,7 @@ export const openrouter = {
         ...chat.speech!,
         failure: (message) =>
           event({
-            id: 'gen-witness',
+            id: 'gen-witness-00000000',
             object: 'chat.completion.chunk',
             provider: upstream,
             error: { code: 502, message },

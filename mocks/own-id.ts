@@ -1,0 +1,35 @@
+// An answer's id is never given twice by a provider, and gateways keep their records by it. What is recorded or made up
+// has the same one each time, so the answer to a call that can be told from others gets one of its own. It is as long as
+// the other was: chunks and lengths stay as they are.
+import type { Answer, Part } from './answer.ts'
+
+/** What an answer is called, as the members `id` and `response_id` name it. */
+const ID = /"id": ?"((?:chatcmpl-|cmpl-|gen-|msg_|resp_)([\w-]{12,}))"/g
+
+/** More bytes than any text of ours; what is longer is about something else. */
+const LONGEST = 256 * 1024
+
+/** `own` is different for each call. */
+export function withOwnId(answer: Answer, own: string): Answer {
+  const all = Buffer.concat(answer.parts.filter(isBytes))
+  if (all.length > LONGEST) return answer
+  const text = all.toString('latin1') // a byte, a character
+  const ids = new Map([...text.matchAll(ID)].map(([, id, rest]) => [id!, rest!]))
+  if (ids.size === 0) return answer
+  let changed = text
+  for (const [index, [id, rest]] of [...ids].entries()) {
+    const turned = own.slice(index) + own.slice(0, index)
+    const tail = turned.padEnd(rest.length, '0').slice(0, rest.length)
+    changed = changed.replaceAll(id, id.slice(0, -rest.length) + tail)
+  }
+  const bytes = Buffer.from(changed, 'latin1')
+  let at = 0
+  const parts = answer.parts.map((part): Part => {
+    if (!isBytes(part)) return part
+    at += part.length
+    return bytes.subarray(at - part.length, at)
+  })
+  return { ...answer, parts }
+}
+
+const isBytes = (part: Part): part is Uint8Array => part instanceof Uint8Array
