@@ -42,6 +42,13 @@ const CASES: readonly Case[] = [
     /bad request/,
   ],
   [
+    'words that JSON may escape',
+    { holds: 'a > b' },
+    seen({ status: 400, body: '{"error":{"message":"a \\u003e b"}}' }),
+    seen({ status: 400, body: '{"error":{"message":"a u003e b"}}' }),
+    /a u003e b/,
+  ],
+  [
     'a header',
     { header: 'retry-after' },
     seen({ headers: { 'retry-after': '7' } }),
@@ -62,6 +69,15 @@ const CASES: readonly Case[] = [
     seen({ body: WHOLE }, sent(WHOLE)),
     seen({ body: CUT }, sent(WHOLE)),
     /0 \[DONE\]/,
+  ],
+  [
+    'the usage of a stream whose provider was not asked for any',
+    { same: 'usage' },
+    seen({ body: WHOLE }, [entry({ body: { stream: true } }, { body: WHOLE })]),
+    seen({ body: WHOLE }, [
+      entry({ body: { stream: true, stream_options: { include_usage: true } } }, { body: WHOLE }),
+    ]),
+    /^no usage$/,
   ],
   [
     'a field of the request',

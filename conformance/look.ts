@@ -176,6 +176,7 @@ const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>>
   process: 'start.command or start.image',
   cache: 'capabilities.cache',
   messages: 'surfaces.messages',
+  counts: 'surfaces.messages.counts',
   responses: 'surfaces.responses',
   embeddings: 'surfaces.embeddings',
 }

@@ -1,6 +1,6 @@
 // A target's management interface: the requests that set it up, and those that make it forget. Below its base URL, or
 // at an address of its own.
-import { send } from './client.ts'
+import { type Seen, send } from './client.ts'
 import { at, jsonOf } from './reading.ts'
 import { StartError } from './running.ts'
 import type { Target } from './target.ts'
@@ -9,36 +9,57 @@ import { fill, type Values } from './template.ts'
 /** How long a request may take, ms: a gateway that has just started, on a busy machine, still loads what it needs. */
 const PATIENCE = 60_000
 
-/** Sends the setup requests and fills what they gave into the rest of the target file. */
+/** Sends the setup requests and fills what they gave into the rest of the target file. A cookie is a secret. */
 export async function setUp(
   template: Target,
   target: Target,
   values: Values,
   baseUrl: string,
+  secrets: Map<string, string>,
 ): Promise<Target> {
   let known = values
   for (const step of template.setup) {
-    const { keep, ...request } = fill(step, known)
-    const body = await manage(`setup of ${target.name}`, request, baseUrl, target.ca)
-    const kept = Object.entries(keep).map(([name, pointer]) => [name, String(at(jsonOf(body), pointer))])
-    known = { ...known, ...Object.fromEntries(kept) }
+    const { keep, keep_headers, ...request } = fill(step, known)
+    const what = `setup of ${target.name}`
+    const { body, headers } = await manage(what, request, baseUrl, target.ca)
+    const keeps = (name: string, place: string, value: unknown): void => {
+      if (value == null)
+        throw new StartError(
+          `${what}: ${request.method} ${request.path}: nothing at ${place}: ${body.slice(0, 200)}`,
+        )
+      known = { ...known, [name]: String(value) }
+    }
+    for (const [name, pointer] of Object.entries(keep)) keeps(name, pointer, at(jsonOf(body), pointer))
+    for (const [name, header] of Object.entries(keep_headers)) {
+      const value = keptFrom(headers, header)
+      keeps(name, header, value)
+      if (isCookie(header)) secrets.set(name, value!.slice(value!.indexOf('=') + 1))
+    }
   }
   return fill({ ...template, setup: [] }, known)
 }
 
-/** Sends a request to the management interface; the answer's body. Rejects with StartError where it is refused. */
+const isCookie = (header: string): boolean => header.toLowerCase() === 'set-cookie'
+
+/** A header as the next request wants it: of a cookie that is set, the name and the value alone. */
+const keptFrom = (headers: Readonly<Record<string, string>>, header: string): string | undefined => {
+  const value = headers[header.toLowerCase()]
+  return isCookie(header) ? value?.split(';')[0] : value
+}
+
+/** Sends a request to the management interface; its answer. Rejects with StartError where it is refused. */
 export async function manage(
   what: string,
   { method, path, headers, body }: Target['reset'][number],
   baseUrl: string,
   ca?: string,
-): Promise<string> {
+): Promise<Pick<Seen, 'body' | 'headers'>> {
   const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
   const text = body === undefined ? null : JSON.stringify(body)
   const whole = path.startsWith('/') ? null : addressIn(what, path)
   const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
   const seen = await send(base, { ...outgoing, path: below, body: text }, PATIENCE, ca).done
-  if (seen.status !== null && seen.status < 300) return seen.body
+  if (seen.status !== null && seen.status < 300) return seen
   throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
 }
 

@@ -132,7 +132,9 @@ async function startIn(
     dir: home.dir,
   }
   // What the setup will bring stands for itself until then.
-  const later = template.setup.flatMap(({ keep }) => Object.keys(keep).map((name) => [name, `{{${name}}}`]))
+  const later = template.setup.flatMap(({ keep, keep_headers }) =>
+    Object.keys({ ...keep, ...keep_headers }).map((name) => [name, `{{${name}}}`]),
+  )
   let target: Target
   try {
     target = fill({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
@@ -172,7 +174,7 @@ async function startIn(
   }
   await begin()
   try {
-    if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl)
+    if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl, secrets)
   } catch (refused) {
     await running!.stop('killed')
     throw refused

@@ -121,14 +121,9 @@ const models = z.strictObject({
 })
 
 /** A surface that is served beside chat. */
-const servedOn = (what: string) =>
-  z
-    .strictObject({
-      models: models
-        .optional()
-        .describe('What can be called there, where that is something else than by chat.'),
-    })
-    .describe(what)
+const furtherSurface = z.strictObject({
+  models: models.optional().describe('What can be called there, where that is something else than by chat.'),
+})
 
 const fields = z.strictObject({
   name: z.string().describe('What reports call the gateway.'),
@@ -244,6 +239,12 @@ const fields = z.strictObject({
           .record(z.string(), pointer)
           .default({})
           .describe('Variables for later requests and the rest of this file: name -> where in the answer.'),
+        keep_headers: z
+          .record(z.string(), z.string())
+          .default({})
+          .describe(
+            'The same from the headers of the answer: name -> header. Of `set-cookie` name and value of the first cookie, as `cookie` takes them.',
+          ),
       }),
     )
     .default([])
@@ -272,9 +273,16 @@ const fields = z.strictObject({
         .literal(false)
         .optional()
         .describe('Chat completions are not served: every call of the suite is made on the others.'),
-      messages: servedOn('Calls of Anthropic’s clients, `/v1/messages`.'),
-      responses: servedOn('Calls of OpenAI’s newer clients, `/v1/responses`.'),
-      embeddings: servedOn('Vectors, `/v1/embeddings`.'),
+      messages: furtherSurface
+        .extend({
+          counts: z
+            .boolean()
+            .default(false)
+            .describe('It counts the tokens of a request, `/v1/messages/count_tokens`.'),
+        })
+        .describe('Calls of Anthropic’s clients, `/v1/messages`.'),
+      responses: furtherSurface.describe('Calls of OpenAI’s newer clients, `/v1/responses`.'),
+      embeddings: furtherSurface.describe('Vectors, `/v1/embeddings`.'),
     })
     .partial()
     .default({})
@@ -464,6 +472,7 @@ export const CAPABILITIES = [
   'process',
   'cache',
   'messages',
+  'counts',
   'responses',
   'embeddings',
 ] as const
@@ -508,6 +517,8 @@ export function declares(
       return 'command' in start || 'image' in start
     case 'restart':
       return ours && capabilities.restart
+    case 'counts':
+      return surfaces.messages?.counts === true
     case 'messages':
     case 'responses':
     case 'embeddings':

@@ -7,7 +7,7 @@ import { many } from './CNT-01.ts'
 
 export const manyCounts = {
   id: 'CNT-04',
-  needs: ['messages'],
+  needs: ['counts'],
   surface: 'messages',
   shares: 'CNT-01',
   judge: ({ evidence }) => {

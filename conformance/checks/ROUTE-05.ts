@@ -100,7 +100,11 @@ export const knownFields = {
           ),
         ]
       const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
-      const arrived = (name: string) => meaningOf(at(entry.body, `/${name}`))
+      // They are told as a developer what others are told as a system.
+      const renamed = (key: string, value: unknown): unknown =>
+        key === 'role' && value === 'developer' && REASONING.test(entry.model ?? '') ? 'system' : value
+      const got = JSON.parse(JSON.stringify(entry.body), renamed)
+      const arrived = (name: string) => meaningOf(at(got, `/${name}`))
       const lost = fields.filter((name) => !isDeepStrictEqual(arrived(name), meaningOf(asked[name])))
       // `stream: false` may be left out: it is the default. And a limit of tokens may go by its older name.
       const older = (name: string) =>

@@ -4,7 +4,8 @@ import { type Check, finding } from '../check.ts'
 import { amountIn, recordIn, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { inWords, recordOf, step } from '../step.ts'
-import { countsIn, INCLUDE, sides } from './use.ts'
+import { dialectOf } from '../surfaces.ts'
+import { CACHED, countsIn, INCLUDE, sides } from './use.ts'
 
 const call = step<{ stream: boolean }>('call')
 
@@ -33,11 +34,17 @@ export const usageIsOnRecord = {
         waybill || count == null ? count : amountIn(count),
       )
       const reported = countsIn(sent).slice(0, 2)
+      // Anthropic does not count what came from the cache among its input tokens; neither need a log that says them so.
+      const fresh = amountIn(reported[0]) - amountIn(at(sent, CACHED) ?? 0)
+      const said =
+        !waybill && entry && dialectOf(entry).name === 'messages'
+          ? [reported, [fresh, reported[1]]]
+          : [reported]
       // A provider that was not asked for usage reports none; a gateway may then have counted by itself, this one not.
       const ok =
         sent === null
           ? entry !== null && (!waybill || !recorded.some((count) => typeof count === 'number' && count > 0))
-          : isDeepStrictEqual(recorded, reported)
+          : said.some((each) => isDeepStrictEqual(recorded, each))
       return finding(
         'usage-is-on-record',
         ok,

@@ -92,10 +92,11 @@ export function readable(evidence: Evidence, exchange: Exchange): Finding {
   )
 }
 
-/** Whether the client can see that an answer is not whole: the connection broke, or an error was said. */
+/** Whether the client can see that an answer is not whole: the connection broke, an error was said, or it cannot parse it. */
 export const isVisible = (exchange: Exchange): boolean =>
   exchange.end === 'cut' ||
   exchange.end === 'refused' ||
   (exchange.status !== null && exchange.status >= 400) ||
   readAnswer(exchange).errors.length > 0 ||
+  readAnswer(exchange).unreadable > 0 ||
   eventsOf(exchange.body).some(({ event }) => event === 'error')

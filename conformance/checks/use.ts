@@ -22,8 +22,9 @@ export const pairs = <E extends Exchange>(evidence: Evidence, calls: readonly E[
     return { exchange, reading, record: jsonOf(reading?.body ?? '') }
   })
 
+export const CACHED = '/prompt_tokens_details/cached_tokens'
 /** Kinds of tokens that are priced apart. */
-const KINDS = ['/prompt_tokens_details/cached_tokens', '/completion_tokens_details/reasoning_tokens'] as const
+const KINDS = [CACHED, '/completion_tokens_details/reasoning_tokens'] as const
 
 export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 

@@ -31,6 +31,15 @@ export const innocents = {
     what: 'Streams are always asked for with usage, for the books; the client gets it too, as a client may.',
     hooks: asks((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
   },
+  'system-becomes-developer': {
+    what: 'To a reasoning model a system prompt is passed on as a developer’s, as its provider calls it there.',
+    hooks: asks((call) => ({
+      ...call,
+      messages: call.messages?.map?.((message: Json) =>
+        message.role === 'system' && /^gpt-5/.test(call.model) ? { ...message, role: 'developer' } : message,
+      ),
+    })),
+  },
   'sorts-members': {
     what: 'The members of a request are sorted by their names, at every depth.',
     hooks: asks((call) => sorted(call) as object),

@@ -4,11 +4,6 @@ import type { Innocent } from '../innocent.ts'
 import type { Further } from '../on-surfaces.ts'
 import type { Target } from '../target.ts'
 
-/** Calls of this surface go to the models that chat goes to, and to no provider of its own dialect. */
-const likeChat =
-  (surface: Further) =>
-  (target: Target): Target => ({ ...target, surfaces: { [surface]: {} } })
-
 const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
 
 /** A target file says that calls go to this path only. */
@@ -31,8 +26,14 @@ const responsesOnly = (text: string): string => text.replace('[openai, responses
 
 /** Calls of this surface go where those of another go. */
 const like =
-  (surface: Further, other: Target['models']) =>
-  (target: Target): Target => ({ ...target, surfaces: { [surface]: { models: other } } })
+  (surface: Further, other: Target['models'] | undefined) =>
+  (target: Target): Target => ({
+    ...target,
+    surfaces: { [surface]: { ...target.surfaces[surface], models: other } },
+  })
+
+/** Calls of this surface go to the models that chat goes to, and to no provider of its own dialect. */
+const likeChat = (surface: Further) => like(surface, undefined)
 
 const claude: Target['models'] = {
   logical: [
@@ -77,6 +78,33 @@ export const innocents = {
     on: ['responses'],
     target: likeChat('responses'),
     hooks: { config: chatOnly },
+  },
+  'an-event-of-its-own-behind-the-message': {
+    what: 'Behind the message_stop of a translated stream comes an event of the gateway’s own, which clients pass over.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: {
+      config: chatOnly,
+      event: (event, _, { path }) =>
+        path === '/v1/messages' && event.includes('"type":"message_stop"')
+          ? [event, 'event: done\ndata: {}\n\n']
+          : [event],
+    },
+  },
+  'the-cached-are-no-input': {
+    what: 'The log has the input tokens of messages as Anthropic has them, without those from the cache.',
+    on: ['messages'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs')
+          ? changeJson(body, (json) => {
+              for (const record of Array.isArray(json.data) ? json.data : [json])
+                if (record.resolved_provider === 'anthropic' && record.tokens?.cached_input)
+                  record.tokens.input -= record.tokens.cached_input
+              return json
+            })
+          : body,
+    },
   },
   'responses-from-messages': {
     what: 'Calls of responses are translated to messages and back.',

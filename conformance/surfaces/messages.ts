@@ -12,6 +12,12 @@ const FINISH: Readonly<Record<string, string>> = {
   refusal: 'content_filter',
 }
 
+/** Events that belong to a message. Clients pass over one of another name unread, as the interface asks them to. */
+const PARTS = new Set([
+  ...['message_start', 'content_block_start', 'content_block_delta', 'content_block_stop'],
+  ...['message_delta', 'message_stop', 'error'],
+])
+
 /** Tokens that came from the cache or went into it are input too, but are told apart here. */
 function usageOf(usage: Json): unknown {
   const { input_tokens: fresh, output_tokens: output } = usage
@@ -40,10 +46,10 @@ function read(body: string): Reading {
     return readEvents(eventsFrom(whole as Json), { done: 0, afterDone: false, unreadable: 0 })
   const events: Json[] = []
   let [done, unreadable, afterDone] = [0, 0, false]
-  for (const { data } of eventsOf(body)) {
+  for (const { event, data } of eventsOf(body)) {
     const json = jsonOf(data) as Json | undefined
-    afterDone ||= done > 0 && json?.type !== 'ping'
-    if (json === undefined) unreadable++
+    afterDone ||= done > 0 && PARTS.has(json?.type)
+    if (json === undefined) unreadable += PARTS.has(event ?? '') ? 1 : 0
     else events.push(json)
     if (json?.type === 'message_stop') done++
   }

@@ -150,6 +150,26 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     }
   })
 
+  test('a setup request brings what later ones need, from the body and the headers of its answer, or it says what is missing', async () => {
+    const gateway = program(
+      "r.setHeader('set-cookie', ['session=abc; Path=/; HttpOnly', 'b=c']); if (q.url !== '/in') r.statusCode = 418; r.end(JSON.stringify({ a: 1, of: q.headers.cookie }))",
+    )
+    const signIn = { path: '/in', keep: { a: '/a' }, keep_headers: { session: 'Set-Cookie' } }
+    for (const [setup, says] of [
+      [
+        [signIn, { path: '/{{a}}', headers: { cookie: '{{session}}' } }],
+        /POST \/1: 418: \{"a":1,"of":"session=abc"\}/,
+      ],
+      [[{ ...signIn, keep: { a: '/b' } }], /POST \/in: nothing at \/b: \{"a":1\}/],
+      [[{ ...signIn, keep_headers: { a: 'location' } }], /POST \/in: nothing at location: /],
+    ] as const) {
+      const { code, err } = await waybill('conform', targetFile(gateway, { setup }))
+      assert.match(err, says)
+      assertSentence(err)
+      assert.equal(code, 3)
+    }
+  })
+
   test('an address is none once it is filled in', async () => {
     for (const more of [
       { setup: [{ path: '{{env.NO_COLOR}}/setup' }] },
