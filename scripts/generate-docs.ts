@@ -18,7 +18,7 @@ import { fieldsTable } from './fields-table.ts'
 import { lossesPage } from './losses-page.ts'
 import { originsSentence, recordingsTable } from './recordings-table.ts'
 import { requirementsPage } from './requirements.ts'
-import { readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
+import { readAbsent, readNotes, readOutcomes, scoreboardPage } from './scoreboard.ts'
 import { readProofs } from './scoreboard-evidence.ts'
 import { scoreboardHtml } from './scoreboard-page.ts'
 import { targetFilesPage } from './target-files.ts'
@@ -77,8 +77,8 @@ for (const { name, title } of AGENTS) {
   put(page, between(page, 'crossed', rowsOf(all, 'agents-crossed', title), seen))
 }
 put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
-put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes()))
-put('docs/scoreboard.html', scoreboardHtml(readOutcomes(), readNotes(), readProofs))
+put('docs/scoreboard.md', scoreboardPage(readOutcomes(), readNotes(), readAbsent()))
+put('docs/scoreboard.html', scoreboardHtml(readOutcomes(), readNotes(), readProofs, readAbsent()))
 put('docs/losses.md', lossesPage())
 put('docs/troubleshooting.md', troubleshootingPage())
 put('docs/configuration.md', configurationPage(configJsonSchema(), textOf('examples/every-setting.yaml')))

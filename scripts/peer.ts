@@ -28,13 +28,27 @@ export const SERVICES = {
     const { NO_POSTGRES, startPostgres } = await import('../src/test-postgres.ts')
     if (NO_POSTGRES !== false) throw new Error(NO_POSTGRES)
     const server = await startPostgres()
-    return { env: { DATABASE_URL: await server.database('peer') }, end: () => server.end() }
+    // The same for programs that cannot take a socket out of an address, as libpq reads it.
+    const parts = { PGHOST: server.directory, PGUSER: 'waybill', PGDATABASE: 'peer' }
+    return {
+      env: { DATABASE_URL: await server.database('peer'), ...parts },
+      end: () => server.end(),
+    }
   },
 }
 export type ServiceName = keyof typeof SERVICES
 
 /** Installs packages of npm where the line runs. */
 export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'
+
+/** The tables by which tokens are counted, which some fetch at their start: LiteLLM's package holds the two that matter. */
+export const TOKEN_TABLES = [
+  'pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
+  'mkdir tokens && python3 -m zipfile -e litellm-*.whl wheel && cp wheel/litellm/litellm_core_utils/tokenizers/[0-9a-f]* tokens/',
+  'rm -r wheel litellm-*.whl',
+]
+/** Where they are, as the tokenizer of OpenAI reads it. */
+export const tokenTables = (directory: string) => ({ TIKTOKEN_CACHE_DIR: join(directory, 'tokens') })
 
 const here = fileURLToPath(new URL('peers/', import.meta.url))
 /** The gateways that there is a file for. */

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { checks } from '../conformance/checks.ts'
-import type { Exchange } from '../conformance/evidence.ts'
+import type { Evidence, Exchange } from '../conformance/evidence.ts'
 import type { Outcome, Verdict } from '../conformance/judge.ts'
 import type { Kept } from '../conformance/rejudge.ts'
 import type { LedgerEntry } from '../mocks/ledger.ts'
@@ -49,7 +49,9 @@ export const provenNames = (): string[] => readdirSync(folder).map((file) => fil
 
 /** `placeless` takes out what names the machine. */
 export function keepProofs(name: string, kept: Kept, placeless: (text: string) => string): void {
-  const tried = kept.results.verdicts.filter(({ findings }) => findings.length > 0)
+  const tried = kept.results.verdicts.filter(
+    ({ findings, outcome }) => findings.length > 0 || outcome === 'untestable',
+  )
   mkdirSync(folder, { recursive: true })
   writeProofs(
     name,
@@ -68,10 +70,12 @@ export function writeProofs(
 }
 
 /** Pure. */
-export function proofOf({ id, outcome, findings }: Verdict, { evidence }: Pick<Kept, 'evidence'>): Proof {
+export function proofOf(verdict: Verdict, { evidence }: Pick<Kept, 'evidence'>): Proof {
+  const { id, outcome } = verdict
+  const own = checks.get(id)?.shares ?? id
+  const findings = verdict.findings.length > 0 ? verdict.findings : [untried(verdict, evidence.get(own))]
   const wrong = findings.filter(({ ok }) => !ok)
   const shown = (wrong.length > 0 ? wrong : firstOfEach(findings)).slice(0, KEPT)
-  const own = checks.get(id)?.shares ?? id
   const seen: Record<string, SeenExchange | SeenEntry> = {}
   for (const { see = [] } of shown)
     for (const ref of see.slice(0, POINTED)) {
@@ -92,6 +96,14 @@ export function proofOf({ id, outcome, findings }: Verdict, { evidence }: Pick<K
   }
   return cut(proof, wrong.length > 0 ? TEXT.wrong : TEXT.right)
 }
+
+/** What there is to see of a check that could not be tried: its calls. */
+const untried = ({ id, reason }: Verdict, evidence: Evidence | undefined): Finding => ({
+  id: `${id}/is-testable`,
+  ok: false,
+  what: reason ?? '',
+  see: (evidence?.exchanges ?? []).map(({ n }) => `#${n}`),
+})
 
 const asSeen = ({ chunks: _, utf8: __, ...exchange }: Exchange): SeenExchange => exchange
 const asReceived = ({ headers: _, ...entry }: LedgerEntry): SeenEntry => entry

@@ -8,7 +8,7 @@ import { curl } from '../conformance/report/curl.ts'
 import { block, brief, MARKS, page, prose, slug, text } from '../conformance/report/markup.ts'
 import { entryOf, exchangeOf, link } from '../conformance/report/transcript.ts'
 import { readRequirements } from '../conformance/requirements.ts'
-import { NOTED, type Outcome, type readNotes } from './scoreboard.ts'
+import { NOTED, type Outcome, type readAbsent, type readNotes } from './scoreboard.ts'
 import type { Proof, SeenEntry, SeenExchange } from './scoreboard-evidence.ts'
 
 type Notes = ReturnType<typeof readNotes>
@@ -52,7 +52,12 @@ const { requirements } = readRequirements()
 const isNoted = (outcome: string): boolean => NOTED.includes(outcome)
 const words = (slugged: string): string => slugged.replaceAll('-', ' ')
 
-export function scoreboardHtml(outcomes: readonly Outcome[], notes: Notes, proofsOf: ReadProofs): string {
+export function scoreboardHtml(
+  outcomes: readonly Outcome[],
+  notes: Notes,
+  proofsOf: ReadProofs,
+  absent: ReturnType<typeof readAbsent> = [],
+): string {
   const run = outcomes.filter(({ results }) => results !== null)
   const failures = run.flatMap(({ verdicts }) => verdicts.filter(({ outcome }) => isNoted(outcome))).length
   const room = Math.min(LONGEST_EXCERPT, Math.floor(ALL_EXCERPTS / Math.max(1, failures)))
@@ -79,6 +84,7 @@ export function scoreboardHtml(outcomes: readonly Outcome[], notes: Notes, proof
 ${filters(run)}
 ${matrix(run)}
 ${outcomes.map((outcome) => section(outcome, notes[outcome.name], proofsOf(outcome.name), room)).join('\n')}
+${notHere(absent)}
 ${CORRECTIONS}
 </main>
 <script type="module">${script}</script>`,
@@ -87,6 +93,13 @@ ${CORRECTIONS}
 `,
   )
 }
+
+const notHere = (absent: ReturnType<typeof readAbsent>): string =>
+  absent.length === 0
+    ? ''
+    : `<section id="absent"><h2>Not here</h2>
+<p>These were to be tried too. It says nothing about them.</p>
+<ul>${absent.map(({ name, homepage, why }) => `<li><b>${text(name)}</b> (${text(homepage)}): ${prose(why)}</li>`).join('\n')}</ul></section>`
 
 const digest = (script: string): string => `sha256-${createHash('sha256').update(script).digest('base64')}`
 const mark = (outcome: Verdict['outcome']): string => `<b class="mark ${outcome}">${MARKS[outcome]}</b>`

@@ -75,6 +75,13 @@ test('a proof holds what its findings point at, also in another check, and long 
     { ...verdict, scope: 'every gateway', text: '', scored: true, inferences: 0, duration: 0 },
     { evidence: all },
   )
+  const untestable = { ...verdict, outcome: 'untestable' as const, findings: [], reason: 'no answer came' }
+  const untried = proofOf(
+    { ...untestable, scope: 'every gateway', text: '', scored: true, inferences: 0, duration: 0 },
+    { evidence: all },
+  )
+  assert.equal(untried.findings[0]!.what, 'no answer came')
+  assert.deepEqual(Object.keys(untried.seen), ['#1'])
   assert.equal(proof.of, 1)
   assert.deepEqual(proof.findings, [findings[1]])
   assert.deepEqual(Object.keys(proof.seen), ['#1', 'FAIL-01#1'])

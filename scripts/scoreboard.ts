@@ -59,6 +59,17 @@ const notesSchema = z.record(
 export const readNotes = (): z.output<typeof notesSchema> =>
   notesSchema.parse(parse(readFileSync(join(board, 'notes.yaml'), 'utf8')))
 
+const absentSchema = z.array(
+  z.strictObject({
+    name: z.string().describe('Its name, or those of several with the same reason.'),
+    homepage: z.string(),
+    why: z.string().describe('What was tried, and what came of it.'),
+  }),
+)
+/** Gateways that were to be here and are not. */
+export const readAbsent = (): z.output<typeof absentSchema> =>
+  absentSchema.parse(parse(readFileSync(join(board, 'absent.yaml'), 'utf8')))
+
 export const readOutcomes = (): Outcome[] =>
   readdirSync(board)
     .filter((file) => file.endsWith('.json'))
@@ -125,7 +136,11 @@ const targetFile = (name: string): string =>
 const firstLine = (text: string): string => text.trim().split('\n')[0]!.slice(0, 280)
 
 /** The page. Pure. */
-export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typeof notesSchema>): string {
+export function scoreboardPage(
+  outcomes: readonly Outcome[],
+  notes: z.output<typeof notesSchema>,
+  absent: ReturnType<typeof readAbsent> = [],
+): string {
   const ids = outcomes.flatMap(({ verdicts }) => verdicts.map(({ id }) => id))
   const rows = [...new Set(ids)]
   const verdictOf = ({ verdicts }: Outcome, id: string) => verdicts.find((verdict) => verdict.id === id)
@@ -152,6 +167,11 @@ export function scoreboardPage(outcomes: readonly Outcome[], notes: z.output<typ
     }),
     '',
     ...outcomes.flatMap((outcome) => section(outcome, notes[outcome.name])),
+    ...(absent.length > 0
+      ? ['## Not here', '', 'These were to be tried too. It says nothing about them.', '']
+      : []),
+    ...absent.map(({ name, homepage, why }) => `- **${name}** (${homepage}): ${why.trim()}`),
+    ...(absent.length > 0 ? [''] : []),
   ].join('\n')
 }
 
