@@ -112,6 +112,7 @@ const CAPABILITIES: Readonly<Record<string, Capability>> = {
   'time-outs': 'time_outs',
   catalog: 'catalog',
   messages: 'messages',
+  counts: 'counts',
   responses: 'responses',
   embeddings: 'embeddings',
 }

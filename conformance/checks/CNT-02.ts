@@ -39,7 +39,7 @@ const provided = ({ ledger }: Evidence, { request }: Exchange) =>
 
 export const countsAreRight = {
   id: 'CNT-02',
-  needs: ['messages'],
+  needs: ['counts'],
   surface: 'messages',
   async exercise(session) {
     for (const model of modelsOf(session))
