@@ -56,7 +56,7 @@ export const testNamesIn = (source: string): string[] =>
 /** The page, and what is wrong: a requirement without a test or a reason, a reason that is out of date, an unknown id. */
 export function requirementsPage(root: string): { page: string; problems: string[] } {
   const requirements = requirementsIn(readFileSync(join(root, 'docs/contract.md'), 'utf8'))
-  const tests: NamedTest[] = globSync('{src,mocks,conformance,scripts}/**/*.test.ts', { cwd: root })
+  const tests: NamedTest[] = globSync('{src,mocks,conformance,scripts}/**/*{.,.slow-}test.ts', { cwd: root })
     .sort()
     .flatMap((file) => testNamesIn(readFileSync(join(root, file), 'utf8')).map((name) => ({ file, name })))
   return tableOf(requirements, tests, GAPS)
