@@ -23,9 +23,6 @@ interface Waiting {
 const LINGER_MS = 10
 const MOST_LINGERING = 128
 
-/** How long openings wait for company while many calls are open, ms: waking the writer took a seventh of the main thread's time. */
-const COMPANY_MS = 1
-
 /** How long a closing write that failed waits before it is tried again, and writing before it is tried at all, ms. */
 const RETRY_MS = 250
 
@@ -39,7 +36,6 @@ const STUCK_MS = 1_000
 export class WriteQueue {
   readonly #commit: Commit
   readonly #onFailure: (message: string) => void
-  readonly #isBusy: () => boolean
   #openings: Waiting[] = []
   #closings: Waiting[] = []
   /** The closings go with the next batch. */
@@ -57,15 +53,10 @@ export class WriteQueue {
   #closing = false
   #closed = false
 
-  /** `onFailure` hears of it when writing begins to fail; `isBusy`: many calls are open. */
-  constructor(
-    commit: Commit,
-    onFailure: (message: string) => void = () => {},
-    isBusy: () => boolean = () => false,
-  ) {
+  /** `onFailure` hears of it when writing begins to fail. */
+  constructor(commit: Commit, onFailure: (message: string) => void = () => {}) {
     this.#commit = commit
     this.#onFailure = onFailure
-    this.#isBusy = isBusy
   }
 
   /** Why writes fail just now; null when they do not. */
@@ -138,9 +129,7 @@ export class WriteQueue {
 
   #start(): void {
     // Not at once: the other calls of this turn of the event loop belong to the same batch.
-    this.#running ??= new Promise<void>((next) =>
-      this.#isBusy() ? setTimeout(next, COMPANY_MS) : setImmediate(next),
-    ).then(() => this.#run())
+    this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
   }
 
   /** What goes now. A call's end stands behind its opening, which was committed before. */

@@ -28,9 +28,6 @@ const LOOK_MS = 500
 /** Artifacts have at most this part of the bytes, whatever their own limit is. */
 const MOST_ARTIFACTS = 8
 
-/** With more open calls than this, writes are joined more patiently. */
-const MANY_OPEN = 8
-
 /** Opens the data directory. Rejects with StoreError: one line that says what to do. */
 export async function openStore(options: StoreOptions): Promise<Journal> {
   const {
@@ -107,7 +104,6 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const queue = new WriteQueue(
     async (batch) => (await ask(JSON.stringify(batch))) as Awaited<ReturnType<Commit>>,
     onFailure,
-    () => open > MANY_OPEN,
   )
   const seen = async () => {
     refuseDamage()
