@@ -7,7 +7,7 @@ import { ask, testGateway } from '../test-gateway.ts'
 const CONFIG = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
-resilience: { idle: 200ms }`
+resilience: { idle: 1s }`
 
 /** Fifty deltas of six words, and half of them as thoughts. */
 const TEXT = Array.from({ length: 50 }, (_, n) =>
