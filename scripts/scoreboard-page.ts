@@ -17,7 +17,7 @@ type ShortVerdict = Outcome['verdicts'][number]
 type ReadProofs = (name: string) => ReadonlyMap<string, Proof>
 
 /** What all excerpts together may take, characters; the more failures there are, the shorter is each. */
-const ALL_EXCERPTS = 550_000
+const ALL_EXCERPTS = 400_000
 const LONGEST_EXCERPT = 9_000
 /** Longer bodies are cut: the evidence has them. */
 const LONGEST_BODY = 500

@@ -158,7 +158,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     for (const [setup, says] of [
       [
         [signIn, { path: '/{{a}}', headers: { cookie: '{{session}}' } }],
-        /POST \/1: 418: \{"a":1,"of":"session=abc"\}/,
+        /POST \/1: 418: \{"a":1,"of":"session=\[secret:session\]"\}/,
       ],
       [[{ ...signIn, keep: { a: '/b' } }], /POST \/in: nothing at \/b: \{"a":1\}/],
       [[{ ...signIn, keep_headers: { a: 'location' } }], /POST \/in: nothing at location: /],
