@@ -131,7 +131,11 @@ test('openings go in the batch of their turn, closings together and in order beh
   const second = [write('next', 'd'), write('close', 'e')]
   await Promise.all([...first, ...second])
   assert.deepEqual(batches[0], ['b', 'c'])
-  assert.deepEqual(batches.slice(1).flat(), ['d', 'a', 'e'], 'on a slow machine the closings may be due with d')
+  assert.deepEqual(
+    batches.slice(1).flat(),
+    ['d', 'a', 'e'],
+    'on a slow machine the closings may be due with d',
+  )
   const flushed = [write('close', 'x'), write('next', 'y'), queue.flush()]
   await Promise.all(flushed)
   assert.deepEqual(batches.at(-1), ['y', 'x'], 'a read takes the closings along')
