@@ -124,8 +124,13 @@ async function lookThrough(
   }
   where = 'the search'
   await page.goto(`${origin}/`, { waitUntil: 'networkidle' })
-  await page.keyboard.press('Control+k')
-  await page.keyboard.type('cooldown')
+  const words = page.locator('.VPLocalSearchBox input')
+  // The key is heard only once the page has come alive.
+  for (let tries = 0; tries < 20 && !(await words.isVisible()); tries++) {
+    await page.keyboard.press('Control+k')
+    await words.waitFor({ timeout: 500 }).catch(() => {})
+  }
+  await words.fill('cooldown')
   await page
     .locator('.VPLocalSearchBox .result')
     .first()
