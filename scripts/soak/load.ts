@@ -82,14 +82,14 @@ export function createClients(url: string): Clients {
   const dispatcher = new Agent({ connections: 256 })
   const counts = { calls: 0, reads: 0, left: 0 }
   const bad = new Map<string, number>()
-  const note = (what: string | number) => bad.set(`${what}`, (bad.get(`${what}`) ?? 0) + 1)
+  const note = (what: string) => bad.set(what, (bad.get(what) ?? 0) + 1)
   let n = 0
 
   async function read(): Promise<void> {
     const path = READS[counts.reads++ % READS.length]!
     const { statusCode, body } = await request(url + path, { dispatcher })
     await body.dump()
-    if (statusCode !== 200) note(statusCode)
+    if (statusCode !== 200) note(`read: ${statusCode}`)
   }
   async function call(nonce: number): Promise<void> {
     counts.calls++
@@ -113,7 +113,7 @@ export function createClients(url: string): Clients {
       return
     }
     await answer.dump()
-    if (statusCode >= 500 && body.model === 'auto') note(statusCode)
+    if (statusCode >= 500 && body.model === 'auto') note(`call: ${statusCode}`)
   }
   return {
     counts,
