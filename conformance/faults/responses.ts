@@ -11,6 +11,14 @@ import {
   without,
 } from '../fault-surfaces.ts'
 
+/** The request without its encrypted reasoning. */
+const withoutSealed = eachCall(isResponses, (json) => ({
+  ...json,
+  input: Array.isArray(json.input)
+    ? json.input.map((item: object) => without(item, 'encrypted_content'))
+    : json.input,
+}))
+
 export const faults = {
   'responses-held-back': {
     what: 'Events of responses arrive when the stream has ended.',
@@ -75,14 +83,7 @@ export const faults = {
   'sealed-is-not-returned': {
     what: 'The field encrypted_content in the input of a call does not reach the provider.',
     caughtBy: ['RSP-04/sealed-goes-back'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        input: Array.isArray(json.input)
-          ? json.input.map((item: object) => without(item, 'encrypted_content'))
-          : json.input,
-      })),
-    },
+    hooks: { request: withoutSealed },
   },
   'forgets-the-response-before': {
     what: 'The field previous_response_id is dropped.',
@@ -183,14 +184,7 @@ export const faults = {
   'never-sends-sealed': {
     what: 'Encrypted reasoning is left out before the provider has refused it.',
     caughtBy: ['RSP-14'],
-    hooks: {
-      request: eachCall(isResponses, (json) => ({
-        ...json,
-        input: Array.isArray(json.input)
-          ? json.input.map((item: object) => without(item, 'encrypted_content'))
-          : json.input,
-      })),
-    },
+    hooks: { request: withoutSealed },
   },
   'reasoning-wants-content': {
     what: 'A reasoning item without content is refused.',
