@@ -1,6 +1,7 @@
 // The reference gateway as somebody has it who runs it already: started beforehand, known by its address and one key.
+import { reservePort } from './port.ts'
 import { type Conformed, type ConformOptions, conform } from './run.ts'
-import { freePort, type Started, start } from './start.ts'
+import { type Started, start } from './start.ts'
 import { valuesOf } from './witness-control.ts'
 
 /** The environment variable that hands the key over. */
@@ -8,8 +9,8 @@ const KEY = 'WAYBILL_CONFORM_KEY'
 
 /** Like `conform`, but the target is started here and only its address is handed on. */
 export async function conformByUrl({ target, ...options }: ConformOptions): Promise<Conformed> {
-  const port = String(await freePort())
-  const fixed = JSON.parse(JSON.stringify(target).replaceAll('{{port}}', port))
+  const { port, release } = await reservePort()
+  const fixed = JSON.parse(JSON.stringify(target).replaceAll('{{port}}', String(port)))
   let gateway: Started | null = null
   try {
     return await conform({
@@ -30,5 +31,6 @@ export async function conformByUrl({ target, ...options }: ConformOptions): Prom
     })
   } finally {
     await (gateway as Started | null)?.dispose()
+    await release()
   }
 }

@@ -6,6 +6,7 @@ import type { Outcome } from './judge.ts'
 import type { Further } from './on-surfaces.ts'
 import { asked, type Requirement, readRequirements } from './requirements.ts'
 import { conform } from './run.ts'
+import { StartError } from './running.ts'
 import type { SurfaceName } from './surface.ts'
 
 export interface InnocentResult {
@@ -25,8 +26,22 @@ const isOn =
 
 /** Runs profile `observable`, or only some of its requirements. */
 export async function tryInnocent(name: string, only?: readonly string[]): Promise<InnocentResult> {
-  const { target = (same) => same, mayWarn = [], on = [] } = innocents.get(name)!
   const began = performance.now()
+  try {
+    return await judgeInnocent(name, only, began)
+  } catch (cause) {
+    if (!(cause instanceof StartError)) throw cause
+    const accused = new Map([['the start', cause.message]])
+    return { name, outcomes: new Map(), accused, duration: performance.now() - began }
+  }
+}
+
+async function judgeInnocent(
+  name: string,
+  only: readonly string[] | undefined,
+  began: number,
+): Promise<InnocentResult> {
+  const { target = (same) => same, mayWarn = [], on = [] } = innocents.get(name)!
   const { surfaces, ...whole } = targetOf(name)
   const kept = Object.fromEntries(on.map((surface) => [surface, surfaces[surface] ?? {}]))
   const held = target({ ...whole, surfaces: kept, start: { inproc: `innocent-gateway#${name}` } })

@@ -1,9 +1,8 @@
 // Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
 // ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/, the
 // requests of the setup in manage.ts.
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,6 +15,7 @@ import { runInProcess } from './connectors/inproc.ts'
 import { type Containers, ownImage } from './containers.ts'
 import { filesIn } from './directory.ts'
 import { addressIn, manage, setUp } from './manage.ts'
+import { reservePort } from './port.ts'
 import { type Files, type Running, StartError } from './running.ts'
 import { withoutSecrets } from './secrets.ts'
 import { shownKey, type Target } from './target.ts'
@@ -230,6 +230,7 @@ async function startIn(
 /** A directory and a port of this machine. */
 async function homeHere(): Promise<Home> {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
+  const { port, release } = await reservePort()
   const remove = () => rmSync(directory, { recursive: true, force: true })
   const forget = atExit(remove)
   const files = filesIn(directory)
@@ -241,7 +242,7 @@ async function homeHere(): Promise<Home> {
   }
   return {
     dir: directory,
-    port: await freePort(),
+    port,
     files,
     furnish: (_, given) => files.write(given),
     run,
@@ -249,6 +250,7 @@ async function homeHere(): Promise<Home> {
     async remove() {
       remove()
       forget()
+      await release()
     },
   }
 }
@@ -314,23 +316,3 @@ function makeKeys(): Values {
 /** Those among template values that are keys, not digests or addresses. */
 export const keysIn = (values: Values): Map<string, string> =>
   new Map(Object.entries(values).filter(([name]) => /^key\.|\.key$/.test(name)))
-
-/**
- * Ports below those that systems hand out by themselves (32,768 and up on Linux, 49,152 elsewhere): between this look
- * and the gateway's start none is given away by chance. Two suites on one machine rarely draw the same.
- */
-const PORTS = [20_000, 32_000] as const
-
-/** A port of this machine on which nothing listens at the moment. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(...PORTS)
-    const server = createServer()
-    const isFree = await new Promise<boolean>((done) => {
-      server.on('error', () => done(false)).listen(port, '127.0.0.1', () => done(true))
-    })
-    if (!isFree) continue
-    await new Promise((done) => server.close(done))
-    return port
-  }
-}

@@ -89,7 +89,7 @@ export function createClients(url: string): Clients {
     const path = READS[counts.reads++ % READS.length]!
     const { statusCode, body } = await request(url + path, { dispatcher })
     await body.dump()
-    if (statusCode !== 200) note(`read: ${statusCode}`)
+    if (statusCode !== 200) note(`read: ${statusCode} ${path}`)
   }
   async function call(nonce: number): Promise<void> {
     counts.calls++

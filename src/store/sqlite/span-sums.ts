@@ -1,22 +1,44 @@
-// What the calls of a span of time add up to, grouped by some of their columns. Whole hours come from the roll-ups;
-// what is left at both ends, and what is still open, from the rows. Cannot write.
+// What the calls of a span of time add up to, grouped by some of their columns. Whole hours come from the roll-ups, and
+// what is still open from the rows. Of an hour that the span cuts, the shorter side is read: it is added, or taken out of
+// the whole hour again. So a span that ends now costs no more when the hour was a busy one. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import { idAt } from '../../call.ts'
 import { type Latencies, stepOf } from '../latency.ts'
 import type { Span } from '../reads.ts'
-import {
-  type GroupBy,
-  type GroupKey,
-  groupLatencies,
-  groupSums,
-  partsOf,
-  type SpanGroup,
-} from '../span-answers.ts'
-import { add, COLUMNS, merge, SUMMAND, type Summand } from '../usage-sum.ts'
+import { type GroupBy, type GroupKey, groupLatencies, groupSums, type SpanGroup } from '../span-answers.ts'
+import { add, COLUMNS, calls, merge, SUMMAND, type Summand } from '../usage-sum.ts'
 import { HOUR } from './roll-ups.ts'
 
 type Parameters = { readonly key: string | null; readonly from: GroupKey; readonly to: GroupKey }
+
+/** Rows that are added, or closed ones that are taken out of their hour again; ms, the end excluded. */
+interface Part {
+  readonly from: number
+  readonly to: number
+  readonly sign: 1 | -1
+}
+
+interface Parts {
+  readonly rows: readonly Part[]
+  /** The first one, and the one after the last. */
+  readonly hours: readonly [number, number] | null
+}
+
+/** What is read of a span; buckets below an hour need the rows. */
+function partsOf({ since, until }: Span, bucketMs: number): Parts {
+  const inside: Parts = { rows: [{ from: since, to: until, sign: 1 }], hours: null }
+  if (bucketMs < HOUR) return inside
+  const rows: Part[] = []
+  let [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
+  const before = since - (first - 1) * HOUR
+  const after = Math.min(Date.now(), (last + 1) * HOUR) - until // nothing is on record of what is to come
+  if (before < first * HOUR - since) rows.push({ from: --first * HOUR, to: since, sign: -1 })
+  else rows.push({ from: since, to: first * HOUR, sign: 1 })
+  if (after < until - last * HOUR) rows.push({ from: until, to: ++last * HOUR, sign: -1 })
+  else rows.push({ from: last * HOUR, to: until, sign: 1 })
+  return first < last ? { rows: rows.filter(({ from, to }) => from < to), hours: [first, last] } : inside
+}
 
 export function openSpanSums(db: Database) {
   const OWN = '(@key IS NULL OR key_name = @key)'
@@ -40,18 +62,19 @@ export function openSpanSums(db: Database) {
       const { rows, hours } = partsOf(span, bucketMs)
       const { sumOf, all } = groupSums()
       const columns = `${by.map((name) => (name === '@start' ? `created_at / ${bucketMs} * ${bucketMs} AS "@start"` : name)).join(', ')}, ${SUMMAND}`
-      const addRows = (condition: string, [since, until]: readonly [number, number]) => {
+      const addRows = (condition: string, { from, to, sign }: Part) => {
         const select = db.prepare<Parameters, Summand & Record<GroupBy, GroupKey>>(
           between(columns, condition),
         )
-        for (const row of select.iterate({ key, from: idAt(since), to: idAt(until) }))
-          add(sumOf(by.map((name) => row[name])), row)
+        for (const row of select.iterate({ key, from: idAt(from), to: idAt(to) }))
+          add(sumOf(by.map((name) => row[name])), row, sign)
       }
-      for (const part of rows) addRows('true', part)
+      for (const part of rows) addRows(part.sign > 0 ? 'true' : 'completed_at IS NOT NULL', part)
       if (hours === null) return all()
 
       const [first, last] = hours
-      addRows('completed_at IS NULL', [first * HOUR, last * HOUR])
+      const [from, to] = [Math.max(first * HOUR, span.since), Math.min(last * HOUR, span.until)]
+      addRows('completed_at IS NULL', { from, to, sign: 1 })
       const starts = by.map((name) =>
         name === '@start' ? `hour * ${HOUR} / ${bucketMs} * ${bucketMs}` : name,
       )
@@ -64,7 +87,7 @@ export function openSpanSums(db: Database) {
         .raw()
       for (const row of whole.iterate({ key, from: first, to: last }))
         merge(sumOf(row.slice(0, by.length)), row.slice(by.length) as number[])
-      return all()
+      return all().filter(({ sum }) => calls(sum) > 0)
     },
 
     /** Latencies of completed calls by provider. */
@@ -72,10 +95,10 @@ export function openSpanSums(db: Database) {
       const key = keyName ?? null
       const { rows, hours } = partsOf(span, HOUR)
       const { found, count } = groupLatencies()
-      for (const [since, until] of rows)
-        for (const row of latencyRows.iterate({ key, from: idAt(since), to: idAt(until) })) {
+      for (const { from, to, sign } of rows)
+        for (const row of latencyRows.iterate({ key, from: idAt(from), to: idAt(to) })) {
           const step = stepOf(row)
-          if (step !== null) count(row.resolved_provider, step, 1)
+          if (step !== null) count(row.resolved_provider, step, sign)
         }
       if (hours !== null)
         for (const row of latencyHours.iterate({ key, from: hours[0], to: hours[1] })) count(...row)

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { reservePort } from './port.ts'
+
+test('a reserved port is given to nobody else before it is released, though nothing listens on it yet', async () => {
+  const held = await Promise.all(Array.from({ length: 400 }, reservePort))
+  try {
+    assert.equal(new Set(held.map(({ port }) => port)).size, held.length)
+    const server = createServer().listen(held[0]!.port, '127.0.0.1')
+    await once(server, 'listening')
+    server.close()
+  } finally {
+    await Promise.all(held.map(({ release }) => release()))
+  }
+})
