@@ -235,6 +235,15 @@ test('the example configurations are valid', () => {
   }
 })
 
+test('the certificates of a fleet are named relative to the configuration, wherever the gateway is started', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-ca-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'waybill.yaml')
+  writeFileSync(file, 'fleet: { url: $POSTGRES, ca: certificates/ca.pem }\n')
+  const { config } = loadConfig(file, { env: { POSTGRES: 'postgresql://db.example/waybill' } })
+  assert.equal(config.fleet?.ca, join(directory, 'certificates/ca.pem'))
+})
+
 test('`prices` names a file of own prices: what the configuration says itself goes first, mistakes have their line', (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'waybill-prices-'))
   t.after(() => rmSync(directory, { recursive: true }))

@@ -62,10 +62,12 @@ export function loadConfig(file: string, options: LoadOptions): Loaded {
   }
   const loaded = parseConfig(text, file, options)
   const { config } = loaded
-  const models = config.prices ? withPrices(config, resolve(dirname(file), config.prices)) : config.models
+  const beside = (path: string) => resolve(dirname(file), path)
+  const models = config.prices ? withPrices(config, beside(config.prices)) : config.models
+  const fleet = config.fleet?.ca ? { ...config.fleet, ca: beside(config.fleet.ca) } : config.fleet
   return {
     ...loaded,
-    config: Object.freeze({ ...config, models, data: resolve(dirname(file), config.data) }),
+    config: Object.freeze({ ...config, models, data: beside(config.data), ...(fleet && { fleet }) }),
   }
 }
 

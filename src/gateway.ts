@@ -22,6 +22,7 @@ import type {
 import { endLive } from './endpoints/live.ts'
 import { PAGE, readPage } from './endpoints/page.ts'
 import { callsOf, OTHERS, openApiDocument, READS } from './endpoints.ts'
+import { GatewayError } from './errors.ts'
 import type { Fleet } from './fleet/fleet.ts'
 import { createAuth } from './http/auth.ts'
 import { createCallSlots, defaultBodyBytes } from './http/call-slots.ts'
@@ -302,9 +303,14 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     return [{ key: name, budget: budget.usd, spent: usd!, reserved: reservedUsd! }]
   }
 
+  /** The stack is logged only where nobody foresaw the failure: a full disk refuses calls by the thousand. */
   function onInternalError(error: unknown, requestId: string): void {
     meters.failed()
-    log.error({ request_id: requestId, ...errorFields(error, context.callContext.mask) }, 'internal error')
+    const { mask } = context.callContext
+    const cause = error instanceof GatewayError ? error.cause : error
+    if (error instanceof GatewayError && error.code === 'log_unavailable')
+      log.error({ request_id: requestId, reason: mask((cause as Error).message) }, 'the request log failed')
+    else log.error({ request_id: requestId, ...errorFields(cause, mask) }, 'internal error')
   }
   try {
     await new Promise<void>((done, fail) => server.once('error', fail).listen(bind.port, bind.host, done))

@@ -455,7 +455,7 @@ const fleet = z.strictObject({
     .string()
     .optional()
     .describe(
-      'File of certificates to trust instead of the usual ones; on this machine, too, it is then checked.',
+      'File of certificates to trust instead of the usual ones, relative to this file; on this machine, too, it is then checked.',
     ),
   days: z
     .number()

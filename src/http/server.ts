@@ -51,7 +51,7 @@ export interface ServerOptions<Read, Live> {
   readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
   /** A call is over, whatever became of it. */
   readonly onCallOver: (requestId: string) => void
-  /** A failure that is not the client's: for the gateway's own log. */
+  /** A failure that is not the client's, and its cause: for the gateway's own log. */
   readonly onInternalError: (error: unknown, requestId: string) => void
 }
 
@@ -108,7 +108,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   }
   const asError = (thrown: unknown, requestId: string): GatewayError => {
     const error = asGatewayError(thrown)
-    if (error.cause !== undefined) onInternalError(error.cause, requestId)
+    if (error.cause !== undefined) onInternalError(error, requestId)
     return error
   }
 
