@@ -36,18 +36,18 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'mocks/README.md': 'The witness',
     'docs/scoreboard.md': 'Scoreboard',
   },
-  'In operation': {
+  'Running it': {
     'docs/operations.md': 'Operations',
     'docs/containers.md': 'Containers',
     'docs/fleet.md': 'Several gateways',
     'docs/traces.md': 'Traces',
     'docs/security.md': 'Security model',
-    'SECURITY.md': 'Reporting a weakness',
+    'SECURITY.md': 'Reporting a vulnerability',
     'docs/platforms.md': 'Platforms',
-    'docs/stability.md': 'What stays as it is',
+    'docs/stability.md': 'Stability',
   },
-  'Behind it': {
-    'docs/comparison.md': 'Beside other gateways',
+  Background: {
+    'docs/comparison.md': 'Comparison with other gateways',
     'docs/benchmarks.md': 'Benchmarks',
     'docs/contract.md': 'The contract',
     'docs/requirements.md': 'Requirements and tests',
