@@ -50,7 +50,7 @@ export function withOtelVariables(file: Fields, env: Env): FromEnvironment {
     const protocol = firstSet(PROTOCOLS)
     if (protocol && valueIn(protocol) !== PROTOCOL)
       problems.push(
-        `${protocol}: must be ${PROTOCOL}, the one that is spoken here, or telemetry.endpoint in the file`,
+        `${protocol}: must be ${PROTOCOL}, the only protocol supported here; or set telemetry.endpoint in the file`,
       )
   }
   const headers = firstSet(HEADERS)
