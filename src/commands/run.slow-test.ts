@@ -57,7 +57,7 @@ test('a mistake is one line that says what to do, and exit code 2', (t) => {
       /^waybill: \/nowhere\/waybill\.yaml: no such file; write one, name another with --config FILE, or try `waybill serve --replay`, which needs none\n$/,
     ],
     [['config', 'check', '-c', bad], /^waybill: .*bad\.yaml:1:17 server\.port: .+\n$/],
-    [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or take the provider out/],
+    [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or remove the provider/],
     [['routes', 'nowhere', '-c', EXAMPLE], /has no route and no provider for "nowhere"/],
   ] as const) {
     const { status, stderr, stdout } = waybill(...args)
