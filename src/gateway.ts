@@ -273,8 +273,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       headers: options.telemetryHeaders,
       onFailure: (reason) =>
         reason === null
-          ? log.info({}, 'traces are taken again')
-          : log.warn({ reason }, 'traces are not taken; calls go on'),
+          ? log.info({}, 'the collector accepts traces again')
+          : log.warn({ reason }, 'the collector does not accept traces; calls continue'),
     })
   }
 
@@ -343,7 +343,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const restart = needRestart(options.config, config)
         log.info({ routes: Object.keys(config.routes).length }, 'the configuration was reloaded')
         if (restart.length > 0)
-          log.warn({ settings: restart }, 'these settings wait for a restart; the others are in force')
+          log.warn({ settings: restart }, 'these settings take effect after a restart; the others are in force')
         return true
       } catch (error) {
         const problems = error instanceof ConfigError ? error.problems : [(error as Error).message]
@@ -400,10 +400,10 @@ function targetStates({ config, router }: ReadContext) {
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
   const [reason, remedy] =
     cause.code === 'EADDRINUSE'
-      ? ['something listens there already', 'stop it, or choose another with --port or server.port']
+      ? ['the port is already in use', 'stop the program that uses it, or choose another port with --port or server.port']
       : cause.code === 'EACCES'
-        ? ['this user may not', 'choose a port above 1023']
-        : [cause.message, 'look at server.host and server.port']
+        ? ['this user is not allowed to', 'choose a port above 1023']
+        : [cause.message, 'check server.host and server.port']
   return new Error(`cannot listen on ${host}, port ${port}: ${reason}; ${remedy}`, { cause })
 }
 

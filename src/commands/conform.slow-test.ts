@@ -197,7 +197,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
     assert.match(
       err,
-      new RegExp(`the witness cannot start: .+ port ${port}: something listens there already`),
+      new RegExp(`the witness cannot start: .+ port ${port}: the port is already in use`),
     )
     assertSentence(err)
     assert.equal(code, 3)

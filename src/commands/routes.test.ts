@@ -67,7 +67,7 @@ test('a gateway that wants a key is asked with one; without it, that is said', a
   assert.equal(without.code, 0)
   assert.match(
     without.stderr,
-    /^waybill: the gateway at http:\S+ wants a key; put one into WAYBILL_KEY [^\n]+\. So this is .*waybill\.yaml with every target ready\n$/,
+    /^waybill: the gateway at http:\S+ requires a key; set WAYBILL_KEY, [^\n]+\. This shows .*waybill\.yaml with every target ready\n$/,
   )
 })
 

@@ -201,7 +201,7 @@ test('a port that is taken, a data directory that cannot be made, a public addre
   const live = join(directory, 'live.yaml')
   writeFileSync(live, 'providers: {}\n')
   for (const [env, message] of [
-    [{ WAYBILL_PORT: String(port) }, /port \d+: something listens there already; .*--port/],
+    [{ WAYBILL_PORT: String(port) }, /port \d+: the port is already in use; .*--port/],
     [{ WAYBILL_DATA: '/etc/hostname/data' }, /cannot use data directory \/etc\/hostname\/data/],
     [{ WAYBILL_DATA: directory }, /cannot use data directory/],
     [{ WAYBILL_HOST: '0.0.0.0' }, /refusing to listen on 0\.0\.0\.0 without keys/],

@@ -32,7 +32,7 @@ export async function ui({ config: file, url, keyFile, print: isPrinted, env }: 
   }
   if (await opened(address)) print(`opened ${base.origin} in the browser`)
   else {
-    complain('no browser could be started here; open this address, within a minute and once:')
+    complain('no browser could be started here; open this address once, within a minute:')
     print(address)
   }
 }

@@ -125,7 +125,7 @@ function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
     seen.add(model)
   }
   if (targets.length > 0 && targets.every(({ weight }) => weight === 0))
-    found.push({ path: ['targets'], message: 'all weights are 0' })
+    found.push({ path: ['targets'], message: 'all weights are 0; give at least one target a weight' })
   const models = fields(config.models)
   const tiers = targets.map((target) => target.tier ?? fields(models[String(target.model)]).tier)
   const ids = targets.map(({ model }) => model)

@@ -4,8 +4,8 @@ import type { AdmittedRead } from '../http/endpoint.ts'
 
 /** What such a client sends along; the list is short, so it is always whole. */
 export const googleQuery = {
-  pageSize: z.string().optional().describe("Of Google's clients; the list is always whole."),
-  pageToken: z.string().optional().describe("Of Google's clients; the list is always whole."),
+  pageSize: z.string().optional().describe("Sent by Google's clients; the list is always complete."),
+  pageToken: z.string().optional().describe("Sent by Google's clients; the list is always complete."),
   key: z.string().optional().describe("The gateway key, as Google's clients may send it."),
 }
 

@@ -8,7 +8,7 @@ const response = z.strictObject({ message: z.literal('hello') })
 
 export const hello = {
   path: '/api/hello',
-  summary: 'somebody is there: no key, no database; Claude Code asks before its first call',
+  summary: 'answers that a gateway is there: needs no key and no database; Claude Code asks before its first call',
   open: true,
   query: noQuery,
   response,

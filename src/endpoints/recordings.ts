@@ -32,7 +32,7 @@ export type RecordingSummary = z.output<typeof response>['data'][number]
 
 export const recordings = {
   path: '/api/recordings',
-  summary: 'with `--replay`, the recordings that answers come from; their bodies are not told',
+  summary: 'with `--replay`, the recordings that answers come from, without their bodies',
   query: noQuery,
   response,
   answer: (_query, _admitted, { replay, recordings: { notes, list } }) => ({ replay, notes, data: list }),

@@ -38,7 +38,7 @@ const response = z.strictObject({
             .min(0)
             .max(1)
             .describe('the share of plain calls without a session that it gets while every target is ready'),
-          now: z.number().min(0).max(1).describe('the same as things are'),
+          now: z.number().min(0).max(1).describe('the same in the current state'),
           state: z.enum(['ready', 'cooling']),
           cooling_until: schemas.time.nullable(),
         }),
@@ -50,7 +50,7 @@ const response = z.strictObject({
 
 export const routes = {
   path: '/api/routes',
-  summary: 'every route with its targets, their state, the shares they are to have and have had; `?window=`',
+  summary: 'every route with its targets, their state, and their intended and actual shares; `?window=`',
   query,
   response,
   async answer({ scope, ...asked }, { caller, requestId }, context) {

@@ -38,7 +38,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
       if (use === 'call')
         throw new GatewayError(
           'forbidden',
-          'A token of the page reads the record and makes no call. Send a gateway key.',
+          'A page token can read the record, but cannot make calls. Send a gateway key.',
         )
       const holder = tokens?.find(key)
       if (holder) return holder
@@ -61,7 +61,7 @@ function presented({ headers }: IncomingMessage, keyInQuery: unknown): string | 
   if (new Set(all).size > 1)
     throw new GatewayError(
       'invalid_api_key',
-      `${INCORRECT}: \`Authorization\`, \`x-api-key\` and the like hold different keys. Send one of them.`,
+      `${INCORRECT}: \`Authorization\`, \`x-api-key\` and similar headers contain different keys. Send only one of them.`,
     )
   return typeof all[0] === 'string' ? all[0] : null
 }

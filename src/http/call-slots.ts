@@ -71,10 +71,10 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
     },
     take(keyName) {
       if (open.size >= limits.calls)
-        throw overloaded(`${open.size} ${noun} are open, and there is room for no more`)
+        throw overloaded(`${open.size} ${noun} are open, which is the limit`)
       if (ofKey(keyName).calls >= share(limits.calls))
         throw overloaded(
-          `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, half of all that there may be`,
+          `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, which is half of the limit`,
         )
       const held: Held = { bytes: 0, refuse: null, keyName }
       open.add(held)
@@ -90,7 +90,7 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
             const { refuse } = largest
             count(largest, 0, -largest.bytes)
             largest.refuse = null
-            refuse!(overloaded('the calls that are open hold as much of their bodies as there is room for'))
+            refuse!(overloaded('the bodies of the open calls fill the memory set aside for them'))
           }
         },
         complete() {

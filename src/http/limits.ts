@@ -154,7 +154,7 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
     if (why === 'unreachable')
       throw new GatewayError(
         'budget_exceeded',
-        `This gateway's part of the budget of the key "${keyName}" is used up, and the log that the gateways share cannot be asked for more; try again later.`,
+        `This gateway's part of the budget of the key "${keyName}" is used up, and the shared log cannot be asked for more; try again later.`,
         { retryAfter: 5 },
       )
     if (why === null) return
@@ -176,12 +176,12 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
     if (sum < usd)
       throw new GatewayError(
         'budget_exceeded',
-        `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them is over.`,
+        `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them has ended.`,
         { retryAfter: 1 },
       )
     throw new GatewayError(
       'budget_exceeded',
-      `${gone}; the budget begins anew at ${new Date(reset).toISOString()}.`,
+      `${gone}; the budget resets at ${new Date(reset).toISOString()}.`,
       { retryAfter: Math.ceil((reset - at) / 1000) },
     )
   }
@@ -214,7 +214,7 @@ function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): R
     const id = targetId(unpriced[0] as Target)
     throw new GatewayError(
       'price_unknown',
-      `The key "${keyName}" has a budget, and the price of ${id} is not known; the operator can set models.${id}.price, or budget.unpriced: allow for this key.`,
+      `The key "${keyName}" has a budget, but the price of ${id} is not known; the operator can set models.${id}.price, or budget.unpriced: allow for this key.`,
     )
   }
   const reason = 'its price is not known, and the key has a budget'

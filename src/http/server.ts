@@ -193,7 +193,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     admit(admission, ({ request, requestId }, response) => {
       // Codex tries a WebSocket first, and goes on at once with POST after this status only. What else came is not read.
       if (request.headers.upgrade?.toLowerCase() === 'websocket') {
-        const error = new GatewayError('upgrade_refused', `No WebSocket is served here; send ${allow}.`)
+        const error = new GatewayError('upgrade_refused', `WebSocket is not supported here; send ${allow}.`)
         const wording = admission.wording ?? wordingOf(request.headers)
         replyError(response, error, requestId, wording, { upgrade: 'HTTP/1.1', connection: 'upgrade, close' })
         return
@@ -204,7 +204,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       }
       const error = new GatewayError(
         'method_not_allowed',
-        `${request.method} is not served here, only ${allow}.`,
+        `${request.method} is not allowed here, only ${allow}.`,
       )
       replyError(response, error, requestId, admission.wording ?? wordingOf(request.headers), { allow })
     })
@@ -306,7 +306,7 @@ function refuseKeyInUrl(query: Record<string, unknown>, allowed?: string): void 
   )
     throw new GatewayError(
       'invalid_request',
-      'A key in the URL is refused; send it as `Authorization: Bearer KEY`, and replace it, for it may have been logged.',
+      'A key in the URL is refused. Send it as `Authorization: Bearer KEY`, and replace it, because it may have been logged.',
     )
 }
 
@@ -324,7 +324,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
     return
   }
   const [status, code] = BROKEN[error.code ?? ''] ?? [400, 'invalid_request']
-  const message = `The request is not usable: ${STATUS_CODES[status]}.`
+  const message = `The request is invalid: ${STATUS_CODES[status]}.`
   const body = JSON.stringify({
     error: { message, type: 'invalid_request_error', param: null, code },
     request_id: idOf(Date.now()),

@@ -77,7 +77,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   )
   const recordWrite = new Histogram(
     'waybill_record_write_seconds',
-    'From asking for a write that must precede a request to its commit.',
+    'From requesting a write that must precede a request to its commit.',
     WRITE_SECONDS,
   )
   let open = 0
@@ -113,18 +113,18 @@ export function createMetrics(gauges: Gauges): Metrics {
     // A target that stands in two routes has one line.
     new Gauge(
       'waybill_target_cooling',
-      '1 for a target of the configuration that is being passed over.',
+      '1 for a configured target that is being passed over.',
       () => new Map(cooling()),
     ),
     one(
       'waybill_configuration_current',
-      '0 while the configuration in the file was rejected and an earlier one is in force.',
+      '0 while the configuration in the file is rejected and an earlier one is in force.',
       gauges.configurationCurrent,
     ),
     one('waybill_record_writable', '0 while the record is not writable.', gauges.writable),
     one('waybill_record_readable', '0 while the record is not readable.', gauges.readable),
     budget('budget', 'What a key may spend in a month, US dollars.'),
-    budget('spent', 'What counts of the budget of a key in this month, US dollars.'),
+    budget('spent', 'What counts as spent of the budget of a key in this month, US dollars.'),
     budget('reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'),
     one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
   ]
@@ -136,17 +136,17 @@ export function createMetrics(gauges: Gauges): Metrics {
     })
   const droppedSpans = new Gauge(
     'waybill_telemetry_dropped_spans_total',
-    'Spans that no collector took.',
+    'Spans that no collector accepted.',
     () => [['', gauges.droppedSpans() ?? 0]],
   )
   const fleetFigures = [
     ofFleet(
       'instances',
-      'Gateways that share the log and are alive; 0 while it is away.',
+      'Gateways that share the log and are alive; 0 while it is unavailable.',
       ({ instances }) => instances,
     ),
-    ofFleet('backlog_calls', 'Calls that the shared log has not taken yet.', ({ backlog }) => backlog),
-    ofFleet('log_available', '0 while the shared log does not take calls.', ({ failure }) =>
+    ofFleet('backlog_calls', 'Calls that the shared log has not received yet.', ({ backlog }) => backlog),
+    ofFleet('log_available', '0 while the shared log does not accept calls.', ({ failure }) =>
       Number(failure === null),
     ),
     ofFleet(

@@ -40,7 +40,7 @@ export function withoutLossy(
     const why = reasons.map(({ target, reason }) => `${target} ${reason}`).join('; ')
     throw new GatewayError(
       'translation_lossy',
-      `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Leave these out, or ask for a model that speaks ${name}.`,
+      `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Remove these parts, or ask for a model that speaks ${name}.`,
     )
   }
   const { cause, skipped } = route.decision

@@ -60,7 +60,7 @@ export function onlyOf(provider: string, { targets, rule, skipped }: Choice): Ch
     targets.filter((t) => (t.provider === provider) === isIts),
   )
   if (its!.length === 0)
-    throw previousResponseNotFound(`${provider} gave it, and is no target of the model that is asked for`)
+    throw previousResponseNotFound(`it came from ${provider}, which is not a target of the requested model`)
   const reason = `the previous response is kept by ${provider}`
   return {
     targets: its!,

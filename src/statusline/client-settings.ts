@@ -20,7 +20,7 @@ export function readSettings(text: string): Readonly<Record<string, unknown>> {
   } catch (error) {
     throw new Error(`it is not valid JSON (${(error as Error).message}); repair it first`)
   }
-  if (!isObject(settings)) throw new Error('it holds no JSON object; repair it first')
+  if (!isObject(settings)) throw new Error('it is not a JSON object; repair it first')
   return settings
 }
 

@@ -37,14 +37,14 @@ export const CLIENTS = {
     home: (env) => env.COPILOT_HOME || join(homeOf(env), '.copilot'),
     project: '.github/copilot/settings.json',
     local: '.github/copilot/settings.local.json',
-    tie: 'It tells the gateway no session of its own: start it with `waybill run -- copilot`, which ties the two.',
+    tie: 'It does not send the gateway a session of its own: start it with `waybill run -- copilot`, which connects the two.',
   },
   qwen: {
     title: 'Qwen Code',
     key: 'ui.statusLine',
     home: (env) => join(homeOf(env), '.qwen'),
     project: '.qwen/settings.json',
-    tie: 'It tells the gateway no session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents.md shows.',
+    tie: 'It does not send the gateway a session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents.md shows.',
   },
 } as const satisfies Record<string, Client>
 export type ClientName = keyof typeof CLIENTS

@@ -32,4 +32,4 @@ export function findKey(env: Env, file: string | null): FoundKey {
 const checked = (key: string, where: string): FoundKey =>
   /^[\x21-\x7e]{1,1000}$/.test(key)
     ? { key, problem: null }
-    : { key: null, problem: `what ${where} holds is no key: one word of ASCII is expected` }
+    : { key: null, problem: `${where} does not contain a key: expected one word of ASCII` }

@@ -29,7 +29,7 @@ export const client = {
   path: PATH,
   alsoAt: ALSO_AT,
   keyParameter: 'key',
-  summary: "live routing of Google's Gemini, whole or as a stream of events (`?alt=sse`); it spends",
+  summary: "live routing of Google's Gemini, whole or as a stream of events (`?alt=sse`); spends money",
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',
@@ -69,7 +69,7 @@ export const client = {
   counting: {
     path: COUNT_PATH,
     alsoAt: COUNT_ALSO_AT,
-    summary: 'the same for Gemini: how many tokens a request would be',
+    summary: 'the same for Gemini: how many tokens a request has',
     schema: countSchema.loose(),
     estimate: (json) => JSON.stringify({ totalTokens: estimateAll(json) }),
   },

@@ -143,7 +143,7 @@ export async function lookAtSchema(link: Link): Promise<{ version: number; probl
   const [there] = await link.query<{ table: string | null }>(
     `SELECT to_regclass('waybill.schema')::text AS table`,
   )
-  if (!there?.table) return { version: 0, problem: 'the database has no tables of Waybill' }
+  if (!there?.table) return { version: 0, problem: 'the database has no Waybill tables' }
   const [found] = await link.query<{ version: number; oldest: number }>(
     'SELECT version, oldest FROM waybill.schema',
   )
@@ -154,7 +154,7 @@ export async function lookAtSchema(link: Link): Promise<{ version: number; probl
       problem: `the shared log was made by a newer Waybill (schema ${version}, for schema ${oldest} and later; this one knows ${SCHEMA_VERSION}); update this gateway`,
     }
   if (version < SCHEMA_VERSION)
-    return { version, problem: `the shared log has schema ${version}, this Waybill needs ${SCHEMA_VERSION}` }
+    return { version, problem: `the shared log has schema ${version}, but this Waybill needs ${SCHEMA_VERSION}` }
   const missing = await missingColumns(link)
   return { version, problem: missing.length > 0 ? `the shared log lacks ${missing.length} columns` : null }
 }

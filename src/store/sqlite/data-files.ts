@@ -25,7 +25,7 @@ export function lostFile(files: OpenFiles): string | null {
   for (const { path, device, inode } of files) {
     const found = find(path)
     if (found?.ino === inode && found.dev === device) continue
-    const what = found ? 'is another file than the one in use' : 'is gone'
+    const what = found ? 'was replaced by another file' : 'is gone'
     return `${basename(path)} ${what}; put the same file back, or restart the gateway`
   }
   return null

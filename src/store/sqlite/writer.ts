@@ -217,7 +217,7 @@ const LOG_HEADER = 32
 const FRAME_HEADER = 24
 
 const logWasCut = (): Error =>
-  Object.assign(new Error('waybill.db-wal was cut by another program; restart the gateway'), {
+  Object.assign(new Error('waybill.db-wal was truncated by another program; restart the gateway'), {
     code: LOG_CUT,
   })
 
