@@ -54,7 +54,7 @@ export async function openContainers(internal: boolean, find = findEngine): Prom
     .create({ Name: name, Internal: internal, Labels: labels })
     .catch((cause: Error) => {
       cleanup.kill()
-      throw new StartError(`the container engine made no network: ${reasonOf(cause)}`, { cause })
+      throw new StartError(`the container engine could not create a network: ${reasonOf(cause)}`, { cause })
     })
   const { host } = engine.info.containerRuntime
   const reach: Reach = internal
@@ -108,7 +108,7 @@ function noEngine(cause: Error & { code?: string }): never {
   const told =
     cause.code === 'ERR_MODULE_NOT_FOUND'
       ? 'a target that is an image needs the package testcontainers: npm install --save-dev testcontainers'
-      : 'the target is an image, and no container engine answers; start one (`docker info` tells), or name it in DOCKER_HOST'
+      : 'the target is an image, but no container engine answers; start one (check with `docker info`), or name it in DOCKER_HOST'
   throw new StartError(told, { cause })
 }
 
@@ -124,9 +124,9 @@ async function pulled(
   } catch (cause) {
     const remedy =
       image === ownImage()
-        ? '`npm run image` in the project makes it, WAYBILL_IMAGE names another'
+        ? 'build it with `npm run image` in the project, or name another with WAYBILL_IMAGE'
         : 'build it or pull it first'
-    throw new StartError(`no container can be made of ${image}: ${reasonOf(cause)}; ${remedy}`, { cause })
+    throw new StartError(`cannot create a container of ${image}: ${reasonOf(cause)}; ${remedy}`, { cause })
   }
 }
 
@@ -155,7 +155,7 @@ export class Container {
     printed.on('data', (piece: Buffer) => print(String(piece)))
     const silent = once(printed, 'close')
     await this.#handle.start().catch((cause) => {
-      throw new StartError(`no container of ${this.#image} starts: ${reasonOf(cause)}`, { cause })
+      throw new StartError(`a container of ${this.#image} does not start: ${reasonOf(cause)}`, { cause })
     })
     let alive = true
     this.#gone = Promise.allSettled([this.#handle.wait(), silent]).then(() => {

@@ -82,7 +82,7 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   [
     'a program that is not in the image, or ends at once',
     { image, port: 4949, command: ['no-such-command'] },
-    /^waybill ended before it was ready\. It said: .*no-such-command/,
+    /^waybill ended before it was ready\. It printed: .*no-such-command/,
   ],
   [
     'a port that nobody listens on',

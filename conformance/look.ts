@@ -91,7 +91,7 @@ function seenOfCall(
       return []
     const value = call.headers[header.toLowerCase()]
     const ok = value !== undefined && is(value)
-    const said = value === undefined ? 'is not there' : `says "${value}"`
+    const said = value === undefined ? 'is missing' : `is "${value}"`
     return [{ ok, what: `header ${header} (${name}) ${said}` }]
   }
   return [

@@ -41,7 +41,7 @@ export function readTarget(file: string): Target {
   const broken = sources.flatMap((source) => source.problems.map((problem) => lineOf(source, problem)))
   if (broken.length > 0) throw new TargetError(broken.join('\n'))
   const empty =
-    own.raw === null ? [{ path: [], message: 'is empty; docs/target-files.md says what stands there' }] : []
+    own.raw === null ? [{ path: [], message: 'is empty; docs/target-files.md describes the fields' }] : []
   const problems: Problem[] = empty.length > 0 ? empty : problemsIn(given)
   if (problems.length > 0) {
     const place = ({ path }: Problem) =>
@@ -105,7 +105,7 @@ function sourceOf(file: string): Source {
   const read = readYaml(text, file)
   const mapping = typeof read.raw === 'object' && !Array.isArray(read.raw) ? read.raw : null
   if (!read.broken && read.raw !== null && mapping === null)
-    throw new TargetError(`${file}: holds no fields; docs/target-files.md says what stands there`)
+    throw new TargetError(`${file}: has no fields; docs/target-files.md describes them`)
   return { ...read, file, own: { ...mapping } }
 }
 

@@ -111,7 +111,7 @@ export async function conform({
         const { evidence: found, gone } = await worker.run(check)
         onCheck(requirement, found)
         if (gone === null) continue
-        stopped ??= `${worker.target.name} is gone since ${requirement.id}: ${gone}`
+        stopped ??= `${worker.target.name} has been gone since ${requirement.id}: ${gone}`
         return
       }
     }

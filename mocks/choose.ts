@@ -140,7 +140,7 @@ function noRecording(
     `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
     nearest(miss),
     named
-      ? `There is no scenario "${scenario}" either; \`waybill witness --list\` names those there are.`
+      ? `There is no scenario "${scenario}" either; \`waybill witness --list\` lists the known ones.`
       : remedy,
   ].join(' ')
   return wholeAnswer('no recording', 400, {

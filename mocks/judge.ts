@@ -49,7 +49,7 @@ export function judge(
 
   if (request.json === undefined)
     refuse(
-      'the body is no JSON',
+      'the body is not JSON',
       provider.refusal('invalid_request', 'We could not parse the JSON body of your request.'),
     )
   else {

@@ -177,9 +177,9 @@ function refuseSecrets(
   }
   for (const [where, text] of [['head', json] as const, ['body', body] as const]) {
     const at = findCredential(text)
-    if (at !== null) refuse(`what looks like a credential stands in its ${where} at byte ${at}`)
+    if (at !== null) refuse(`its ${where} contains what looks like a credential at byte ${at}`)
     const value = findValue(text, values)
-    if (value) refuse(`a secret stands in its ${where}: ${value}`)
+    if (value) refuse(`its ${where} contains a secret: ${value}`)
   }
   const { path, model, fields } = head.request
   if (findWord(`${body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))

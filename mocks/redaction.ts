@@ -126,7 +126,7 @@ function decode(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
   } catch {
-    throw new Error('the answer is no UTF-8 text')
+    throw new Error('the answer is not UTF-8 text')
   }
 }
 

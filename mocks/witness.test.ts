@@ -128,7 +128,7 @@ test('a wrong or missing key is refused in the words of the provider, and noted'
 test('an invalid request is refused as the provider would, and noted', async (t) => {
   const witness = await witnessFor(t)
   const cases: [unknown, RegExp][] = [
-    ['{', /no JSON/],
+    ['{', /not JSON/],
     [{ model: 'm' }, /^messages: /],
     [chatBody('m', { temperature: 3 }), /^temperature: /],
     [chatBody('m', { messages: [{ role: 'friend', content: 'hi' }] }), /^messages\[0\]\.role: /],

@@ -176,7 +176,7 @@ ${note ? `<p>${prose(note.about)}</p>` : ''}
   const { counts, inferences, environment, conclusion } = results
   facts.push(
     ['Declared', text(declared.map(words).join(', '))],
-    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them accounted to a check`],
+    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
     ['Ran on', text(Object.values(environment).join(', '))],
     [
       'Evidence',

@@ -140,7 +140,7 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
       () => void writeFileSync(db, damaged(readFileSync(db))),
       /waybill\.db (is damaged|cannot be read) \(/,
     ],
-    ['a file in the place of the directory', () => ({ WAYBILL_DATA: file }), /is no directory/],
+    ['a file in the place of the directory', () => ({ WAYBILL_DATA: file }), /is not a directory/],
   ]
   const whole = readFileSync(db)
   for (const [name, harm, expected] of rows) {

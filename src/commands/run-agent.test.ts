@@ -108,7 +108,7 @@ test('what is missing is said in a line: the gateway, its key, the program', asy
   for (const [args, code, says] of [
     [['--url', 'http://127.0.0.1:9', claude], 1, /^waybill: no gateway answers at .+; start it with/],
     [['--url', url, claude], 1, /^waybill: the gateway at .+ requires a key; set WAYBILL_KEY/],
-    [['--url', url, '--', '/nowhere/claude'], 1, /\nwaybill: \/nowhere\/claude is not there; install it/],
+    [['--url', url, '--', '/nowhere/claude'], 1, /\nwaybill: \/nowhere\/claude was not found; install it/],
     [['--url', url], 2, /^waybill: missing required argument 'program'/],
   ] as const) {
     const env: Record<string, string> = args[1] === url && args[2] !== claude ? { WAYBILL_KEY: KEY } : {}

@@ -125,7 +125,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
     `server: { port: 1 }\ndata: ./elsewhere\ndurability: full\nproviders: { beta: { api: openai, base_url: "${provider.baseUrl}" } }\n`,
   )
   gateway.child.kill('SIGHUP')
-  const { settings } = await gateway.line(/wait for a restart/)
+  const { settings } = await gateway.line(/take effect after a restart/)
   assert.deepEqual(settings, ['server.port', 'data', 'durability'])
   assert.equal((await gateway.chat('beta/x')).status, 200, 'the rest is in force, at the old port')
   assert.equal((await gateway.chat('alpha/x')).status, 404)

@@ -105,7 +105,7 @@ test('check says what is not as the file says, exit code 1', async () => {
   )
   const { code, out } = await waybill('check', file, '--profile', 'core')
   assert.equal(code, 1)
-  assert.match(out, /✗ header x-provider \(provider\) is not there/)
+  assert.match(out, /✗ header x-provider \(provider\) is missing/)
   assert.match(out, /✗ header x-call \(model\) says "call-1"/)
   assert.match(out, /✗ the log, GET \/log: 200, no list at "\/data"/)
   assert.match(out, /✓ GET \/v1\/models: 200/)
@@ -132,7 +132,7 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
       'a witness that others may reach, on an address that this machine does not have',
       ['check', nobody, '--witness-host', '192.0.2.1'],
       3,
-      /^waybill: warning: the witness listens on 192\.0\.2\.1, so others .*\nwaybill: the witness cannot start: /,
+      /^waybill: warning: the witness listens on 192\.0\.2\.1, so other machines .*\nwaybill: the witness cannot start: /,
     ],
     [
       'a witness on another address of this machine',
@@ -141,7 +141,7 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
       /^waybill: x is not ready .*ECONNREFUSED/,
     ],
     ['no answers and no terminal', ['init', join(root, 'a.yaml')], 2, /give --start and --call$/m],
-    ['a file that is there already', ['init', GATEWAY], 2, /is there already/],
+    ['a file that is there already', ['init', GATEWAY], 2, /already exists/],
     [
       'headers that are none',
       ['init', join(root, 'b.yaml'), '--start', 'x', '--call', 'm', '--headers', 'modl=x'],

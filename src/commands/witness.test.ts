@@ -54,7 +54,7 @@ test('a mistake is one line, and exit code 2; what cannot be had is 1', async (t
   assert.match(wrong.err, /A port is a number from 0 to 65535/)
   const missing = await outcome(t, '--port', '0', '--control-port', '0', '--recordings', '/nowhere/at/all')
   assert.equal(missing.code, 1)
-  assert.match(missing.err, /^waybill: \/nowhere\/at\/all is no folder of recordings: .*\n$/)
+  assert.match(missing.err, /^waybill: \/nowhere\/at\/all is not a folder of recordings: .*\n$/)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())

@@ -71,7 +71,7 @@ test('a click on a value narrows the list, also for new calls; back undoes it (P
   await rows.nth(4).waitFor()
   await page.goForward()
   await page.locator('tbody:not(:has-text("alpha"))').waitFor()
-  await page.getByRole('button', { name: 'Take out the filter provider beta' }).click()
+  await page.getByRole('button', { name: 'Remove the filter provider beta' }).click()
   await rows.nth(4).waitFor()
   assert.equal(new URL(page.url()).search, '')
 })

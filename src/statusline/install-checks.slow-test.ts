@@ -48,7 +48,7 @@ test('an option that the line could not use is one line and exit code 2, and no 
     [['--url', 'http://me:secret@127.0.0.1:4949'], /--url must not contain a key; [^\n]*--key-file/],
     [['--key-file', join(directory, 'nowhere')], /the key file .*nowhere cannot be read \(ENOENT\)/],
     [['--key-file', open], /is open to others; run chmod 600 on it/],
-    [['--key-file', words], /holds is no key/],
+    [['--key-file', words], /does not contain a key/],
     [['--scope', 'usr'], /--scope: there is no "usr"; did you mean user\?/],
     [['--subagents'], /the script draws no rows for subagents; leave out --sh/],
   ] as const) {

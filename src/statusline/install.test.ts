@@ -109,7 +109,7 @@ test('settings that are no JSON are refused, links are followed, both keys go si
   const broken = home(t, '{ "a": 1, // comment\n}')
   const { code, stderr } = await broken.waybill('install', '--sh')
   assert.equal(code, 1)
-  assert.match(stderr, /is left as it is: it is not valid JSON/)
+  assert.match(stderr, /was not changed: it is not valid JSON/)
   assert.equal(readFileSync(broken.file, 'utf8'), '{ "a": 1, // comment\n}')
 
   const { file, waybill } = home(t, null)

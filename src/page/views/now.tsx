@@ -245,7 +245,7 @@ function Cooling({ routes }: { routes: RoutesAnswer | null }) {
       <ul class="plain-list">
         {[...byName].map(([name, { cooling_until }]) => (
           <li key={name}>
-            <span class="state cooling">{name}</span> failed; it is tried again by a call after{' '}
+            <span class="state cooling">{name}</span> failed; a call tries it again after{' '}
             {cooling_until !== null && <Time iso={cooling_until} />}
           </li>
         ))}

@@ -223,7 +223,7 @@ function Preview({ names }: { names: readonly string[] }) {
             value={asked.get('effort') ?? ''}
             onChange={(event) => change({ effort: event.currentTarget.value }, true)}
           >
-            <option value="">not said</option>
+            <option value="">not set</option>
             {['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((each) => (
               <option key={each} value={each}>
                 {each}
@@ -249,7 +249,7 @@ function Preview({ names }: { names: readonly string[] }) {
             <b>
               {data.provider} / {data.resolved_model}
             </b>
-            {data.route !== null ? `, by ${data.strategy}` : ', as it says'}
+            {data.route !== null ? `, by ${data.strategy}` : ', as named'}
             {data.depends_on.length > 0 &&
               `; it depends on ${data.depends_on.map((each) => DEPENDS[each]).join(', ')}`}
             .
