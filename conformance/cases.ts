@@ -1,4 +1,4 @@
-// Checks that are data: reads cases.yaml, makes its calls, and holds what came of them against its expectations. Knows
+// Checks that are data: reads cases.yaml, makes its calls, and compares the results with its expectations. Knows
 // no requirement; what an expectation means is in expectations.ts.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'

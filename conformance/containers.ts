@@ -1,4 +1,4 @@
-// Containers for one run: a network of their own, what stands on it, and the care that nothing of it is left behind.
+// Containers for one run: their own network, what runs on it, and the cleanup that leaves nothing of it behind.
 // Speaks to the engine through testcontainers, which is loaded here and only when it is needed; knows no target.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'

@@ -1,4 +1,4 @@
-// Holds one fault against the checks that are meant to catch it, and says what of it was caught.
+// Runs the checks that are meant to catch one fault, and reports which of them caught it.
 import { fileURLToPath } from 'node:url'
 import { byFinding } from './by-finding.ts'
 import { sentenceOf } from './check.ts'

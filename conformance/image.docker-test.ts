@@ -77,7 +77,7 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   [
     'an image that is nowhere',
     { image: 'localhost:1/nothing:1', port: 4000 },
-    /^no container can be made of localhost:1\/nothing:1: [^\n]+; build it or pull it first$/,
+    /^cannot create a container of localhost:1\/nothing:1: [^\n]+; build it or pull it first$/,
   ],
   [
     'a program that is not in the image, or ends at once',

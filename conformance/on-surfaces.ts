@@ -1,5 +1,5 @@
-// Which checks run on which surfaces beside the one that they are written for, and why the others do not. Such a check has
-// an id of its own, `FLOW-03@messages`, in findings, reports and baselines. Pure.
+// Which checks run on which surfaces in addition to the one that they are written for, and why the others do not. Such a
+// check has its own id, `FLOW-03@messages`, in findings, reports and baselines. Pure.
 import type { Requirement } from './requirements.ts'
 import { SURFACES, type SurfaceName } from './surface.ts'
 import type { Target } from './target.ts'

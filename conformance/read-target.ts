@@ -1,5 +1,5 @@
-// A target file -> a Target, or every mistake in it with its line and what was probably meant. What may stand in one:
-// target.ts.
+// A target file -> a Target, or every mistake in it with its line and what was probably meant. The fields
+// are in target.ts.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -65,7 +65,7 @@ function problemsIn(given: Readonly<Record<string, unknown>>): Problem[] {
   return found.length > 0 ? found : unknownProviders(targetSchema.parse(given))
 }
 
-/** The witness stands in for some providers, and a model can only go to one of those that the file names. */
+/** The witness simulates some providers, and a model can only go to one of those that the file names. */
 function unknownProviders({ providers: named, models }: Target): Problem[] {
   const there = providers.map(({ name }) => name)
   const problem = (

@@ -1,5 +1,5 @@
 // One run: which checks a profile asks for, who carries them out, and at the end the judge. The evidence is written as
-// it is won, so that a run that breaks off can still be looked at.
+// it is collected, so that an aborted run can still be examined.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Witness } from '../mocks/witness.ts'

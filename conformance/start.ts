@@ -1,5 +1,5 @@
-// Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
-// ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/, the
+// Starts a target: writes its files, runs its command, sends its setup requests, and waits until it is ready. Every
+// instance has its own directory, port and keys. The ways of running are in connectors/, the
 // requests of the setup in manage.ts.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'

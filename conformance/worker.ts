@@ -1,5 +1,5 @@
 // A worker: a witness, and an instance of the target that knows no other witness. It carries out one check after the
-// other. What happens in another worker reaches neither of the two, so a count taken here is right, whatever runs beside it.
+// other. Other workers affect neither of the two, so a count taken here is right, whatever runs in parallel.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'

@@ -1,4 +1,4 @@
-// Gates: places in an answer where it is held until somebody outside says go. Knows no answer.
+// Gates: places in an answer where it is held until it is released from outside. Knows no answer.
 import { aborted } from './answer.ts'
 
 export interface Gates {

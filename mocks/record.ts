@@ -1,5 +1,5 @@
 // A live or a foreign exchange becomes a recording that may be shared: redacted, named, and refused when anything of
-// it could still be found. Knows redaction and the format. Does not know how the exchange was come by.
+// it could still be found. Knows redaction and the format. Does not know how the exchange was obtained.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export interface Draft {
   readonly secrets: Secrets
 }
 
-/** For bodies whose chunks nobody saw: a stream in one chunk for each event, anything else in one. No waits. */
+/** For bodies whose chunks are unknown: a stream in one chunk for each event, anything else in one. No waits. */
 export function chunksByEvent(body: Buffer): [number, number][] {
   if (!/^\s*(?::|data:|event:|id:|retry:)/.test(body.toString('utf8', 0, 100))) return [[body.length, 0]]
   const pieces = body.toString('latin1').match(/[\s\S]*?(?:\r\n\r\n|\n\n|\r\r|$)/g) ?? []

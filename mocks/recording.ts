@@ -1,5 +1,5 @@
 // The recording format, version 1: its schema, and how a head and its body file are read.
-// Knows files. Does not know requests, providers or MSW. The format is told in recordings/README.md.
+// Knows files. Does not know requests, providers or MSW. recordings/README.md describes the format.
 import { type Dirent, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -77,7 +77,7 @@ const headSchema = headShape.refine(({ origin, redaction }) => origin !== 'recor
 /** JSON Schema of a head, for editors and other programs; written to docs/recording.schema.json. */
 export const recordingJsonSchema = (): object => z.toJSONSchema(headShape, { io: 'input' })
 
-/** One head as it stands in its file, checked. */
+/** One head as it is in its file, checked. */
 export type RecordingHead = z.infer<typeof headSchema>
 
 /** One recorded interaction. `name` is its path without `.json` ("openai/chat-stream"), `bytes` its whole body. */

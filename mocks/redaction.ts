@@ -1,4 +1,4 @@
-// Takes out of an exchange everything that belongs to whoever had it, and keeps every length: what is left of a body
+// Removes from an exchange everything that belongs to its owner, and keeps every length: what is left of a body
 // has the same bytes of structure in the same places, so that chunk boundaries survive. Used for live exchanges and
 // for foreign recordings alike. Pure; knows HTTP, JSON and event streams, and no provider in particular.
 import { blank } from './blank.ts'
@@ -21,7 +21,7 @@ export interface Redacted {
   readonly body: Buffer
   /** Bytes of the answer's body that were replaced. */
   readonly replaced: number
-  /** What the exchange holds that nobody else may see. */
+  /** What the exchange holds that must stay private. */
   readonly secrets: Secrets
 }
 

@@ -20,7 +20,7 @@ const IMPORTED =
   /^imported from a (?:vcrpy|Ruby VCR|go-vcr|HAR|httpmock) file, sha256 [\da-f]{16}, exchange \d{1,9}, sha256 [\da-f]{16}$/
 const LIVE = /^a live exchange with (.+)$/
 
-/** A word that somebody may choose: letters, digits, a few signs; nothing of the kind of a token or an address. */
+/** A word that a user may choose: letters, digits, a few signs; nothing of the kind of a token or an address. */
 const isPlainWord = (word: string): boolean =>
   /^[\w.-]{1,64}$/.test(word) &&
   !word.split(/[-_.]/).some((piece) => piece.length >= 12 && /\d/.test(piece) && /[a-z]/i.test(piece))

@@ -1,5 +1,5 @@
-// Proves that recordings are in order, and that those of live exchanges hold nothing of them (REC-01, REC-04).
-// Knows files and the rules of redaction. Mends nothing.
+// Proves that recordings are in order, and that those of live exchanges contain nothing private (REC-01, REC-04).
+// Knows files and the rules of redaction. Repairs nothing.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findCredential } from './leaks.ts'

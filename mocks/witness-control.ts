@@ -1,5 +1,5 @@
 // The witness's control port: the same stage as in a process, over HTTP and JSON. For programs on this machine only:
-// whoever comes with a foreign Host or Origin is a web page, and is refused.
+// a request with a foreign Host or Origin comes from a web page, and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { ZodError, z } from 'zod'
 import { fieldOf } from './judge.ts'

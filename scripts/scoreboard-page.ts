@@ -257,5 +257,5 @@ const CORRECTIONS = `<section id="corrections"><h2>A correction, or another gate
 <ul>
 <li><b>Something here is wrong, or repaired meanwhile.</b> Open an issue with the name of the gateway, its version and the requirement (<code>FLOW-06</code>), and what the gateway does. A doubt counts for the gateway.</li>
 <li><b>The gateway was set up wrongly, or can do more.</b> Its target file is <code>conformance/targets/NAME.yaml</code>. Change it, run <code>waybill conform NAME --profile observable --report report</code> (or, in a clone, <code>npm run peers -- NAME</code>), and send the file with <code>report/summary.md</code>.</li>
-<li><b>A gateway is missing.</b> <code>waybill target init</code> writes a target file by asking, <code>waybill target check</code> looks at it. Send it with the lines that install the gateway; <code>docs/conformance.md</code> says what else there is to know.</li>
+<li><b>A gateway is missing.</b> <code>waybill target init</code> asks a few questions and writes a target file, <code>waybill target check</code> checks it. Send it with the lines that install the gateway; <code>docs/conformance.md</code> explains the rest.</li>
 </ul></section>`

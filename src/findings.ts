@@ -1,5 +1,5 @@
-// What is found when one looks whether all is well, in words: for `waybill doctor`, and for the page. Pure; knows the
-// configuration and what is handed over.
+// Findings about the state of the gateway, in words, for `waybill doctor` and for the page. Pure; knows the configuration
+// and what it is given.
 import type { Config } from './config.ts'
 import { createPricer, PRICE_TABLE, pricingOf } from './pricing.ts'
 

@@ -1,4 +1,4 @@
-// Joins the parts into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
+// Joins the parts into a running gateway. Used by `serve`, by tests, and by programs that embed it.
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
-// What did not hold, in the order in which a person wants it: what was expected, what was seen, which exchange shows it,
-// how to see it again, and what to do. The page, the summary and the comment are made from this. Pure.
+// What did not hold, in the order in which a reader needs it: what was expected, what was seen, which exchange shows it,
+// how to reproduce it, and what to do. The page, the summary and the comment are made from this. Pure.
 import { byFinding } from '../by-finding.ts'
 import { sentenceOf } from '../check.ts'
 import { checks } from '../checks.ts'

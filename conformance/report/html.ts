@@ -1,4 +1,4 @@
-// Results as one page that needs nothing but itself: what failed and what to do, the matrix, and for each requirement
+// Results as one self-contained page: what failed and what to do, the matrix, and for each requirement
 // its sentence, its verdict, what the client saw and what the witness saw.
 import { checks } from '../checks.ts'
 import type { Change, Comparison } from '../compare.ts'
@@ -167,6 +167,6 @@ function some<Each extends { readonly n: number }>(
   return all.filter((each, index) => index < FEW || pointed.has(`${sign}${each.n}`))
 }
 
-/** Ids in a sentence become links. What a link points at stands inside its details, so that the browser opens them. */
+/** Ids in a sentence become links. The target of a link is inside its details, so that the browser opens them. */
 const linked = (sentence: string): string =>
   sentence.replace(/\b[A-Z]+-\d\d\b(?:@\w+)?/g, (id) => `<a href="#${id}">${id}</a>`)

@@ -1,5 +1,5 @@
 // Picks the reader of a foreign recording by what is in the file, whatever its name, and reads each exchange by itself:
-// one that is broken is refused by name, a file that is cut is refused as a whole.
+// a broken one is refused by name, a truncated file is refused as a whole.
 import { ZodError } from 'zod'
 import { textOf } from './decode.ts'
 import { goVcr } from './go-vcr.ts'

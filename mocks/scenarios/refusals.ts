@@ -1,5 +1,5 @@
 // Scenarios in which the provider refuses or fails with an error status, in its own words. All synthetic: for most of
-// these statuses nobody has ever published a recording (429 from most providers, every 502, 503 and 529).
+// these statuses no recording was ever published (429 from most providers, every 502, 503 and 529).
 import type { Refusal } from '../provider.ts'
 import { refuse, type Scenario, type Scene } from '../scenario.ts'
 

@@ -100,7 +100,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     [
       'it ends at once',
       () => ({ command: ['{{node}}', '-e', 'console.error("no licence"); process.exit(1)'] }),
-      /ended before it was ready\. It said: no licence/,
+      /ended before it was ready\. It printed: no licence/,
     ],
     [
       'it ends with words that steer a terminal',
@@ -111,7 +111,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
           String.raw`console.error("\u001b[31m\u0007::warning::x\n::error::y"); process.exit(1)`,
         ],
       }),
-      /ended before it was ready\. It said: (?!.*[^\P{Cc}\n])(?!.*::[a-z])/su,
+      /ended before it was ready\. It printed: (?!.*[^\P{Cc}\n])(?!.*::[a-z])/su,
     ],
     [
       'it dies of the first call',
@@ -186,7 +186,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     // The only variable that is set here beside PATH; it holds one digit.
     const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
     const { code, err } = await waybill('conform', file)
-    assert.match(err, /the key in NO_COLOR has less than 8 characters/)
+    assert.match(err, /the key in NO_COLOR has fewer than 8 characters/)
     assertSentence(err)
     assert.equal(code, 3)
   })
@@ -214,7 +214,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.match(out, /error: a-gateway has been gone since PURE-01: it ended/)
     assert.equal(code, 3)
     assert.ok(existsSync(join(report, 'index.html')))
-    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway is gone/)
+    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway has been gone/)
   })
 
   test('what an earlier run left in the report is not read as the verdict of one that did not begin', async () => {

@@ -1,4 +1,4 @@
-// What `waybill doctor` says of the log that several gateways share. Looks and changes nothing.
+// What `waybill doctor` reports of the log that several gateways share. Changes nothing.
 import type { Config } from '../config.ts'
 import type { Finding } from '../findings.ts'
 import { listInstances } from '../store/postgres/forget.ts'

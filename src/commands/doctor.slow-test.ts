@@ -180,7 +180,7 @@ test('what is on record is held against its caps, with what to do where one is n
   )
   assert.match(
     full.said,
-    /^note 31 of 30 days: the next start deletes the oldest calls; raise retention\.days before it to keep them$/m,
+    /^note 31 of 30 days: the next start deletes the oldest calls; raise retention\.days before then to keep them$/m,
   )
   assert.doesNotMatch(full.said, /retention\.bytes/)
 
@@ -227,7 +227,7 @@ test('a gateway that replays is told from one that spends', async (t) => {
   assert.equal(code, 0, said)
   assert.match(
     said,
-    /^ok {3}the gateway at \S+ is ready and .*; it REPLAYS: no call reaches a provider, and what it records is in \S+\/data\/replay$/m,
+    /^ok {3}the gateway at \S+ is ready and .*; it REPLAYS: no call reaches a provider, and its record is in \S+\/data\/replay$/m,
   )
 })
 

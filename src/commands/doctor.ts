@@ -1,5 +1,5 @@
-// `waybill doctor`: is everything well with this configuration, its data directory and the gateway that may be running?
-// Looks and tells; changes nothing and causes no inference.
+// `waybill doctor`: is everything all right with this configuration, its data directory and the gateway, if it is running?
+// Only reports; changes nothing and causes no inference.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config.ts'

@@ -1,5 +1,5 @@
-// `waybill fleet`: who shares the log, and what an operator does about it. Speaks with the database alone; an instance that
-// runs is asked nothing and told nothing.
+// `waybill fleet`: which gateways share the log, and what an operator can do about them. Talks only to the database, never
+// to a running instance.
 import { loadConfig } from '../config.ts'
 import { forget, listInstances } from '../store/postgres/forget.ts'
 import { type Link, openLink } from '../store/postgres/link.ts'

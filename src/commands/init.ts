@@ -1,5 +1,5 @@
 // `waybill init`: a few questions, or the same as options, become a waybill.yaml with comments. It sends nothing but, where
-// the user agrees, a request for each provider's list of models, which costs nothing and shows whether the key is taken.
+// the user agrees, a request for each provider's list of models, which costs nothing and shows whether the key is accepted.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'

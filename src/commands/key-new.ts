@@ -1,5 +1,5 @@
-// `waybill key new`: makes a key of the gateway. The key goes into a file that its owner alone can read, and nowhere
-// else unless somebody looks at a terminal; the configuration gets its digest.
+// `waybill key new`: makes a key of the gateway. The key goes into a file that only its owner can read, and nowhere
+// else, except to a terminal with --print; the configuration gets its digest.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'

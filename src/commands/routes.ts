@@ -1,5 +1,5 @@
-// `waybill routes [MODEL]`: where a call would go now. The gateway that runs beside it is asked, because it alone knows
-// who cools down and whose turn it is; without one it is told from the configuration, as for targets that are all ready.
+// `waybill routes [MODEL]`: where a call would go now. The running gateway is asked, because only it knows which targets
+// cool down and whose turn it is; without one, the configuration answers, as if all targets were ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config.ts'
 import { createQuote, pricingOf, type Quote } from '../pricing.ts'

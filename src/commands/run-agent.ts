@@ -1,5 +1,5 @@
-// `waybill run -- PROGRAM`: starts a coding agent with the environment that points it at the gateway and ties its session.
-// Changes no file. Says what it set, without the key, and passes on signals and the exit code.
+// `waybill run -- PROGRAM`: starts a coding agent with the environment that points it at the gateway and sets its session.
+// Changes no file. Prints what it set, without the key, and passes on signals and the exit code.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'

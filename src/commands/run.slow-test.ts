@@ -121,7 +121,7 @@ test('routes shows where calls would go, as a table and as JSON', () => {
     stdout,
     /\n {2}rule 2: input_tokens over 60000 → openai\/gpt-5-mini\n {2}rule 3: tools → tier cheap\n/,
   )
-  assert.match(stdout, /\n {2}as for a first call in plain text; it depends on session, shape, load\n$/)
+  assert.match(stdout, /\n {2}for a first call in plain text; it depends on session, shape, load\n$/)
   const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', EXAMPLE, '--json').stdout)
   assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })

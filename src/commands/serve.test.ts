@@ -200,7 +200,7 @@ test('the session is said at level debug only, and a level that does not exist i
   const options = { env: { KEY: 'x' } }
   const wrong = await runCli(['serve', '-c', gateway.file, '--log-level', 'loud'], options)
   assert.equal(wrong.code, 2)
-  assert.equal(wrong.stderr, 'waybill: log level "loud" is none of silent, error, warn, info, debug\n')
+  assert.equal(wrong.stderr, 'waybill: log level "loud" is not one of silent, error, warn, info, debug\n')
 })
 
 test('SIGTERM takes no new call, lets the open stream end, and the record is whole (LIFE-02)', async (t) => {

@@ -1,4 +1,4 @@
-// `waybill statusline [install|uninstall|doctor]`: the status line's other side, run by a person.
+// `waybill statusline [install|uninstall|doctor]`: the status line's commands for a person.
 import { resolve } from 'node:path'
 import { nearest } from '../config/nearest.ts'
 import type { Key } from '../statusline/client-settings.ts'
@@ -57,7 +57,7 @@ export function installLine(command: InstallCommand): void {
   print('Undo this with `waybill statusline uninstall`.')
 }
 
-/** The options that stand behind the command, checked now: later, the complaints of the line are not visible. */
+/** The options that follow the command, checked now: later, the complaints of the line are not visible. */
 function optionsOf({ env, url, keyFile, segments, theme }: InstallCommand): string[] {
   if (url !== undefined) readAddress('--url', url)
   const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs it somewhere else

@@ -1,4 +1,4 @@
-// Where the witness of a run listens, as options of a command: they go before what the target file says.
+// Where the witness of a run listens, as options of a command: they take precedence over the target file.
 import { isLoopback, type Target, targetSchema } from '../../conformance/target.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'

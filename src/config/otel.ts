@@ -1,5 +1,5 @@
-// What the environment says of traces, in the variables of OpenTelemetry's specification. They are set for all programs of
-// a machine, so they count only where the file has `telemetry`, and behind what it says. Pure.
+// Settings for traces from the environment, in the variables of OpenTelemetry's specification. They are set for all programs
+// on a machine, so they count only if the file has `telemetry`, and the file takes precedence. Pure.
 
 type Env = Readonly<Record<string, string | undefined>>
 type Fields = Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-// What a schema refuses, in words for whoever wrote the file. Knows the kinds of a schema, and no setting of any.
+// What a schema refuses, in words for the author of the file. Knows the types of a schema, but no setting.
 import type { z } from 'zod'
 import { escaped } from '../terminal/clean.ts'
 import type { JsonSchema } from './json-schema.ts'

@@ -1,5 +1,5 @@
-// The text of waybill.yaml -> plain values, and where each of them stands. Says what is wrong with the text itself in
-// words that need no knowledge of YAML. Knows no setting.
+// The text of waybill.yaml -> plain values, and where each of them is. Reports what is wrong with the text itself in words
+// that need no knowledge of YAML. Knows no setting.
 import {
   type Alias,
   isAlias,

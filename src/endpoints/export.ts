@@ -1,4 +1,4 @@
-// GET /api/usage/export: every call that the filters leave, newest first, as a file: whole records as JSON, or columns as
+// GET /api/usage/export: every call that matches the filters, newest first, as a file: whole records as JSON, or columns as
 // CSV. Written as it is read, so that a million calls take no memory.
 import { once } from 'node:events'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// The catalog in the shape of Google's Gemini, for a client of Google's: which one is one, and what it is told.
+// The catalog in the format of Google's Gemini: which clients are Google's, and what they get.
 import { z } from 'zod'
 import type { AdmittedRead } from '../http/endpoint.ts'
 

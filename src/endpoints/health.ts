@@ -1,5 +1,5 @@
-// GET /api/health: what `waybill doctor` would say of a gateway that runs, as far as the gateway itself knows it; how full
-// the record is; how old the prices are. For admins, because it tells of all keys.
+// GET /api/health: what `waybill doctor` would report of a running gateway, as far as the gateway itself knows it; how full
+// the record is; how old the prices are. For admins, because it covers all keys.
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'

@@ -1,4 +1,4 @@
-// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn that somebody is there.
+// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn that a server is there.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

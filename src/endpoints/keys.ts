@@ -1,5 +1,5 @@
-// GET /api/keys/me: who the caller is, what it may do, and what of its budget is gone. GET /api/keys: the same of every
-// key, for an admin; of one's own, for a client.
+// GET /api/keys/me: who the caller is, what it may do, and how much of its budget is spent. GET /api/keys: the same for
+// every key if the caller is an admin, for its own if it is a client.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

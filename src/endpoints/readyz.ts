@@ -1,6 +1,6 @@
-// Calls can be taken: the store can be written to. A file that was changed into an invalid one does not take
-// the gateway out of service, because the configuration before it stays in force; it is told here, its errors in the log. So is
-// a record that cannot be read for a while: calls do not need it.
+// Calls can be accepted: the store can be written to. A configuration file that became invalid does not take the gateway out
+// of service, because the previous configuration stays in force; this answer reports it, and the log has the errors. The same
+// holds for a record that cannot be read for a while: calls do not need to read it.
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'

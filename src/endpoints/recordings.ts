@@ -1,4 +1,4 @@
-// GET /api/recordings: what a gateway answers from that replays, and what is said of it. Empty for one that is live.
+// GET /api/recordings: the recordings from which a replaying gateway answers, and their metadata. Empty for a live one.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

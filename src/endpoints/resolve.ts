@@ -1,5 +1,5 @@
-// GET /api/cloud/model/resolve?model=: where a call would go now, without going there (PURE-04). It may be said what the
-// call is like; else it is a few words of plain text.
+// GET /api/cloud/model/resolve?model=: where a call would go now, without making it (PURE-04). Parameters can describe
+// the call; the default is a few words of plain text.
 import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'

@@ -1,5 +1,5 @@
-// GET /api/routes: every route with its targets: what share of the calls each is to have and has had, whether it is
-// passed over and until when, and what it cost. Calls for no route, by a direct id, stand beside them.
+// GET /api/routes: every route with its targets: its intended and actual share of the calls, whether it is
+// passed over and until when, and what it cost. Calls to a direct id, without a route, are listed separately.
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { Config } from '../config.ts'

@@ -1,6 +1,6 @@
-// A gateway as one of several: the journal stays as it is, and what it holds goes to the log that all share. Writes pass
-// through here, reads come from there, and once a second the instances tell each other what they have to know. Holds the
-// thread that speaks with PostgreSQL; knows no SQL. Loaded with `fleet:` alone.
+// A gateway as one of several: the journal stays as it is, and its contents are sent to the shared log. Writes pass through
+// here, reads come from the shared log, and once a second the instances exchange their state. Owns the thread that talks to
+// PostgreSQL; knows no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../errors.ts'
 import type { ReadName, Reads } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'

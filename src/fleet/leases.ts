@@ -1,6 +1,6 @@
 // What this instance may spend of each key's budget: a lease of the shared budget, from which calls are admitted in memory.
-// A new one is asked for when it does not suffice, for as much as the last ten seconds cost, doubled; one question at a
-// time for each key. What is not needed for ten seconds goes back. Knows no SQL.
+// When it does not suffice, a new one is requested, for twice what the last ten seconds cost; one request at a time for
+// each key. What is not needed for ten seconds is given back. Knows no SQL.
 import type { Asks } from './protocol.ts'
 
 /** A call that is let in sets aside what it may cost, and no more than this part of the budget: an estimate must not use up what nobody has spent. */

@@ -1,5 +1,5 @@
-// A key's rate over the whole fleet; while the shared log cannot be asked, what the configuration says instead: this
-// instance's part of it, or nothing. Says how often that was so.
+// A key's rate over the whole fleet; while the shared log is unavailable, what the configuration sets instead: this
+// instance's part of it, or nothing. Counts how often that happened.
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateRequest } from '../store/postgres/rates.ts'
 

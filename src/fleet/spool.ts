@@ -1,5 +1,5 @@
-// What of the journal the shared log has not taken yet, and whether there is room for more: at a bound calls are refused,
-// nothing is ever dropped. Between two looks at the journal every call that begins is counted, so the bound holds.
+// The part of the journal that the shared log has not received yet, and whether there is room for more: at the limit, calls
+// are refused; nothing is ever dropped. Calls that begin between two checks of the journal are counted, so the limit holds.
 import type { Standing } from './protocol.ts'
 
 export interface SpoolLimits {

@@ -58,7 +58,7 @@ function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
       'unsupported_media_type',
       `Content-Type must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`,
     )
-  // A page may send a POST without a type to any address, and its browser asks nobody first.
+  // A page may send a POST without a type to any address, and its browser does so without a preflight.
   if (type === undefined && headers.origin !== undefined)
     throw new GatewayError(
       'unsupported_media_type',

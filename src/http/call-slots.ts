@@ -18,7 +18,7 @@ export interface SlotLimits {
 export interface CallSlot {
   /**
    * So many more bytes of its body are held. Where that is too much, the largest body that is still coming in is
-   * refused: that may be another's, and somebody who sends a small one is not kept waiting by those who send large ones.
+   * refused: that may be another's, and clients that send small ones do not wait for those that send large ones.
    */
   hold(bytes: number, refuse: (error: GatewayError) => void): void
   /** The body is there: from now on it is held to the end of the call. */
@@ -37,7 +37,7 @@ export interface CallSlots {
 export const defaultBodyBytes = (oneBody: number): number =>
   Math.max(getHeapStatistics().heap_size_limit / 8, 2 * oneBody)
 
-/** Somebody's call ends or somebody's body is complete within this time, usually, s. */
+/** Usually another call ends, or another body is complete, within this time, s. */
 const RETRY_S = 1
 
 interface Held {

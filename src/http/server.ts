@@ -1,4 +1,4 @@
-// The only file that knows polka: mounts endpoints, lets requests in, turns whatever goes wrong into one shape.
+// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -47,7 +47,7 @@ export interface ServerOptions<Read, Live> {
   readonly slots: CallSlots
   /** Room for reads: each may keep the thread that reads busy for a while. */
   readonly readSlots: CallSlots
-  /** A call was turned away before it was on record; `caller` is null where nobody was let in. */
+  /** A call was turned away before it was on record; `caller` is null if no key was accepted. */
   readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
   /** A call is over, whatever became of it. */
   readonly onCallOver: (requestId: string) => void
@@ -267,7 +267,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   return server
 }
 
-/** What stands in the URL beside the path of the endpoint. */
+/** What the URL has in addition to the path of the endpoint. */
 const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'query'> => ({
   rest: params.rest ?? params['*'] ?? '',
   query: search?.slice(1) ?? '',

@@ -11,7 +11,7 @@ const WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5
 
 const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
 
-/** What is asked for when somebody looks. */
+/** What is asked for when the figures are read. */
 export interface Gauges {
   /** Targets of the configuration, and whether each is being passed over. */
   readonly cooling: () => readonly { provider: string; model: string; cooling: boolean }[]
@@ -110,7 +110,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     firstToken,
     recordWrite,
     one('waybill_open_calls', 'Calls that are open now.', () => open),
-    // A target that stands in two routes has one line.
+    // A target of two routes has one line.
     new Gauge(
       'waybill_target_cooling',
       '1 for a configured target that is being passed over.',

@@ -1,4 +1,4 @@
-// The frame of the page: where one can go, who reads, and the view of the address. Knows the views by their paths.
+// The frame of the page: navigation, the signed-in key, and the view of the address. Knows the views by their paths.
 import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
 import { Help, useKeys } from './keys.tsx'

@@ -1,5 +1,5 @@
-// `on_loss` of a route: targets for which the translation of this request would lose what the route does not allow are passed
-// over, before anything leaves. Knows no dialect by name.
+// `on_loss` of a route: targets are passed over if the translation of this request would lose what the route does not allow,
+// before anything is sent. Knows no dialect by name.
 import { type Route, type Target, targetId } from '../call.ts'
 import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'

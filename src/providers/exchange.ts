@@ -239,7 +239,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     this.#decide({ kind: 'stream', status, headers })
   }
 
-  /** Nobody takes the stream yet. False where it has failed. */
+  /** The stream is not being read yet. False where it has failed. */
   #hold(part: StreamPart): boolean {
     const { bytes, parsed } = part
     if (this.#started || (parsed?.opens && !parsed.error)) {

@@ -1,5 +1,5 @@
-// What all open exchanges together hold of answers that no client has got yet: whole answers on their way, and events
-// that are not complete. Each has a limit of its own; many of them would take all memory all the same.
+// The bytes that all open exchanges hold of answers that no client has received yet: whole answers in transit, and events
+// that are not complete. Each has its own limit, but many together could still take all memory.
 import { getHeapStatistics } from 'node:v8'
 
 /** A holder of bytes that can let go of them. */

@@ -1,5 +1,5 @@
-// Which targets of a route a call may go to, by what it is like: what it needs goes first, then the rules. Pure; what
-// cools down and which of them is tried first is decided elsewhere.
+// Which targets of a route a call may go to, by its properties: first what it needs, then the rules. Pure; which targets
+// cool down and which of them is tried first is decided elsewhere.
 import { type Skipped, type Target, targetId } from '../call.ts'
 import { GatewayError, previousResponseNotFound } from '../errors.ts'
 import type { RequestTraits } from '../request-traits.ts'

@@ -1,5 +1,5 @@
-// The client's settings file as text: our entry is put in and taken out without touching another byte. Pure; whoever
-// calls reads and writes the file.
+// The client's settings file as text: our entry is inserted and removed without touching another byte. Pure; the
+// caller reads and writes the file.
 import { parseDocument } from 'yaml'
 import { isObject } from './facts.ts'
 

@@ -1,4 +1,4 @@
-// The coding clients whose settings take a status line: where these are, and under which name the line stands in them.
+// The coding clients whose settings accept a status line: where the settings are, and the name of the line in them.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Key } from './client-settings.ts'

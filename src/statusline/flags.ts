@@ -1,4 +1,4 @@
-// The options that stand behind the command in the client's settings. A mistake is a reason for stderr and never
+// The options that follow the command in the client's settings. A mistake is a reason for stderr and never
 // stops the line.
 import { DEFAULT_SEGMENTS, isSegmentName, SEGMENT_NAMES, type SegmentName } from './segments.ts'
 import { isThemeName, THEME_NAMES, type ThemeName } from './themes.ts'

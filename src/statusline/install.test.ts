@@ -71,7 +71,7 @@ test('the installed line runs in a shell as the client runs it, and is gone afte
   assert.match(other.stdout, /BAD {2}this key sees no main call of session "elsewhere"/)
   assert.equal((await waybill('uninstall')).code, 0)
   assert.equal(statSync(file, { throwIfNoEntry: false }), undefined, 'it was not there before')
-  assert.match((await waybill('uninstall')).stdout, /has no line of ours/)
+  assert.match((await waybill('uninstall')).stdout, /does not have our line/)
 })
 
 test('a foreign line is left alone unless it is wrapped, and comes back as it was (LINE-11)', async (t) => {

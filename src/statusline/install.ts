@@ -1,5 +1,5 @@
-// `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of somebody else is never
-// replaced; with `wrap` it is kept inside of ours.
+// `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of another program is never
+// replaced; with `wrap` it is kept inside ours.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import {
   commandOf,

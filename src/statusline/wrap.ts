@@ -1,4 +1,4 @@
-// Runs the status line that the user had before and puts ours behind it. Loaded only where `--wrap` is given.
+// Runs the status line that the user had before and puts ours after it. Loaded only where `--wrap` is given.
 import { spawn } from 'node:child_process'
 import measure from 'fast-string-truncated-width'
 

@@ -56,7 +56,7 @@ export const client = {
 
   estimateInput: ({ text }) => new GeminiTraits(JSON.parse(text)).inputTokens,
 
-  // The model stands in the path; without events a stream is another answer than one that is whole.
+  // The model is in the path; without events, a streamed answer is a different one from a whole answer.
   cacheIdentity({ text, model, forwarded, query, stream, path }) {
     const body = canonical(text, [])
     return body === null

@@ -1,4 +1,4 @@
-// What calls cost: over time and by provider, model, route and key; the dearest sessions; what the cache saved; what is
+// What calls cost: over time and by provider, model, route and key; the most expensive sessions; what the cache saved; what is
 // left of the budgets.
 import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'

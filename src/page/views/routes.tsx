@@ -1,4 +1,4 @@
-// The routes: each with its targets, what share of the calls each is to have and has had, and which is passed over. Below,
+// The routes: each with its targets, their intended and actual shares of the calls, and which is passed over. Below,
 // where a call for any model id would go now, and why.
 import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'

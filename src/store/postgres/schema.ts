@@ -10,7 +10,7 @@ import type { Link } from './link.ts'
 const DAY = 86_400_000
 const TYPES = { TEXT: 'text', INTEGER: 'bigint', REAL: 'double precision' }
 
-/** Columns of a call as they stand in `call_logs`, but for its id and its price, which is in the row here. */
+/** Columns of a call as they are in `call_logs`, but for its id and its price, which is in the row here. */
 export const CALL_COLUMNS: readonly { readonly name: string; readonly type: string }[] = columnsOf(
   CALL_FIELDS,
 )
