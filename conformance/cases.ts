@@ -122,7 +122,7 @@ function idsOf(value: string | number | boolean, session: Session): (string | nu
   return [value]
 }
 
-/** With the values in the place of their names; one that stands alone stays what it is, such as a number. */
+/** With the values in the place of their names; a value alone keeps its type, such as a number. */
 function filled(value: unknown, details: Details): unknown {
   if (Array.isArray(value)) return value.map((each) => filled(each, details))
   if (typeof value === 'string') {

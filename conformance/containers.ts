@@ -36,7 +36,7 @@ export interface Wanted {
 export interface Containers {
   /** Makes a container that stands still. Rejects with StartError. */
   create(wanted: Wanted): Promise<Container>
-  /** Removes the network, and whatever still stands on it. */
+  /** Removes the network, and whatever is still attached to it. */
   close(): Promise<void>
 }
 
@@ -89,7 +89,7 @@ export async function openContainers(internal: boolean, find = findEngine): Prom
         await network.remove()
         cleanup.kill()
       } catch {
-        cleanup.stdin!.end() // something stands on it still
+        cleanup.stdin!.end() // something is still attached to it
       }
     },
   }

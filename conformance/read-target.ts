@@ -25,7 +25,7 @@ export class TargetError extends Error {
 /** Fields of version 0.1 -> their names now. */
 const RENAMED: Readonly<Record<string, string>> = { tells: 'observability', has: 'capabilities' }
 
-/** One file as it stands there. */
+/** One file as written. */
 interface Source extends Text {
   readonly file: string
   readonly own: Readonly<Record<string, unknown>>

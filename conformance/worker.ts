@@ -67,7 +67,7 @@ export async function openWorker({
   const witness = await startWitness(template)
   const { control, values, containers } = witness
   const launched: Promise<Started>[] = []
-  /** Numbers of the ledger entries that stand in the evidence of a check. */
+  /** Numbers of the ledger entries that are in the evidence of a check. */
   const told = new Set<number>()
   const keep = (evidence: Evidence) => {
     for (const { n } of evidence.ledger) told.add(n)

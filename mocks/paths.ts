@@ -8,7 +8,7 @@ import { isPathWord, isPublicModel, isRegion, isStructural } from './vocabulary.
 const DOMAINS =
   /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|bigmodel\.cn|cerebras\.ai|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|fireworks\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inference\.net|jina\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|perplexity\.ai|replicate\.com|sambanova\.ai|stability\.ai|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
 
-/** This machine, for everybody. */
+/** This machine, for everyone. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
 /** A public host without its region, which is the customer's choice and no other interface; null where it is private. */
@@ -95,7 +95,7 @@ export function modelName(
 /** A model's name that is its owner's: Gemini's tuned models, and an address. */
 const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
 
-/** A deployment is called as its owner likes; only a name that is a public model's own says nothing of anybody. */
+/** A deployment is called as its owner likes; only a name that is a public model's own says nothing about its owner. */
 export function deploymentName(
   name: string,
   onPrivate: OnPrivate = () => {},

@@ -118,7 +118,7 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
     const json = `${compactChunks(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
     refuseSecrets(head, json, bytes, secrets)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Exclusively: whatever stands there stays. The head comes last, because without a body it would be worthless.
+    // Exclusively: an existing file stays. The head comes last, because without a body it would be worthless.
     try {
       writeFileSync(join(folder, body), bytes, { flag: 'wx', mode: 0o600 })
     } catch (error) {
@@ -143,7 +143,7 @@ function freeStem(folder: string, head: RecordingHead): string {
     const there = JSON.parse(readFileSync(join(folder, `${short}.json`), 'utf8'))
     return kindOf(there) === kindOf(head) ? short : long
   } catch {
-    return short // nothing stands there, or nothing that is a head
+    return short // there is no file, or it is not a head
   }
 }
 

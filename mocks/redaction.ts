@@ -39,7 +39,7 @@ const PRIVATE_HEADER =
 /** Which of them is a credential, and looked for even where a model is called the same. */
 const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 
-/** What says nothing of anybody: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
+/** What reveals nothing: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
 /** Throws when the answer's body is no UTF-8 text: nothing could be said about what it holds. */
@@ -92,7 +92,7 @@ export interface Answer {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** The folder; left out, a provider whose models are called the same for everybody. */
+  /** The folder; left out, a provider whose models are called the same for everyone. */
   readonly provider?: string
 }
 

@@ -82,7 +82,7 @@ export function liveTraces({ redaction, request, shape, note, bytes, response }:
   return /(?:^|[^A-Za-z])REDACTED_\d/.test(text) ? 'has the placeholders of a redaction' : null
 }
 
-/** Whether the file says no more than what is read of it: of a field that stands there twice, one is read. */
+/** Whether the file contains no more than what is read from it: of a field that appears twice, one is read. */
 export function holdsOnly(json: string, head: unknown): boolean {
   const size = (text: string) => text.replace(/\s+/g, '').length
   return size(json) === size(JSON.stringify(head))

@@ -73,7 +73,7 @@ export function isStructural(name: string): boolean {
   )
 }
 
-/** Words that stand in addresses, beside those above: paths of interfaces, and hosts that are the same for everybody. */
+/** Words of addresses, in addition to those above: paths of interfaces, and hosts that are the same for everyone. */
 const ADDRESS_PARTS = new Set(
   `
   ai aiplatform alpha amazonaws anthropic assistants asst async audio aws azure backends batches bedrock beta

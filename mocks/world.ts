@@ -125,7 +125,7 @@ export function createWorld({
     },
   }
 
-  /** What the provider makes of a request before anybody thinks of an answer. */
+  /** What the provider makes of a request before an answer is chosen. */
   function verdictOn(incoming: Incoming, place: Place | null, read: Read, strict: boolean): Verdict {
     if (incoming.text === null) return BROKE_OFF
     if (!place) return UNJUDGED

@@ -14,12 +14,12 @@ A running gateway applies a changed file within a second. Settings marked *resta
 A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be present if the mapping around it is.
 `
 
-/** `example`: a file with every setting, whose parts stand above their tables. */
+/** `example`: a file with every setting, whose parts are shown above their tables. */
 export const configurationPage = (schema: JsonSchema, example: string): string =>
   settingsPage(HEAD, schema, { partOf: (name) => partOf(example, name), isFixed: needsRestart })
 
 interface Extras {
-  /** What stands in an example below this name. */
+  /** What an example has below this name. */
   readonly partOf: (name: string) => string
   readonly isFixed: (setting: string) => boolean
 }

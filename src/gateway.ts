@@ -318,7 +318,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   async function stop(graceMs: number): Promise<void> {
     const closed = new Promise((done) => server.close(done))
     endLive(feed)
-    // A connection whose call ends only now stays open for the next one, unless somebody looks.
+    // A connection whose call ends only now would stay open for the next one.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
     await closed
@@ -362,7 +362,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** A gateway that anybody can reach and use would spend the operator's money. */
+/** A gateway that anyone can reach and use would spend the operator's money. */
 function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
   if (keys.length === 0 && !isLoopback(host) && !replay)
     throw new Error(

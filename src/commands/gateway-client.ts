@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** absent: nobody answers. stranger: something that is no gateway does. key: it wants one. unreadable: it cannot read its record now. */
+/** absent: nothing answers. stranger: something other than a gateway answers. key: it requires one. unreadable: it cannot read its record now. */
 export type Trouble = 'absent' | 'stranger' | 'key' | 'unreadable' | 'refused'
 
 export class GatewayTrouble extends Error {

@@ -25,7 +25,7 @@ export interface ArrivedRequest {
   readonly path: string
   /** What is in the path where the endpoint's has a `*`, decoded; some dialects name the model there. */
   readonly rest: string
-  /** What stands behind the `?` of the URL, as it came; empty where nothing does. */
+  /** What follows the `?` of the URL, as it came; empty if nothing does. */
   readonly query: string
 }
 
@@ -61,7 +61,7 @@ export interface ReadRequest {
 
 /** How clients speak. */
 export interface ClientDialect {
-  /** As it stands behind `api` in the configuration and in `decision.skipped`. */
+  /** As it is written after `api` in the configuration and in `decision.skipped`. */
   readonly name: string
   /** As polka reads it, but that a `:` and a word may follow a `*` at the end; matched whatever the query. */
   readonly path: string

@@ -10,7 +10,7 @@ export interface FleetRates {
   readonly fallbacks: number
 }
 
-/** How long a refused call is told to wait while nobody counts, ms. */
+/** How long a refused call is told to wait while the rate is not counted, ms. */
 const UNCOUNTED_MS = 1_000
 
 export function createFleetRates(

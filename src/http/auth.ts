@@ -5,7 +5,7 @@ import type { KeyConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
-/** Whose call it is. Without configured keys everybody is the operator: `{ name: null, role: 'admin' }`. */
+/** Whose call it is. Without configured keys every caller is the operator: `{ name: null, role: 'admin' }`. */
 export interface Caller {
   readonly name: string | null
   readonly role: 'client' | 'admin'
@@ -54,7 +54,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
   }
 }
 
-/** `Authorization: Bearer KEY`, or the key alone in a header, or in the query where it may stand there. Two that differ are neither's call. */
+/** `Authorization: Bearer KEY`, or the key alone in a header, or in the query where that is allowed. Two that differ are refused. */
 function presented({ headers }: IncomingMessage, keyInQuery: unknown): string | null {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const all = [bearer, headers['x-api-key'], headers['x-goog-api-key'], keyInQuery].flat().filter(Boolean)

@@ -15,7 +15,7 @@ export interface AdmittedRead {
   readonly requestId: string
   /** What is in the path where the endpoint's has a `*`, decoded. */
   readonly rest: string
-  /** What stands behind the `?` of the URL, as it came. */
+  /** What follows the `?` of the URL, as it came. */
   readonly query: string
 }
 

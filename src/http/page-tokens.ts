@@ -27,7 +27,7 @@ export interface PageTokens {
   /** Who a code was given to; it is good for this once. */
   redeem(code: string): Caller | null
   forget(token: string): void
-  /** Other keys are configured: everybody signs in again. */
+  /** Other keys are configured: all pages sign in again. */
   clear(): void
 }
 

@@ -1,7 +1,7 @@
 // A body in very small pieces: each costs as much as a large one, and 20 MiB of them block every client for minutes.
 import type { IncomingMessage } from 'node:http'
 
-/** So many pieces are taken of anybody; an encoder may write every token by itself. */
+/** So many pieces are accepted from any client; an encoder may write every token by itself. */
 const FREE = 10_000
 /** Beyond them, what a piece must have on average, bytes. */
 const LEAST = 64

@@ -10,7 +10,7 @@ export function outputOf(command: string, input: string): Promise<string> {
     const child = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'inherit'], timeout: LIMIT_MS })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (part) => (output += part))
-    child.stdin.on('error', () => {}).end(input) // not everybody reads it
+    child.stdin.on('error', () => {}).end(input) // not every program reads it
     child.on('error', () => resolve(''))
     child.on('close', () => resolve(output.replace(/\n+$/, '')))
   })

@@ -80,7 +80,7 @@ export function writingOf<Given>(
   }
 }
 
-/** Returns what makes a row into JSON. The row of a price stands in it as `price`, as JSON text. */
+/** Returns what makes a row into JSON. The row of a price is in it as `price`, as JSON text. */
 export function readerOf<Json>(fields: Fields): (row: Row) => Json {
   const parts = Object.entries(fields).map(([name, { kind }]) => ({ name, read: READ[kind] }))
   return (row) => {

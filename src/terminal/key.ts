@@ -1,5 +1,5 @@
-// The gateway key: from the environment or a private file, never from an argument (LINE-08). Whoever gets it here
-// may send it to the gateway and nowhere else.
+// The gateway key: from the environment or a private file, never from an argument (LINE-08). Code that gets it
+// here may send it to the gateway and nowhere else.
 import { readFileSync, statSync } from 'node:fs'
 
 export interface FoundKey {

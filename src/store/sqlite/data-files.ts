@@ -1,5 +1,5 @@
-// Whether the paths of the data directory still lead to the files that the store has open. Where one does not, what is
-// written is lost with the process, and whoever opens the path sees another world. Knows paths and inodes, no SQL.
+// Whether the paths of the data directory still lead to the files that the store has open. If one does not, what is written
+// is lost with the process, and any program that opens the path sees a different file. Knows paths and inodes, no SQL.
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 

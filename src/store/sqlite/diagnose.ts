@@ -1,4 +1,4 @@
-// Looks at a data directory from outside, beside a gateway that may be running on it. Changes nothing: not a file,
+// Examines a data directory from outside, while a gateway may be running on it. Changes nothing: not a file,
 // not a lock, not the write-ahead log.
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-// The schema of the database as the list of steps that lead to it. Append only: a step that was released
+// The schema of the database as a list of migration steps. Append only: a step that was released
 // is never edited. `PRAGMA user_version` counts the steps that a database has seen.
 import type { Database } from 'better-sqlite3'
 import { rebuildRollUps } from './roll-ups.ts'
