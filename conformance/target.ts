@@ -19,9 +19,7 @@ const address = z
   .meta({ title: 'address' })
 
 const log = z.strictObject({
-  path: z
-    .string()
-    .describe('Read path of the list, newest first; a full address if it is outside base_url.'),
+  path: z.string().describe('Read path of the list, newest first; a full address if it is outside base_url.'),
   body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
   list: pointer.describe('Where the array is in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
@@ -76,7 +74,10 @@ const step = z.strictObject({
       'expected a path that begins with /, such as /api/setup, or a full address',
     )
     .describe('Below base_url; a full address if the management interface is elsewhere.'),
-  headers: z.record(z.string(), z.string()).default({}).describe('Its headers, in addition to `content-type`.'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Its headers, in addition to `content-type`.'),
   body: z.unknown().optional().describe('Its body, sent as JSON.'),
 })
 
@@ -102,9 +103,7 @@ const models = z.strictObject({
   call: z
     .string()
     .optional()
-    .describe(
-      'The model to call where it does not matter which. Default: the first of the others.',
-    ),
+    .describe('The model to call where it does not matter which. Default: the first of the others.'),
   logical: z
     .array(
       z.strictObject({
@@ -152,7 +151,9 @@ const fields = z.strictObject({
         })
         .meta({ title: 'an image' }),
       z
-        .strictObject({ inproc: z.string().describe('A module beside the target files that come with the suite.') })
+        .strictObject({
+          inproc: z.string().describe('A module beside the target files that come with the suite.'),
+        })
         .meta({ title: 'a module' }),
     ])
     .describe('How it is started.'),
@@ -174,9 +175,7 @@ const fields = z.strictObject({
     })
     .partial()
     .default({})
-    .describe(
-      'The keys as they are sent, for gateways that issue them themselves or require a prefix.',
-    ),
+    .describe('The keys as they are sent, for gateways that issue them themselves or require a prefix.'),
   env: z
     .record(z.string(), z.string())
     .default({})
@@ -272,7 +271,9 @@ const fields = z.strictObject({
       chat: z
         .literal(false)
         .optional()
-        .describe('false: chat completions are not served; every call of the suite is made on the other surfaces.'),
+        .describe(
+          'false: chat completions are not served; every call of the suite is made on the other surfaces.',
+        ),
       messages: furtherSurface
         .extend({
           counts: z
@@ -361,7 +362,9 @@ const fields = z.strictObject({
       background: z
         .array(background)
         .default([])
-        .describe('Inferences that no call asks for. They do not excuse spending on reads, but they are accounted for.'),
+        .describe(
+          'Inferences that no call asks for. They do not excuse spending on reads, but they are accounted for.',
+        ),
       cooldown_ms: z
         .number()
         .nonnegative()
@@ -398,7 +401,8 @@ export const targetSchema = fields
       instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
     {
       path: ['instances'],
-      error: 'a gateway that is already running, knows only one witness or is set up by requests must be one instance',
+      error:
+        'a gateway that is already running, knows only one witness or is set up by requests must be one instance',
     },
   )
   .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {

@@ -119,7 +119,9 @@ function filesBelow(dir: string): Dirent[] {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const what = code === 'ENOENT' ? 'it does not exist' : code === 'ENOTDIR' ? 'it is a file' : message
-    throw new Error(`${dir} is not a folder of recordings: ${what}; name the folder that holds them`, { cause })
+    throw new Error(`${dir} is not a folder of recordings: ${what}; name the folder that holds them`, {
+      cause,
+    })
   }
 }
 

@@ -54,7 +54,10 @@ export function wrongInHead(recording: Recording): string[] {
     [!unblanked, 'request.fields: a name that is not the interface’s is not blanked'],
     [isVersion(api_version), 'api_version: is not a version of an interface'],
     [IMPORTED.test(shape) || isLive(shape, provider), 'shape: says more than where it comes from'],
-    [note === undefined || NOTES.some((one) => one.test(note)), 'note: is not one that record or import writes'],
+    [
+      note === undefined || NOTES.some((one) => one.test(note)),
+      'note: is not one that record or import writes',
+    ],
   ]
   const wrong = checks.filter(([holds]) => !holds).map(([, problem]) => problem)
   // The right name is told only where it is made of nothing wrong.

@@ -18,8 +18,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Correct that field. `/openapi.json` describes every parameter.',
   },
   dialect_not_spoken: {
-    happened:
-      'No target of this model accepts calls in the client’s dialect, not even after translation.',
+    happened: 'No target of this model accepts calls in the client’s dialect, not even after translation.',
     todo: 'Ask for another model, or add a target whose provider lists the dialect in its `api`.',
   },
   previous_response_not_found: {
@@ -85,8 +84,7 @@ const HELP: Readonly<Record<ErrorCode, Help>> = {
     todo: 'Wait for as long as `Retry-After` says, or raise the `rate` of the key. A 429 without this code comes from the provider.',
   },
   budget_exceeded: {
-    happened:
-      'The key has spent its `budget`, or the rest is set aside for calls that are still open.',
+    happened: 'The key has spent its `budget`, or the rest is set aside for calls that are still open.',
     todo: '`GET /api/keys/me` shows how much was spent and when the budget resets. Wait, or raise the budget.',
   },
   client_closed: {

@@ -343,7 +343,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const restart = needRestart(options.config, config)
         log.info({ routes: Object.keys(config.routes).length }, 'the configuration was reloaded')
         if (restart.length > 0)
-          log.warn({ settings: restart }, 'these settings take effect after a restart; the others are in force')
+          log.warn(
+            { settings: restart },
+            'these settings take effect after a restart; the others are in force',
+          )
         return true
       } catch (error) {
         const problems = error instanceof ConfigError ? error.problems : [(error as Error).message]
@@ -400,7 +403,10 @@ function targetStates({ config, router }: ReadContext) {
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
   const [reason, remedy] =
     cause.code === 'EADDRINUSE'
-      ? ['the port is already in use', 'stop the program that uses it, or choose another port with --port or server.port']
+      ? [
+          'the port is already in use',
+          'stop the program that uses it, or choose another port with --port or server.port',
+        ]
       : cause.code === 'EACCES'
         ? ['this user is not allowed to', 'choose a port above 1023']
         : [cause.message, 'check server.host and server.port']

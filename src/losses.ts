@@ -4,8 +4,7 @@
 export const LOSSES = {
   cache_control:
     'A hint about what the provider should cache. Providers of other dialects cache on their own or not at all.',
-  attribution:
-    'The line at the start of the system prompt that names the client; only Anthropic removes it.',
+  attribution: 'The line at the start of the system prompt that names the client; only Anthropic removes it.',
   'thinking.signature':
     'Sealed reasoning (a signature, redacted or encrypted reasoning) from another family of models.',
   'thinking.text': 'The text of earlier reasoning, which the provider does not accept.',

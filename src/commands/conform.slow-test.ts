@@ -123,7 +123,11 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       () => program('q.socket.end("!!")'),
       /the witness did not see the call/,
     ],
-    ['it never answers the first call', () => program(''), /the witness did not see the call.+no end within/s],
+    [
+      'it never answers the first call',
+      () => program(''),
+      /the witness did not see the call.+no end within/s,
+    ],
   ]
   for (const [what, begin, says] of CASES)
     test(what, async (t) => {
@@ -195,10 +199,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
     const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
-    assert.match(
-      err,
-      new RegExp(`the witness cannot start: .+ port ${port}: the port is already in use`),
-    )
+    assert.match(err, new RegExp(`the witness cannot start: .+ port ${port}: the port is already in use`))
     assertSentence(err)
     assert.equal(code, 3)
   })

@@ -144,7 +144,9 @@ export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
       clearLine()
-      process.stderr.write(`waybill: ${signal}: the run was aborted, and everything it had started was stopped\n`)
+      process.stderr.write(
+        `waybill: ${signal}: the run was aborted, and everything it had started was stopped\n`,
+      )
       process.exit(TROUBLE)
     })
 }

@@ -41,7 +41,9 @@ async function ask(
   const withKey = PRESETS.filter(({ keyVariable }) => env[keyVariable])
   if (!process.stdin.isTTY) {
     if (given.provider === undefined)
-      throw new UsageError('there is no terminal for questions; give --provider, such as --provider openai,groq')
+      throw new UsageError(
+        'there is no terminal for questions; give --provider, such as --provider openai,groq',
+      )
     return { chosen: chosenOf(given.provider), prefer: given.prefer ?? 'order', check: given.check ?? false }
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })

@@ -139,10 +139,7 @@ test('no gateway, a key that is missing, a reader that leaves: one line or none,
   await once(other, 'listening')
   const stranger = logs('--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`)
   assert.deepEqual(await stranger.closed, [1, null])
-  assert.match(
-    stranger.said.stderr,
-    /^waybill: the server at \S+ is not a Waybill gateway \(status 200\)\n$/,
-  )
+  assert.match(stranger.said.stderr, /^waybill: the server at \S+ is not a Waybill gateway \(status 200\)\n$/)
 
   const open = await testGateway(t)
   await open.chat(ask('auto'))

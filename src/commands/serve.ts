@@ -90,7 +90,8 @@ export async function serve({
 
 function levelOf(level: string): LogLevel {
   const known = LOG_LEVELS.find((each) => each === level)
-  if (!known) throw new UsageError(`log level ${JSON.stringify(level)} is not one of ${LOG_LEVELS.join(', ')}`)
+  if (!known)
+    throw new UsageError(`log level ${JSON.stringify(level)} is not one of ${LOG_LEVELS.join(', ')}`)
   return known
 }
 

@@ -250,7 +250,9 @@ const resilience = z.strictObject({
     .describe('Time from the request to the end of an answer that is not streamed.'),
   idle: wait
     .prefault('120s')
-    .describe('Time between two chunks of a stream, pings included; also the time for a client to read something.'),
+    .describe(
+      'Time between two chunks of a stream, pings included; also the time for a client to read something.',
+    ),
   retries: z
     .int()
     .min(0)
@@ -423,11 +425,15 @@ const telemetry = z.strictObject({
     .min(0)
     .max(1)
     .default(1)
-    .describe('Share of the calls that are traced. If unset: OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.'),
+    .describe(
+      'Share of the calls that are traced. If unset: OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.',
+    ),
   follow_caller: z
     .boolean()
     .default(true)
-    .describe('With `parent: trace`, the caller decides whether its trace is sampled; false: `sample` decides.'),
+    .describe(
+      'With `parent: trace`, the caller decides whether its trace is sampled; false: `sample` decides.',
+    ),
   content: z
     .boolean()
     .default(false)

@@ -45,9 +45,13 @@ export const exported = {
     const [filter] = listArguments({ ...filters, limit: ROWS, cursor: undefined }, caller)
     const calls = readsOf(filters, context)
     if (open >= MOST)
-      throw new GatewayError('overloaded', 'Two exports are already running. Try again when one has finished.', {
-        retryAfter: 10,
-      })
+      throw new GatewayError(
+        'overloaded',
+        'Two exports are already running. Try again when one has finished.',
+        {
+          retryAfter: 10,
+        },
+      )
     open++
     try {
       let page = await calls.list(filter, { limit: ROWS }) // before the headers: it may fail

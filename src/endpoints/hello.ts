@@ -8,7 +8,8 @@ const response = z.strictObject({ message: z.literal('hello') })
 
 export const hello = {
   path: '/api/hello',
-  summary: 'answers that a gateway is there: needs no key and no database; Claude Code asks before its first call',
+  summary:
+    'answers that a gateway is there: needs no key and no database; Claude Code asks before its first call',
   open: true,
   query: noQuery,
   response,

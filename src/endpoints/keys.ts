@@ -22,7 +22,8 @@ const response = z.strictObject({
 
 export const ownKey = {
   path: '/api/keys/me',
-  summary: 'the calling key: name, role, rate, budget, how much of it is spent and set aside, and when it resets',
+  summary:
+    'the calling key: name, role, rate, budget, how much of it is spent and set aside, and when it resets',
   query: noQuery,
   response,
   answer: (_query, { caller: { name, role } }, context) => described(name, role, context),

@@ -26,7 +26,10 @@ function refuseOtherPages({ request }: AdmittedOther): void {
 function holderOfKey(admitted: AdmittedOther) {
   refuseOtherPages(admitted)
   if (bearer(admitted).startsWith(TOKEN_PREFIX))
-    throw new GatewayError('forbidden', 'Sign in with a gateway key; a page token cannot be exchanged for another.')
+    throw new GatewayError(
+      'forbidden',
+      'Sign in with a gateway key; a page token cannot be exchanged for another.',
+    )
   return admitted.authenticate()
 }
 
@@ -63,7 +66,8 @@ export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
   {
     ...post,
     path: '/page/code',
-    summary: 'exchanges a key in `Authorization` for a code for `waybill ui`, which signs in one page within a minute',
+    summary:
+      'exchanges a key in `Authorization` for a code for `waybill ui`, which signs in one page within a minute',
     handle(admitted, response, { pageTokens }) {
       reply(response, pageTokens.code(holderOfKey(admitted)))
     },

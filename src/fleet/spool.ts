@@ -43,7 +43,8 @@ export function createSpool(limits: SpoolLimits): Spool {
     full(now) {
       const { backlog, bytes } = seen
       const calls = waiting()
-      if (calls >= limits.calls) return `${calls} calls are waiting for it, and the spool holds ${limits.calls}`
+      if (calls >= limits.calls)
+        return `${calls} calls are waiting for it, and the spool holds ${limits.calls}`
       if (calls > FEW && bytes > limits.bytes)
         return `the journal has ${Math.round(bytes / 2 ** 20)} MiB in use while calls wait for it, and the spool may use ${Math.round(limits.bytes / 2 ** 20)}`
       if (backlog.since !== null && now - backlog.since > limits.age)

@@ -70,8 +70,7 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
       limits = wanted
     },
     take(keyName) {
-      if (open.size >= limits.calls)
-        throw overloaded(`${open.size} ${noun} are open, which is the limit`)
+      if (open.size >= limits.calls) throw overloaded(`${open.size} ${noun} are open, which is the limit`)
       if (ofKey(keyName).calls >= share(limits.calls))
         throw overloaded(
           `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, which is half of the limit`,

@@ -28,8 +28,8 @@ export function SignIn() {
         </p>
         <h1>Sign in</h1>
         <p>
-          This gateway requires a key. Enter one, and this tab can read for twelve hours. A client key sees its
-          own calls, an admin key sees all of them.
+          This gateway requires a key. Enter one, and this tab can read for twelve hours. A client key sees
+          its own calls, an admin key sees all of them.
         </p>
         <label>
           Gateway key

@@ -42,8 +42,8 @@ export function Health() {
               ))}
             </ul>
             <p class="note">
-              <code>waybill doctor</code> checks the disk, too: owner and modes of the files, free space,
-              the database.
+              <code>waybill doctor</code> checks the disk, too: owner and modes of the files, free space, the
+              database.
             </p>
           </section>
           <div class="columns">

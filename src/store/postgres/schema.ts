@@ -154,7 +154,10 @@ export async function lookAtSchema(link: Link): Promise<{ version: number; probl
       problem: `the shared log was made by a newer Waybill (schema ${version}, for schema ${oldest} and later; this one knows ${SCHEMA_VERSION}); update this gateway`,
     }
   if (version < SCHEMA_VERSION)
-    return { version, problem: `the shared log has schema ${version}, but this Waybill needs ${SCHEMA_VERSION}` }
+    return {
+      version,
+      problem: `the shared log has schema ${version}, but this Waybill needs ${SCHEMA_VERSION}`,
+    }
   const missing = await missingColumns(link)
   return { version, problem: missing.length > 0 ? `the shared log lacks ${missing.length} columns` : null }
 }

@@ -66,7 +66,11 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
   try {
     accessSync(directory, constants.W_OK)
   } catch {
-    findings.push(bad(`${directory} cannot be written to by this user, so calls would be refused; change its owner or mode`))
+    findings.push(
+      bad(
+        `${directory} cannot be written to by this user, so calls would be refused; change its owner or mode`,
+      ),
+    )
   }
   const open = readdirSync(directory, { withFileTypes: true })
     .filter(
@@ -117,9 +121,7 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
       ]
       if (verdict !== 'ok')
         return [
-          bad(
-            `${file} is damaged (${verdict}); move it aside or restore a copy; Waybill never replaces it`,
-          ),
+          bad(`${file} is damaged (${verdict}); move it aside or restore a copy; Waybill never replaces it`),
         ]
       const older = version < SCHEMA_VERSION ? `, the next start brings it to ${SCHEMA_VERSION}` : ''
       return [
