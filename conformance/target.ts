@@ -38,7 +38,7 @@ const log = z.strictObject({
       cost: at('What the call cost.'),
       state: at('The state of the call; see `completed` and `failed`.'),
       error: at(
-        'What went wrong. A record with a value there is not of a completed call, whatever its state.',
+        'What went wrong. A record with a value there does not belong to a completed call, whatever its state.',
       ),
     })
     .describe('Where the fields of a record are.'),
@@ -315,7 +315,7 @@ const fields = z.strictObject({
       catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
       resolve: z
         .strictObject({
-          path: z.string().describe('Its path; {model} is replaced.'),
+          path: z.string().describe('Its path; {model} is replaced by the id.'),
           provider: pointer.describe('Where the provider is in the answer.'),
           model: pointer.describe('Where the model is in the answer.'),
         })

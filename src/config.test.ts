@@ -109,7 +109,7 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'weights that are all 0',
     `${PROVIDER}routes: { auto: { strategy: weighted, targets: [ { model: openai/x, weight: 0 } ] } }`,
-    /routes\.auto\.targets: all weights are 0$/,
+    /routes\.auto\.targets: all weights are 0; give at least one target a weight$/,
   ],
   [
     'a rule for a tier that the route does not have',

@@ -23,7 +23,7 @@ export const LOSSES = {
   store: 'Whether the provider keeps the answer, and what is to follow from an answer that it kept.',
   prompt_cache: 'The key under which the provider caches, and for how long.',
   safety_identifier: 'The name by which the provider knows the user.',
-  'sampling.top_k': 'A limit to a number of the likeliest tokens.',
+  'sampling.top_k': 'A limit to the k likeliest tokens.',
   'sampling.seed': 'A number that makes answers repeatable.',
   'sampling.penalties': 'Penalties for tokens that already occur, and weights of single tokens.',
   'sampling.temperature':

@@ -75,7 +75,7 @@ export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
   {
     ...post,
     path: '/page/sign-out',
-    summary: 'ends the page token in `Authorization`',
+    summary: 'invalidates the page token in `Authorization`',
     handle(admitted, response, { pageTokens }) {
       refuseOtherPages(admitted)
       pageTokens.forget(bearer(admitted))
