@@ -1,4 +1,4 @@
-// The target file: how a gateway is started, how it is pointed at the witness, what it claims, and where it reports
+// The target file: how a gateway is started, how it is pointed at the witness, what it claims, and where it tells
 // the route. One YAML file for each gateway, or one that `extends` another (read-target.ts). This schema is the
 // reference: docs/target-files.md and the JSON Schema for editors are generated from it, so each field has a
 // description. Over 250 lines, because it is a list of fields.
@@ -19,15 +19,17 @@ const address = z
   .meta({ title: 'address' })
 
 const log = z.strictObject({
-  path: z.string().describe('Read path of the list, newest first; a full address if it is outside base_url.'),
-  body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
+  path: z
+    .string()
+    .describe('Read path of the list, newest first; a whole address where it lies outside base_url.'),
+  body: z.unknown().optional().describe('Where the list is asked for with POST: the body, sent as JSON.'),
   list: pointer.describe('Where the array is in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
-  record: at('Where the record is in the answer to `one`. Default: the answer itself.'),
+  record: at('Where the record is in the answer to `one`; the answer itself where nothing is said.'),
   fields: z
     .strictObject({
       id: pointer.describe('The request id.'),
-      requested_model: at('The id that was requested.'),
+      requested_model: at('The id that was asked for.'),
       provider: at('The provider that served.'),
       model: at('The model that served, as its provider calls it.'),
       strategy: at('How the target was chosen.'),
@@ -36,12 +38,12 @@ const log = z.strictObject({
       input_tokens: at('Input tokens.'),
       output_tokens: at('Output tokens.'),
       cost: at('What the call cost.'),
-      state: at('The state of the call; see `completed` and `failed`.'),
+      state: at('How far the call is; see `completed` and `failed`.'),
       error: at(
-        'What went wrong. A record with a value there does not belong to a completed call, whatever its state.',
+        'What went wrong. A record that has something there is of no completed call, whatever its state.',
       ),
     })
-    .describe('Where the fields of a record are.'),
+    .describe('Where a record has what.'),
   attempts: z
     .strictObject({
       list: pointer.describe('Where the array is in the record.'),
@@ -55,13 +57,13 @@ const log = z.strictObject({
     .array(z.string())
     .default([])
     .describe('Outcomes of attempts that need not have reached a provider.'),
-  completed: z.array(z.string()).default([]).describe('Values of `state` that mean: completed successfully.'),
-  failed: z.array(z.string()).default([]).describe('Values of `state` that mean: failed.'),
+  completed: z.array(z.string()).default([]).describe('Values of `state` that say: completed successfully.'),
+  failed: z.array(z.string()).default([]).describe('Values of `state` that say: failed.'),
   lag_ms: z
     .number()
     .positive()
     .default(1_000)
-    .describe('Longest time from the end of a call until its record is final, ms.'),
+    .describe('Ms from the end of a call until its record is final, at most.'),
 })
 
 /** A request to the gateway's own management interface. */
@@ -71,13 +73,10 @@ const step = z.strictObject({
     .string()
     .regex(
       new RegExp(`^/|${ADDRESS.source}`),
-      'expected a path that begins with /, such as /api/setup, or a full address',
+      'expected a path that begins with /, such as /api/setup, or a whole address',
     )
-    .describe('Below base_url; a full address if the management interface is elsewhere.'),
-  headers: z
-    .record(z.string(), z.string())
-    .default({})
-    .describe('Its headers, in addition to `content-type`.'),
+    .describe('Below base_url; a whole address where the management interface lies elsewhere.'),
+  headers: z.record(z.string(), z.string()).default({}).describe('Its headers, beside `content-type`.'),
   body: z.unknown().optional().describe('Its body, sent as JSON.'),
 })
 
@@ -87,31 +86,33 @@ const background = z.strictObject({
   endpoint: z.string().default('chat/completions').describe('Below the provider’s base path.'),
   body: z
     .record(pointer, z.unknown())
-    .refine((members) => Object.keys(members).length > 0, 'is empty; name what its requests contain')
-    .describe('JSON pointer -> the value there in each of these requests.'),
-  every_ms: z.number().positive().describe('Shortest time between two of them, ms.'),
+    .refine((members) => Object.keys(members).length > 0, 'says nothing; name what its requests hold')
+    .describe('JSON pointer -> what stands there in each of them.'),
+  every_ms: z.number().positive().describe('Ms between two of them, at least.'),
 })
 export type Background = z.output<typeof background>
 
 const served = z.strictObject({
-  id: z.string().describe('The id that a client calls.'),
+  id: z.string().describe('What a client calls.'),
   provider: z.string().describe('The provider of the witness that it goes to.'),
-  model: z.string().describe('The model requested from this provider.'),
+  model: z.string().describe('The model that this provider is asked for.'),
 })
 
 const models = z.strictObject({
   call: z
     .string()
     .optional()
-    .describe('The model to call where it does not matter which. Default: the first of the others.'),
+    .describe(
+      'What is called where it does not matter which; the first of the others where nothing is said.',
+    ),
   logical: z
     .array(
       z.strictObject({
-        id: z.string().describe('The id that a client calls.'),
+        id: z.string().describe('What a client calls.'),
         targets: z
           .array(served.omit({ id: true }))
           .min(1)
-          .describe('Where it may go. If there is an order, the first one is tried first.'),
+          .describe('Where it may go; the first one is tried first, where there is an order.'),
       }),
     )
     .default([])
@@ -121,79 +122,79 @@ const models = z.strictObject({
 
 /** A surface that is served beside chat. */
 const furtherSurface = z.strictObject({
-  models: models.optional().describe('What can be called there, if it differs from chat.'),
+  models: models.optional().describe('What can be called there, where that is something else than by chat.'),
 })
 
 const fields = z.strictObject({
-  name: z.string().describe('Name of the gateway in reports.'),
+  name: z.string().describe('What reports call the gateway.'),
   homepage: z.string().optional().describe('Where to read about it.'),
-  version: z.string().optional().describe('The tested version, for the report.'),
+  version: z.string().optional().describe('The version that is tested, for the report.'),
   note: z.string().optional().describe('What a reader of the report should know.'),
 
   start: z
     .union([
       z
-        .strictObject({ url: address.describe('It is already running at this address.') })
-        .meta({ title: 'one that is already running' }),
+        .strictObject({ url: address.describe('It runs already, at this address.') })
+        .meta({ title: 'one that runs already' }),
       z
         .strictObject({
           command: z
             .array(z.string())
             .min(1)
-            .describe('Program and arguments. It runs in its own directory and is stopped with SIGTERM.'),
+            .describe('Program and arguments. Run in a directory of its own, stopped with SIGTERM.'),
         })
         .meta({ title: 'a command' }),
       z
         .strictObject({
-          image: z.string().describe('Run in a container, which has `{{dir}}`.'),
-          port: z.int().describe('Port on which the image listens.'),
-          command: z.array(z.string()).optional().describe('Replaces the image’s own command.'),
+          image: z.string().describe('Run in a container; `{{dir}}` lies in there.'),
+          port: z.int().describe('Where the image listens.'),
+          command: z.array(z.string()).optional().describe('Takes the place of the image’s own command.'),
         })
         .meta({ title: 'an image' }),
       z
-        .strictObject({
-          inproc: z.string().describe('A module beside the target files that come with the suite.'),
-        })
+        .strictObject({ inproc: z.string().describe('A module beside the target files that come along.') })
         .meta({ title: 'a module' }),
     ])
-    .describe('How it is started.'),
-  base_url: address.default('http://127.0.0.1:{{port}}').describe('Base of all requests, without /v1.'),
+    .describe('How it comes to run.'),
+  base_url: address.default('http://127.0.0.1:{{port}}').describe('What requests begin with, without /v1.'),
   key_env: z
     .string()
     .optional()
-    .describe('Name of the environment variable that holds the key, for a gateway that already has one.'),
+    .describe('Name of the environment variable that holds the key of a gateway that has one already.'),
   key_header: z
     .string()
     .regex(/^[\w-]+$/, 'expected the name of a header, such as x-api-key')
     .default('authorization')
-    .describe('The header that carries a key; in `authorization`, `Bearer ` precedes it.'),
+    .describe('The header that a key is shown in; in `authorization` it has `Bearer ` before it.'),
   keys: z
     .strictObject({
-      client: z.string().describe('Sent with calls.'),
+      client: z.string().describe('Shown with calls.'),
       other: z.string().describe('The key of a second client.'),
-      reader: z.string().describe('Sent when the log is read.'),
+      reader: z.string().describe('Shown when the log is read.'),
     })
     .partial()
     .default({})
-    .describe('The keys as they are sent, for gateways that issue them themselves or require a prefix.'),
+    .describe(
+      'The keys as they are shown, for gateways that hand them out themselves or want a prefix before them.',
+    ),
   env: z
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Its environment, in addition to PATH, HOME and LANG. `{{env.NAME}}` is a variable from the suite’s environment.',
+      'Its environment, beside PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own.',
     ),
   files: z.record(z.string(), z.string()).default({}).describe('Written into {{dir}} before the start.'),
   instances: z
     .int()
     .min(1)
     .default(1)
-    .describe('How many instances are tested at the same time, each with its own witness.'),
+    .describe('How many of it are held to the contract at the same time, each with a witness of its own.'),
   witness_port: z
     .int()
     .min(0)
     .max(65_535)
     .default(0)
-    .describe('Port of the witness, for gateways that were pointed at it beforehand; 0 picks a free port.'),
+    .describe('Where the witness listens, for gateways that were pointed at it before; 0 takes a free port.'),
   witness_host: z
     .string()
     .default('127.0.0.1')
@@ -204,7 +205,7 @@ const fields = z.strictObject({
     .string()
     .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
     .optional()
-    .describe('The name by which the target reaches the witness, if it is not `witness_host`.'),
+    .describe('The name by which the target reaches the witness, where that is not `witness_host`.'),
   witness_tls: z
     .boolean()
     .default(false)
@@ -213,21 +214,21 @@ const fields = z.strictObject({
     .string()
     .optional()
     .describe(
-      'A file with the authority of its certificate, if it speaks TLS with its own; `{{dir}}` is its directory.',
+      'A file with the authority of its certificate, where it speaks TLS with one of its own; `{{dir}}` is its directory.',
     ),
   headers: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Sent with every request, for gateways to which the client names the provider.'),
+    .describe('Sent with every request, for gateways that are told the provider by the client.'),
   ready: z
     .strictObject({
-      path: z.string().describe('Path that is requested until it answers.'),
-      status: z.int().default(200).describe('The status that means: ready.'),
-      timeout_ms: z.number().default(30_000).describe('Longest time until it is ready, ms.'),
+      path: z.string().describe('What is asked until it answers.'),
+      status: z.int().default(200).describe('The status that says: ready.'),
+      timeout_ms: z.number().default(30_000).describe('How long this may take, ms.'),
       settle_ms: z
         .number()
         .default(0)
-        .describe('How long to wait after the setup, if it takes effect late, ms.'),
+        .describe('How long it is left alone after the setup, where it takes that up late, ms.'),
     })
     .prefault({ path: '/v1/models' })
     .describe('When it is ready for calls.'),
@@ -242,19 +243,19 @@ const fields = z.strictObject({
           .record(z.string(), z.string())
           .default({})
           .describe(
-            'The same from the headers of the answer: name -> header. For `set-cookie`: name and value of the first cookie, in the form of `cookie`.',
+            'The same from the headers of the answer: name -> header. Of `set-cookie` name and value of the first cookie, as `cookie` takes them.',
           ),
       }),
     )
     .default([])
     .describe(
-      'Requests that configure a gateway without a configuration file, sent in order once it is ready.',
+      'Requests that configure a gateway that has no configuration file, in order, once it is ready.',
     ),
   reset: z
     .array(step)
     .default([])
     .describe(
-      'Requests before each check, if it does not forget the failures of the previous one by itself.',
+      'Requests before each check, where it would not forget the failures of the one before by itself.',
     ),
 
   providers: z
@@ -264,16 +265,14 @@ const fields = z.strictObject({
         aliases: z.array(z.string()).default([]).describe('Its other names in headers and records.'),
       }),
     )
-    .describe('Providers of the witness, and the names that the gateway uses for them.'),
+    .describe('Providers of the witness, and the names under which the gateway speaks of them.'),
   models: models.describe('What can be called, and where it goes.'),
   surfaces: z
     .strictObject({
       chat: z
         .literal(false)
         .optional()
-        .describe(
-          'false: chat completions are not served; every call of the suite is made on the other surfaces.',
-        ),
+        .describe('Chat completions are not served: every call of the suite is made on the others.'),
       messages: furtherSurface
         .extend({
           counts: z
@@ -287,7 +286,7 @@ const fields = z.strictObject({
     })
     .partial()
     .default({})
-    .describe('What it serves in addition to chat completions, or instead of them; the checks run on each.'),
+    .describe('What it serves beside chat completions, or in their place; the checks run on each.'),
   observability: z
     .strictObject({
       headers: z
@@ -300,12 +299,12 @@ const fields = z.strictObject({
         .prefault({})
         .describe('Response headers of a call.'),
       request_id_pointer: at(
-        'Where the request id is in the body of an answer, if no header has it; in a stream, in one of its events. If it is nowhere, the record of a call is the only one added to the log since.',
+        'Where the request id is in the body of an answer, where no header tells it; in a stream in one of its events. Where nothing tells it, the record of a call is the only one that the log has got since.',
       ),
-      log: log.optional().describe('A log that can be queried for one call or for the newest ones.'),
+      log: log.optional().describe('A log that can be asked for one call or for the newest ones.'),
     })
     .prefault({})
-    .describe('Where it reports the route.'),
+    .describe('Where it tells the route.'),
   capabilities: z
     .strictObject({
       read_paths: z
@@ -315,12 +314,12 @@ const fields = z.strictObject({
       catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
       resolve: z
         .strictObject({
-          path: z.string().describe('Its path; {model} is replaced by the id.'),
+          path: z.string().describe('Its path; {model} is put in.'),
           provider: pointer.describe('Where the provider is in the answer.'),
           model: pointer.describe('Where the model is in the answer.'),
         })
         .optional()
-        .describe('A read path that reports where a call would go.'),
+        .describe('A read path that says where a call would go.'),
       fallback_statuses: z
         .array(z.int())
         .default([])
@@ -330,7 +329,7 @@ const fields = z.strictObject({
           protected: z
             .array(z.string())
             .describe(
-              'Paths that need a key, requested with GET; for another method, write it first: `POST /v1/embeddings`.',
+              'Paths that need a key, asked with GET; `POST /v1/embeddings` where it is another method.',
             ),
         })
         .optional()
@@ -338,7 +337,7 @@ const fields = z.strictObject({
       time_outs: z
         .strictObject({
           connect_ms: z.number().describe('Until a provider is reached.'),
-          answer_ms: z.number().describe('Until a whole answer has arrived.'),
+          answer_ms: z.number().describe('Until a whole answer is there.'),
           first_event_ms: z.number().describe('Until the first event of a stream.'),
           idle_ms: z.number().describe('Between two events of a stream.'),
         })
@@ -353,28 +352,26 @@ const fields = z.strictObject({
       cache: z
         .strictObject({ model: z.string().describe('An id whose answers are cached.') })
         .optional()
-        .describe('It can answer from a cache.'),
+        .describe('It can give an answer again.'),
       probe_interval_ms: z
         .number()
         .nonnegative()
         .default(30_000)
-        .describe('How often it checks on its own whether its providers are available, ms; 0 for never.'),
+        .describe('How often it asks its providers by itself whether they are there, ms; 0 for never.'),
       background: z
         .array(background)
         .default([])
-        .describe(
-          'Inferences that no call asks for. They do not excuse spending on reads, but they are accounted for.',
-        ),
+        .describe('Inferences that no call asks for: no excuse for spending on reads, but accounted for.'),
       cooldown_ms: z
         .number()
         .nonnegative()
         .default(0)
-        .describe('How long a failed target is passed over, ms.'),
+        .describe('How long a target that failed is passed over, ms.'),
       retry_delay_ms: z
         .number()
         .nonnegative()
         .default(1_000)
-        .describe('Longest time until a failed request to a provider is sent again, ms.'),
+        .describe('After how many ms a failed request to a provider is sent again, at most.'),
     })
     .prefault({})
     .describe('What it promises. What is not declared is not tested.'),
@@ -382,13 +379,13 @@ const fields = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Its network reaches only the witness, so that no call can go elsewhere unseen. For an image, the suite makes it so.',
+      'Its network reaches nothing but the witness, so that no call can go elsewhere unseen. Made so for an image.',
     ),
   variants: z
     .record(
       z.string(),
       z.strictObject({
-        files: z.record(z.string(), z.string()).describe('Replaces `files`, file by file.'),
+        files: z.record(z.string(), z.string()).describe('In the place of `files`, file by file.'),
       }),
     )
     .default({})
@@ -401,13 +398,12 @@ export const targetSchema = fields
       instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
     {
       path: ['instances'],
-      error:
-        'a gateway that is already running, knows only one witness or is set up by requests must be one instance',
+      error: 'a gateway that runs already, knows one witness only or is set up by requests is one instance',
     },
   )
   .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
     path: ['surfaces'],
-    error: 'chat is not served, and nothing else is named; name messages, responses or embeddings',
+    error: 'chat is not served, and nothing else is named; there are: messages, responses, embeddings',
   })
   .refine(
     ({ witness_host, witness_name }) =>
@@ -423,7 +419,7 @@ export const targetSchema = fields
     {
       path: ['start'],
       error:
-        'an image gets the witness in a container beside it, without TLS; remove witness_host and witness_tls',
+        'an image gets the witness in a container beside it, without TLS; leave witness_host and witness_tls out',
     },
   )
 
@@ -437,7 +433,7 @@ export function targetJsonSchema(): JsonSchema {
   const base = z
     .string()
     .optional()
-    .describe('Another target file, from which everything is taken that this one does not set.')
+    .describe('Another target file, which gives everything that this one does not say.')
   const { required, ...schema } = z.toJSONSchema(fields.extend({ extends: base }), {
     io: 'input',
   }) as JsonSchema

@@ -461,7 +461,7 @@ const fleet = z.strictObject({
     .string()
     .optional()
     .describe(
-      'File of certificates to trust instead of the usual ones. A database on this machine is then checked too.',
+      'File of certificates to trust instead of the usual ones, relative to this file. A database on this machine is then checked too.',
     ),
   days: z
     .number()
