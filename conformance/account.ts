@@ -1,5 +1,5 @@
-// The account of a run: each inference at the witness is explained by a call of the suite, or it is not. Looks at the
-// whole ledger and at no window, so that what is spent between two checks, or slowly, counts as well. Pure.
+// The account of a run: it decides for each inference at the witness whether a call of the suite explains it. It reads the
+// whole ledger, not a window, so that spending between two checks, or slow spending, also counts. Pure.
 import { isDeepStrictEqual } from 'node:util'
 import { type LedgerEntry, nonceIn } from '../mocks/ledger.ts'
 import { type Finding, finding } from './check.ts'

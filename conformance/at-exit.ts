@@ -1,5 +1,5 @@
-// What is done when this process ends in the middle of a run: what the suite started ends with it. One listener for all,
-// because a run has more instances than Node thinks is healthy.
+// Ends what the suite started when this process ends in the middle of a run. One listener serves all instances, because a
+// run has more of them than Node's limit for listeners.
 const works = new Set<() => void>()
 
 /** `work` is done when this process ends, and must not wait for anything. Returns what takes it back. */

@@ -1,5 +1,5 @@
-// Failures that a project knows of and has not mended yet. They do not fail a run again, each has a reason and an end,
-// and an entry that is not needed any more is an error, so that the list only ever gets shorter.
+// Failures that a project knows of and has not fixed yet. They do not fail a run again. Each has a reason and an end date,
+// and an entry that is no longer needed is an error, so that the list can only get shorter.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'

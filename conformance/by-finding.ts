@@ -1,4 +1,4 @@
-// The findings of a verdict by their id: several of one id are one question, asked of several exchanges. Pure.
+// The findings of a verdict by their id: findings with the same id are one question about several exchanges. Pure.
 import type { Verdict } from './judge.ts'
 
 export interface Answered {

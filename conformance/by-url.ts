@@ -1,4 +1,4 @@
-// The reference gateway as somebody has it who runs it already: started beforehand, known by its address and one key.
+// The reference gateway as a user who already runs it has it: started beforehand, known by its address and one key.
 import { reservePort } from './port.ts'
 import { type Conformed, type ConformOptions, conform } from './run.ts'
 import { type Started, start } from './start.ts'

@@ -1,4 +1,4 @@
-// Checks that are data: reads cases.yaml, makes its calls, and holds what came of them against its expectations. Knows
+// Checks that are data: reads cases.yaml, makes its calls, and compares the results with its expectations. Knows
 // no requirement; what an expectation means is in expectations.ts.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
@@ -122,7 +122,7 @@ function idsOf(value: string | number | boolean, session: Session): (string | nu
   return [value]
 }
 
-/** With the values in the place of their names; one that stands alone stays what it is, such as a number. */
+/** With the values in the place of their names; a value alone keeps its type, such as a number. */
 function filled(value: unknown, details: Details): unknown {
   if (Array.isArray(value)) return value.map((each) => filled(each, details))
   if (typeof value === 'string') {

@@ -1,5 +1,5 @@
 // What a check is: an exercise, which talks to the target and writes down what it saw, and a judge, which is a
-// pure function of that. The judge runs after the exercise, and again whenever somebody doubts it.
+// pure function of that. The judge runs after the exercise, and again whenever a verdict is doubted.
 import type { Evidence } from './evidence.ts'
 import type { Session } from './session.ts'
 import type { SurfaceName } from './surface.ts'

@@ -5,7 +5,7 @@ import { openContainers } from './containers.ts'
 import { StartError } from './running.ts'
 
 const CASES: readonly [what: string, code: string | undefined, says: RegExp][] = [
-  ['no engine', undefined, /^the target is an image, and no container engine answers; start one [^\n]+$/],
+  ['no engine', undefined, /^the target is an image, but no container engine answers; start one [^\n]+$/],
   [
     'no testcontainers',
     'ERR_MODULE_NOT_FOUND',

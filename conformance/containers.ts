@@ -1,4 +1,4 @@
-// Containers for one run: a network of their own, what stands on it, and the care that nothing of it is left behind.
+// Containers for one run: their own network, what runs on it, and the cleanup that leaves nothing of it behind.
 // Speaks to the engine through testcontainers, which is loaded here and only when it is needed; knows no target.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -36,7 +36,7 @@ export interface Wanted {
 export interface Containers {
   /** Makes a container that stands still. Rejects with StartError. */
   create(wanted: Wanted): Promise<Container>
-  /** Removes the network, and whatever still stands on it. */
+  /** Removes the network, and whatever is still attached to it. */
   close(): Promise<void>
 }
 
@@ -54,7 +54,7 @@ export async function openContainers(internal: boolean, find = findEngine): Prom
     .create({ Name: name, Internal: internal, Labels: labels })
     .catch((cause: Error) => {
       cleanup.kill()
-      throw new StartError(`the container engine made no network: ${reasonOf(cause)}`, { cause })
+      throw new StartError(`the container engine could not create a network: ${reasonOf(cause)}`, { cause })
     })
   const { host } = engine.info.containerRuntime
   const reach: Reach = internal
@@ -89,7 +89,7 @@ export async function openContainers(internal: boolean, find = findEngine): Prom
         await network.remove()
         cleanup.kill()
       } catch {
-        cleanup.stdin!.end() // something stands on it still
+        cleanup.stdin!.end() // something is still attached to it
       }
     },
   }
@@ -108,7 +108,7 @@ function noEngine(cause: Error & { code?: string }): never {
   const told =
     cause.code === 'ERR_MODULE_NOT_FOUND'
       ? 'a target that is an image needs the package testcontainers: npm install --save-dev testcontainers'
-      : 'the target is an image, and no container engine answers; start one (`docker info` tells), or name it in DOCKER_HOST'
+      : 'the target is an image, but no container engine answers; start one (check with `docker info`), or name it in DOCKER_HOST'
   throw new StartError(told, { cause })
 }
 
@@ -124,9 +124,9 @@ async function pulled(
   } catch (cause) {
     const remedy =
       image === ownImage()
-        ? '`npm run image` in the project makes it, WAYBILL_IMAGE names another'
+        ? 'build it with `npm run image` in the project, or name another with WAYBILL_IMAGE'
         : 'build it or pull it first'
-    throw new StartError(`no container can be made of ${image}: ${reasonOf(cause)}; ${remedy}`, { cause })
+    throw new StartError(`cannot create a container of ${image}: ${reasonOf(cause)}; ${remedy}`, { cause })
   }
 }
 
@@ -155,7 +155,7 @@ export class Container {
     printed.on('data', (piece: Buffer) => print(String(piece)))
     const silent = once(printed, 'close')
     await this.#handle.start().catch((cause) => {
-      throw new StartError(`no container of ${this.#image} starts: ${reasonOf(cause)}`, { cause })
+      throw new StartError(`a container of ${this.#image} does not start: ${reasonOf(cause)}`, { cause })
     })
     let alive = true
     this.#gone = Promise.allSettled([this.#handle.wait(), silent]).then(() => {

@@ -1,6 +1,6 @@
 // What a check leaves behind: everything that its judge may look at, as JSON. Verdicts are functions of this and of
 // the target file, so that `judge` can compute them again, anywhere, without the gateway.
-// Secrets never get this far: where one was seen, its name stands in its place, as in `[secret:client-key]`.
+// Secrets never get this far: where one was seen, its name replaces it, as in `[secret:client-key]`.
 import { z } from 'zod'
 import type { LedgerEntry } from '../mocks/ledger.ts'
 

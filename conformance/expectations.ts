@@ -175,7 +175,7 @@ function sameAs(id: string, part: keyof typeof PARTS, exchange: Exchange, { evid
   )
 }
 
-/** Whether all of the second value stands in the first: lists item by item, objects with more members or not. */
+/** Whether the first value contains all of the second: lists item by item, objects with more members or not. */
 function isWithin(got: unknown, wanted: unknown): boolean {
   if (typeof wanted !== 'object' || wanted === null) return isDeepStrictEqual(got, wanted)
   if (typeof got !== 'object' || got === null || Array.isArray(got) !== Array.isArray(wanted)) return false

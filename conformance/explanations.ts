@@ -1,5 +1,5 @@
-// What stands behind a requirement, for somebody whose gateway failed it: why it matters, how it is tested, what
-// usually causes a failure, where the standard says it. The texts are data, in explanations.yaml.
+// Explains a requirement to the user whose gateway failed it: why it matters, how it is tested, what usually causes a
+// failure, where the standard states it. The texts are data, in explanations.yaml.
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-// Runs the gateway with a fault as a process of its own, in the current directory: `node fault-command.ts NAME`. Ends on
+// Runs the gateway with a fault as a separate process, in the current directory: `node fault-command.ts NAME`. Ends on
 // SIGTERM.
 import { start } from './fault-gateway.ts'
 

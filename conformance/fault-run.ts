@@ -1,4 +1,4 @@
-// Holds one fault against the checks that are meant to catch it, and says what of it was caught.
+// Runs the checks that are meant to catch one fault, and reports which of them caught it.
 import { fileURLToPath } from 'node:url'
 import { byFinding } from './by-finding.ts'
 import { sentenceOf } from './check.ts'
@@ -79,7 +79,7 @@ export async function tryFault(
   } catch (thrown) {
     if (!(thrown instanceof StartError)) throw thrown
     // Nothing reached the witness; or it did not even start, which proves nothing.
-    const unreached = /the witness saw nothing/.test(thrown.message)
+    const unreached = /the witness did not see the call/.test(thrown.message)
     if (unreached) caught.set(UNREACHED, 'no call reached the witness, and no second one was made')
     for (const id of fault.caughtBy)
       if (!caught.has(id)) survived.set(id, `it did not run: ${thrown.message}`)

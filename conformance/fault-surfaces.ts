@@ -1,4 +1,4 @@
-// What faults on the surfaces beside chat share: whose request it is, and hooks that change one part of it or of its answer.
+// What faults on the surfaces other than chat share: which request it is, and hooks that change one part of it or of its answer.
 import { changeEvent, changeJson, type FaultHooks } from './fault.ts'
 import type { Wanted } from './fault-wire.ts'
 

@@ -1,5 +1,5 @@
 // How bytes pass the hooks of a fault: between a client and the gateway, and between the gateway and its providers. Knows HTTP and
-// where the hooks stand, nothing of what they do.
+// where the hooks are called, not what they do.
 import { once } from 'node:events'
 import {
   createServer,

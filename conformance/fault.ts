@@ -1,5 +1,5 @@
-// What a fault is: the reference gateway with one thing wrong, and the requirements whose checks must notice. What is
-// wrong happens around a gateway that is itself as it should be: on the wire, in its configuration, in its files.
+// What a fault is: the reference gateway with one thing wrong, and the requirements whose checks must notice. The
+// fault is put around a gateway that is itself correct: on the wire, in its configuration, in its files.
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'

@@ -1,5 +1,5 @@
-// Where a log has what, found out by the values of a call that is known from outside: its ids, its model at the
-// witness, the tokens that the witness reported. A guess for a first target file, to be looked at by a person. Pure.
+// Guesses where a log has which field, from the known values of a call: its ids, its model at the witness, the tokens that
+// the witness reported. The guess is for a first target file, which a person should check. Pure.
 import type { Look } from './look.ts'
 import { at, jsonOf } from './reading.ts'
 import { readSent } from './surfaces.ts'

@@ -77,12 +77,12 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   [
     'an image that is nowhere',
     { image: 'localhost:1/nothing:1', port: 4000 },
-    /^no container can be made of localhost:1\/nothing:1: [^\n]+; build it or pull it first$/,
+    /^cannot create a container of localhost:1\/nothing:1: [^\n]+; build it or pull it first$/,
   ],
   [
     'a program that is not in the image, or ends at once',
     { image, port: 4949, command: ['no-such-command'] },
-    /^waybill ended before it was ready\. It said: .*no-such-command/,
+    /^waybill ended before it was ready\. It printed: .*no-such-command/,
   ],
   [
     'a port that nobody listens on',

@@ -1,4 +1,4 @@
-// Holds an innocent against every check that binds every gateway, and says which of them accuse it.
+// Runs every check that binds every gateway on an innocent, and reports which of them accuse it.
 import { checks } from './checks.ts'
 import { targetOf } from './fault-run.ts'
 import { innocents } from './innocents.ts'

@@ -1,5 +1,5 @@
-// What an innocent is: a gateway that does something in an unusual way, and rightly. No check that binds every gateway
-// may accuse it; what fails on it is the suite's own taste.
+// What an innocent is: a gateway that does something unusual but correct. No check that binds every gateway may accuse it;
+// a check that does tests the suite's taste, not the contract.
 import type { InProcess } from './connectors/inproc.ts'
 import { type FaultHooks, referenceWith } from './fault.ts'
 import type { Further } from './on-surfaces.ts'

@@ -21,7 +21,7 @@ import { declares, targetSchema } from './target.ts'
 export const runSchema = z.strictObject({
   format: z.literal(
     2,
-    'another version of the suite wrote it; make the run again, or judge it with that version',
+    'it was written by another version of the suite; repeat the run, or judge it with that version',
   ),
   suite: z.string(),
   profile: z.enum(PROFILES),
@@ -40,7 +40,7 @@ export const runSchema = z.strictObject({
   /** Why the run stopped before its end; null when it did not. */
   stopped: z.string().nullable(),
   environment: z.record(z.string(), z.string()),
-  /** The command that does this run again. */
+  /** The command that repeats this run. */
   reproduce: z.string(),
 })
 export type RunFile = z.output<typeof runSchema>
@@ -102,10 +102,10 @@ export const resultsSchema = z.strictObject({
   counts: z.record(z.enum(OUTCOMES), z.int()),
   inferences: z
     .strictObject({ total: z.int(), accounted: z.int() })
-    .describe('What the run cost in calls, and how many of them are accounted to a check.'),
+    .describe('What the run cost in calls, and how many of them are attributed to a check.'),
   verdicts: z.array(verdict),
   environment: z.record(z.string(), z.string()),
-  reproduce: z.string().describe('The command that does this run again.'),
+  reproduce: z.string().describe('The command that repeats this run.'),
 })
 export type Results = z.output<typeof resultsSchema>
 
@@ -168,7 +168,7 @@ function verdictOf(
   if (!check) return said('harness-error', `there is no check ${name}`)
   const left = run.disabled[id] ?? run.disabled[withoutSurface(id)]
   if (left !== undefined) return said('disabled', left)
-  if (run.only && !run.only.includes(id)) return said('disabled', 'not among those that were asked for')
+  if (run.only && !run.only.includes(id)) return said('disabled', 'not among the requested ones')
   const place = placeOf(check, run.target)
   if (place === null) return said('not-applicable', 'the target file says that chat is not served')
   const target = onSurface(run.target, place)
@@ -206,7 +206,7 @@ function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Con
   )
   const ids = (some: readonly Verdict[]) => some.map(({ id }) => id).join(', ')
   if (run.stopped !== null) return { conclusion: 'error', reason: run.stopped }
-  if (tried.length === 0) return { conclusion: 'error', reason: 'no check was carried out' }
+  if (tried.length === 0) return { conclusion: 'error', reason: 'no check was run' }
   if (broken.length > 0) return { conclusion: 'error', reason: `the suite itself failed in ${ids(broken)}` }
   if (failed.length > 0)
     return { conclusion: 'not conformant', reason: `${failed.length} failed: ${ids(failed)}` }

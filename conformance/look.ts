@@ -1,5 +1,5 @@
-// A first look at a target: it is started, asked for one call, and what it declares to be readable is read. What comes
-// back is what was seen, as sentences, and what each requirement makes of the target file.
+// A first look at a target: start it, make one call, and read what it declares as readable. The result is what was seen,
+// as sentences, and for each requirement whether the target file declares what it needs.
 import type { LedgerEntry } from '../mocks/ledger.ts'
 import type { Witness } from '../mocks/witness.ts'
 import { checks } from './checks.ts'
@@ -91,7 +91,7 @@ function seenOfCall(
       return []
     const value = call.headers[header.toLowerCase()]
     const ok = value !== undefined && is(value)
-    const said = value === undefined ? 'is not there' : `says "${value}"`
+    const said = value === undefined ? 'is missing' : `is "${value}"`
     return [{ ok, what: `header ${header} (${name}) ${said}` }]
   }
   return [

@@ -102,7 +102,7 @@ export function recordIn(target: Target, exchange: Exchange | undefined, request
 /** A decimal, with or without its unit or currency before or behind it. */
 const AMOUNT = /^\s*\p{Sc}?\s*(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*(?:\p{Sc}|\p{L}{1,8})?\s*$/iu
 
-/** A number, also where it stands in quotes as databases give decimals, or with its unit; NaN for anything else. */
+/** A number, also in quotes, as databases give decimals, or with its unit; NaN for anything else. */
 export const amountIn = (value: unknown): number =>
   typeof value === 'string'
     ? Number(AMOUNT.exec(value)?.[1] ?? Number.NaN)

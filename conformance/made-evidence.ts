@@ -1,4 +1,4 @@
-// Evidence made by hand, for tests of judges: one whole call and its ledger entry, of which a test changes what matters.
+// Evidence made by hand, for tests of judges: one complete call and its ledger entry; a test changes what it needs to.
 import { type LedgerEntry, writeNonce } from '../mocks/ledger.ts'
 import type { Evidence, Exchange } from './evidence.ts'
 

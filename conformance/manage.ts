@@ -66,5 +66,5 @@ export async function manage(
 /** Rejects what is no address only now that its placeholders are filled in. */
 export function addressIn(what: string, text: string): URL {
   if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
-  throw new StartError(`${what}: ${text} is no address; write one such as http://127.0.0.1:8080/path`)
+  throw new StartError(`${what}: ${text} is not an address; write one such as http://127.0.0.1:8080/path`)
 }

@@ -1,5 +1,5 @@
-// Which checks run on which surfaces beside the one that they are written for, and why the others do not. Such a check has
-// an id of its own, `FLOW-03@messages`, in findings, reports and baselines. Pure.
+// Which checks run on which surfaces in addition to the one that they are written for, and why the others do not. Such a
+// check has its own id, `FLOW-03@messages`, in findings, reports and baselines. Pure.
 import type { Requirement } from './requirements.ts'
 import { SURFACES, type SurfaceName } from './surface.ts'
 import type { Target } from './target.ts'
@@ -31,7 +31,7 @@ export const ON: Readonly<Record<Further, readonly string[]>> = {
   embeddings: ['PURE-07', 'FAIL-01', 'FAIL-02'],
 }
 
-/** Why a check runs on its own surface only; where chat is not served, it may run elsewhere all the same. */
+/** Why a check runs on its own surface only; if chat is not served, it may still run elsewhere. */
 export const ONLY_THERE: readonly {
   readonly why: string
   /** Of a gateway without chat: on what it serves instead, there only where answers are words, or not at all. */
@@ -39,7 +39,7 @@ export const ONLY_THERE: readonly {
   readonly ids: readonly string[]
 }[] = [
   {
-    why: 'it calls no model, or only to see that something else works',
+    why: 'it calls no model, or calls one only to see that something else works',
     otherwise: 'anywhere',
     ids: [
       'PURE-01',
@@ -57,12 +57,12 @@ export const ONLY_THERE: readonly {
     ],
   },
   {
-    why: 'it is about the whole run, whatever the surface',
+    why: 'it is about the whole run, on any surface',
     otherwise: 'anywhere',
     ids: ['PURE-08', 'KEEP-01', 'KEEP-02'],
   },
   {
-    why: 'what it is about is decided behind the surface',
+    why: 'its subject does not depend on the surface',
     otherwise: 'with words',
     ids: [
       'ROUTE-03',

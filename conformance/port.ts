@@ -35,7 +35,7 @@ export async function reservePort(): Promise<ReservedPort> {
   }
 }
 
-/** Null: somebody else listens there. */
+/** Null: another program listens there. */
 function listenOn(port: number): Promise<Server | null> {
   const server = createServer()
   return new Promise((done) => {

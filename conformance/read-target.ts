@@ -1,5 +1,5 @@
-// A target file -> a Target, or every mistake in it with its line and what was probably meant. What may stand in one:
-// target.ts.
+// A target file -> a Target, or every mistake in it with its line and what was probably meant. The fields
+// are in target.ts.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,7 +25,7 @@ export class TargetError extends Error {
 /** Fields of version 0.1 -> their names now. */
 const RENAMED: Readonly<Record<string, string>> = { tells: 'observability', has: 'capabilities' }
 
-/** One file as it stands there. */
+/** One file as written. */
 interface Source extends Text {
   readonly file: string
   readonly own: Readonly<Record<string, unknown>>
@@ -41,7 +41,7 @@ export function readTarget(file: string): Target {
   const broken = sources.flatMap((source) => source.problems.map((problem) => lineOf(source, problem)))
   if (broken.length > 0) throw new TargetError(broken.join('\n'))
   const empty =
-    own.raw === null ? [{ path: [], message: 'is empty; docs/target-files.md says what stands there' }] : []
+    own.raw === null ? [{ path: [], message: 'is empty; docs/target-files.md describes the fields' }] : []
   const problems: Problem[] = empty.length > 0 ? empty : problemsIn(given)
   if (problems.length > 0) {
     const place = ({ path }: Problem) =>
@@ -65,7 +65,7 @@ function problemsIn(given: Readonly<Record<string, unknown>>): Problem[] {
   return found.length > 0 ? found : unknownProviders(targetSchema.parse(given))
 }
 
-/** The witness stands in for some providers, and a model can only go to one of those that the file names. */
+/** The witness simulates some providers, and a model can only go to one of those that the file names. */
 function unknownProviders({ providers: named, models }: Target): Problem[] {
   const there = providers.map(({ name }) => name)
   const problem = (
@@ -105,7 +105,7 @@ function sourceOf(file: string): Source {
   const read = readYaml(text, file)
   const mapping = typeof read.raw === 'object' && !Array.isArray(read.raw) ? read.raw : null
   if (!read.broken && read.raw !== null && mapping === null)
-    throw new TargetError(`${file}: holds no fields; docs/target-files.md says what stands there`)
+    throw new TargetError(`${file}: has no fields; docs/target-files.md describes them`)
   return { ...read, file, own: { ...mapping } }
 }
 

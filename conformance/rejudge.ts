@@ -11,7 +11,7 @@ export class EvidenceError extends Error {
   override readonly name = 'EvidenceError'
 }
 
-/** A run with all its evidence, as it stands in files. */
+/** A run with all its evidence, as it is in files. */
 export interface Kept {
   readonly run: RunFile
   readonly evidence: ReadonlyMap<string, Evidence>

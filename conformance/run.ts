@@ -1,5 +1,5 @@
 // One run: which checks a profile asks for, who carries them out, and at the end the judge. The evidence is written as
-// it is won, so that a run that breaks off can still be looked at.
+// it is collected, so that an aborted run can still be examined.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Witness } from '../mocks/witness.ts'
@@ -111,7 +111,7 @@ export async function conform({
         const { evidence: found, gone } = await worker.run(check)
         onCheck(requirement, found)
         if (gone === null) continue
-        stopped ??= `${worker.target.name} is gone since ${requirement.id}: ${gone}`
+        stopped ??= `${worker.target.name} has been gone since ${requirement.id}: ${gone}`
         return
       }
     }

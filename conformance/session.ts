@@ -1,6 +1,6 @@
-// What an exercise is given: the target, the witness, and a recorder. Everything that it does goes through here, so that
-// nothing is done that is not in the evidence. Over 250 lines, because that is its one job: requests, calls, records,
-// secrets and notes all end in the same list.
+// What an exercise works with: the target, the witness, and a recorder. Everything that it does goes through here, so that
+// all of it is in the evidence. Over 250 lines, because that is its one job: requests, calls, records, secrets and notes
+// all end up in the same list.
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry } from '../mocks/ledger.ts'

@@ -1,5 +1,5 @@
-// Brings a target to life: its files written, its command run, its setup requests sent, and waited for until it is
-// ready. Every instance has a directory, a port and keys of its own. The ways of running are in connectors/, the
+// Starts a target: writes its files, runs its command, sends its setup requests, and waits until it is ready. Every
+// instance has its own directory, port and keys. The ways of running are in connectors/, the
 // requests of the setup in manage.ts.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -151,7 +151,7 @@ async function startIn(
     )
   if (given !== null && given.length < SHORTEST_KEY)
     throw new StartError(
-      `the key in ${target.key_env} has less than ${SHORTEST_KEY} characters and cannot be told from other words; give ${target.name} a longer one`,
+      `the key in ${target.key_env} has fewer than ${SHORTEST_KEY} characters, so it cannot be told from other words; give ${target.name} a longer one`,
     )
   const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)
   const client = given ?? (uses('key.client') || uses('digest.client') ? made['key.client']! : null)
@@ -236,7 +236,8 @@ async function homeHere(): Promise<Home> {
   const files = filesIn(directory)
   const run = async ({ start: how, env }: Target): Promise<Process> => {
     if ('url' in how) return { alive: () => true, output: () => '', stop: async () => {} }
-    if ('image' in how) throw new StartError(`${how.image} is an image, and the witness is in no container`)
+    if ('image' in how)
+      throw new StartError(`${how.image} is an image, but the witness is not in a container`)
     if ('command' in how) return runCommand(how.command, { cwd: directory, env })
     return runInProcess(how.inproc, directory, env)
   }
@@ -287,8 +288,8 @@ async function ready(target: Target, baseUrl: string, running: Process, key: str
 function trouble({ ca }: Target, error: string | null): string {
   if (!/CERT|ISSUER|SIGNATURE/.test(error ?? '')) return error ?? 'no answer'
   return ca === undefined
-    ? `${error}; name the file of its authority in ca`
-    : `${error}; ${ca} ${existsSync(ca) ? 'does not hold its authority' : 'is not there'}`
+    ? `${error}; name the file of its authority in \`ca\``
+    : `${error}; ${ca} ${existsSync(ca) ? 'does not contain its authority' : 'does not exist'}`
 }
 
 /** A file of the current directory is not found from the one that a command runs in. */
@@ -297,10 +298,10 @@ function elsewhere({ start: how }: Target): string {
   const here = words.find((word) => !isAbsolute(word) && existsSync(word))
   return here === undefined
     ? ''
-    : ` It runs in a directory of its own: write ${resolve(here)} instead of ${here} in start.command.`
+    : ` It runs in its own directory: write ${resolve(here)} instead of ${here} in start.command.`
 }
 
-const tail = (output: string): string => (output.trim() ? ` It said: ${output.trim().slice(-500)}` : '')
+const tail = (output: string): string => (output.trim() ? ` It printed: ${output.trim().slice(-500)}` : '')
 
 /** Keys that exist for this run only, and their digests. Letters and digits: some gateways read more into a dash. */
 function makeKeys(): Values {

@@ -79,8 +79,8 @@ describe('a mistake is named with its line and a remedy', () => {
     ['required fields', NAME, [/start: is missing/, /providers: is missing/, /models: is missing/]],
     ['no YAML', 'name: [a\nb: c', [/^2:\d file: /]],
     ['nothing', '', [/^1:1 file: is empty/]],
-    ['a list', '- a\n', [/holds no fields/]],
-    ['a field twice', `${NAME}${NAME}${START}${REST}`, [/^2:1 name: stands twice; the first is in line 1/]],
+    ['a list', '- a\n', [/has no fields/]],
+    ['a field twice', `${NAME}${NAME}${START}${REST}`, [/^2:1 name: appears twice; the first is on line 1/]],
   ]
   for (const [what, text, says] of CASES)
     test(what, () => {

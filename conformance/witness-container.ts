@@ -87,7 +87,7 @@ async function providersOf(
     await sleep(LOOK)
   }
   throw new StartError(
-    `the witness did not come up in a container of ${image}; it said: ${printed.trim() || 'nothing'}`,
+    `the witness did not start in a container of ${image}; it printed: ${printed.trim() || 'nothing'}`,
   )
 }
 

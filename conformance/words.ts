@@ -15,7 +15,7 @@ const OWNERS: Readonly<Record<string, string>> = {
   'key-in-query': 'the key that was sent in the query',
 }
 
-/** `witness.openai.key` -> `the gateway's key for openai`; names as they stand in evidence. */
+/** `witness.openai.key` -> `the gateway's key for openai`; names as they are in evidence. */
 export const secrets = (names: readonly string[]): string =>
   names
     .map((name) => {

@@ -62,7 +62,8 @@ test('what a gateway of any worker says at its end is kept without its keys (KEE
     only: ['TELL-05', 'ROUTE-02'],
     directory,
   })
-  const told = /a-gateway is gone since \S+: it ended\. It said: my keys are \[secret:key\.client\] \[secret:/
+  const told =
+    /a-gateway has been gone since \S+: it ended\. It printed: my keys are \[secret:key\.client\] \[secret:/
   assert.match(results.reason, told)
   assert.doesNotMatch(readFileSync(join(directory, 'run.json'), 'utf8'), /wbconformclient/)
 })

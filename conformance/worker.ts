@@ -1,5 +1,5 @@
 // A worker: a witness, and an instance of the target that knows no other witness. It carries out one check after the
-// other. What happens in another worker reaches neither of the two, so a count taken here is right, whatever runs beside it.
+// other. Other workers affect neither of the two, so a count taken here is right, whatever runs in parallel.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Witness } from '../mocks/witness.ts'
 import type { Check } from './check.ts'
@@ -67,7 +67,7 @@ export async function openWorker({
   const witness = await startWitness(template)
   const { control, values, containers } = witness
   const launched: Promise<Started>[] = []
-  /** Numbers of the ledger entries that stand in the evidence of a check. */
+  /** Numbers of the ledger entries that are in the evidence of a check. */
   const told = new Set<number>()
   const keep = (evidence: Evidence) => {
     for (const { n } of evidence.ledger) told.add(n)
@@ -157,7 +157,7 @@ async function reachWitness(session: Session): Promise<Evidence> {
   if (entry) return evidence
   const { status, error, body } = evidence.exchanges[0]!
   throw new StartError(
-    `${session.target.name} was asked for "${session.model}" and the witness saw nothing of it, so no second call was made. ` +
+    `${session.target.name} was called with "${session.model}", but the witness did not see the call, so no second call was made. ` +
       `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the witness.`,
   )
 }
@@ -171,7 +171,7 @@ export async function carryOut(check: Check, session: Session): Promise<Evidence
       check.exercise!(session),
       // On the reference every exercise is done long before: what takes longer waits for the target.
       spent(limit, session).then(() =>
-        session.untestable(`the target did not come through what the check asks within ${limit} ms`),
+        session.untestable(`the target did not complete the check within ${limit} ms`),
       ),
     ])
   } catch (thrown) {
@@ -195,7 +195,7 @@ async function gone(target: Target, running: Running, { hostile }: Check): Promi
     const { status, error } = await send(running.baseUrl, request, 5_000, running.ca).done
     await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
     if (!running.alive())
-      return `it ended.${running.output() && ` It said: ${running.output().trim().slice(-300)}`}`
+      return `it ended.${running.output() && ` It printed: ${running.output().trim().slice(-300)}`}`
     if (status === null) return `it does not answer ${target.ready.path}: ${error}`
   }
   return null

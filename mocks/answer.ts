@@ -1,6 +1,6 @@
-// An answer before it is on any wire: a head, and the parts that follow it one by one. How it is walked through,
-// whoever carries the bytes. Knows no provider, no socket and no Response; two files bring it out: respond.ts inside
-// this process, witness-server.ts over a connection.
+// An answer before it is sent: a head, and the parts that follow it one by one; and how it is walked through, independent of
+// the transport. Knows no provider, no socket and no Response; two files send it: respond.ts inside this process,
+// witness-server.ts over a connection.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { now } from './ledger.ts'
 
@@ -47,7 +47,7 @@ export interface Waiting {
   readonly gone: AbortSignal
 }
 
-/** Walks through an answer until it has ended, or until nobody is there any more. Never rejects for the latter. */
+/** Walks through an answer until it has ended, or until the receiver has gone. Never rejects for the latter. */
 export async function perform(
   { parts }: Answer,
   outlet: Outlet,

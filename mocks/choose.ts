@@ -1,5 +1,5 @@
 // How a request is answered: as a script says, by a recording, or by a scenario, in this order. Pure but for the
-// script's turn, which is handed in. A scenario that nobody named is played only where making up is allowed.
+// script's turn, which is handed in. A scenario that was not named is played only where made-up answers are allowed.
 import { type Answer, bytesOf, type Part, wholeAnswer } from './answer.ts'
 import type { createMatcher, MatchInput, Miss } from './match.ts'
 import { type Endpoint, event, type Provider, type Refusal, type Wants } from './provider.ts'
@@ -20,7 +20,7 @@ export interface ProviderRequest {
   readonly named: boolean
   /** How a recording of it is asked for, in the order in which it is looked for. */
   readonly matches: readonly MatchInput[]
-  /** Without the query: a key may stand in it. */
+  /** Without the query, which may contain a key. */
   readonly address: string
 }
 
@@ -28,7 +28,7 @@ export interface Stock {
   /** The recording whose turn it is, or the nearest. */
   readonly find: ReturnType<typeof createMatcher>
   readonly pace: Pace
-  /** Whether what nobody recorded is made up. */
+  /** Whether answers that were not recorded are made up. */
   readonly invent: boolean
   /** Where the recordings are, for a person; null where they are in no folder of their own. */
   readonly folder: string | null
@@ -140,7 +140,7 @@ function noRecording(
     `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
     nearest(miss),
     named
-      ? `There is no scenario "${scenario}" either; \`waybill witness --list\` names those there are.`
+      ? `There is no scenario "${scenario}" either; \`waybill witness --list\` lists the known ones.`
       : remedy,
   ].join(' ')
   return wholeAnswer('no recording', 400, {

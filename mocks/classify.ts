@@ -1,6 +1,6 @@
 // What a request is when its recording is named and when it is looked for: ONE answer for import, recording and replay.
 // Pure. Knows the stand-ins' endpoints and, for any other address, what requests to models look like. What it returns
-// is redacted: it may be written, and asking again with what was written gives the same.
+// is redacted: it may be written, and classifying what was written gives the same result.
 import type { MatchInput } from './match.ts'
 import { deploymentName, modelName, namesItsModels, redactPath } from './paths.ts'
 import { type Arrived, endpointOf, type Wants } from './provider.ts'

@@ -1,12 +1,12 @@
-// Gates: places in an answer where it is held until somebody outside says go. Knows no answer.
+// Gates: places in an answer where it is held until it is released from outside. Knows no answer.
 import { aborted } from './answer.ts'
 
 export interface Gates {
   /** Resolves when the gate is open, or when `gone` is aborted. */
   wait(name: string, gone: AbortSignal): Promise<void>
-  /** Opens a gate, also before anybody waits at it; it stays open. */
+  /** Opens a gate, also before anything waits at it; it stays open. */
   release(name: string): void
-  /** Lets everybody go, and closes every gate again. */
+  /** Releases all that wait, and closes every gate again. */
   clear(): void
 }
 

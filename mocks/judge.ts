@@ -1,5 +1,5 @@
 // Judges a request as its provider does: the credential, then the body. Knows how a provider is described; does not
-// know how a request that is let pass will be answered.
+// know how an accepted request will be answered.
 import type { z } from 'zod'
 import type { LedgerEntry } from './ledger.ts'
 import type { Arrived, Endpoint, Provider, Refused } from './provider.ts'
@@ -49,7 +49,7 @@ export function judge(
 
   if (request.json === undefined)
     refuse(
-      'the body is no JSON',
+      'the body is not JSON',
       provider.refusal('invalid_request', 'We could not parse the JSON body of your request.'),
     )
   else {

@@ -9,14 +9,14 @@ const credential =
 /** The offset of what looks like a credential; null where nothing does. */
 export const findCredential = (text: string): number | null => credential.exec(text)?.index ?? null
 
-/** Which secret value stands in a text, and in which form: `header cookie, in base64`; null where none does. */
+/** Which secret value a text contains, and in which form: `header cookie, in base64`; null where none does. */
 export function findValue(text: string, values: Secrets['values']): string | null {
   for (const [value, what] of values)
     for (const [form, written] of formsOf(value)) if (text.includes(written)) return `${what}, ${form}`
   return null
 }
 
-/** Whether a word of a prompt or an answer stands in a text as a word of its own. */
+/** Whether a word of a prompt or an answer occurs in a text as a separate word. */
 export function findWord(text: string, words: Secrets['words']): boolean {
   return words.size > 0 && longWords(text).some((word) => words.has(word.toLowerCase()))
 }

@@ -21,7 +21,7 @@ export interface LedgerBook {
   clear(): void
 }
 
-/** Bytes, roughly. Beyond it the older half drops out, so that a witness that nobody clears does not fill the memory. */
+/** Bytes, roughly. Beyond it the older half drops out, so that a witness that is never cleared does not fill the memory. */
 const LIMIT = 256 * 1024 * 1024
 /** So many entries come between two looks at what all of them hold. */
 const LOOK = 256

@@ -1,5 +1,5 @@
-// What the witness saw: one entry for each request, in the order in which they had arrived whole. Shapes only; JSON all through, because
-// the same entries are read over the control port and kept as evidence. Times are ms since the epoch, with fractions.
+// What the witness saw: one entry for each request, in the order in which they had fully arrived. Types only; plain JSON,
+// because the same entries are read over the control port and kept as evidence. Times are ms since the epoch, with fractions.
 
 /** What a request was for. Token counts and metadata cost nothing, so they are counted apart from inferences. */
 export type RequestKind = 'inference' | 'token_count' | 'metadata'

@@ -31,7 +31,7 @@ export interface Accent {
   readonly streamType: string
 }
 
-/** OpenAI's usage: cached and reasoning tokens stand in details. */
+/** OpenAI's usage: cached and reasoning tokens are in details. */
 export const openAiUsage = ({ input, output, cached, reasoning }: Usage) => ({
   prompt_tokens: input,
   completion_tokens: output,

@@ -1,4 +1,4 @@
-// A provider of which nothing is known but that it speaks OpenAI's dialect: Together, vLLM, one of a company's own.
+// A provider of which only one thing is known: it speaks OpenAI's dialect. For example Together, vLLM, or a company's own.
 import { modelList, openAiChat, openAiEmbeddings, openAiRefusal } from './openai-dialect.ts'
 import { openAiResponses } from './openai-responses.ts'
 import { bearer, type Provider } from './provider.ts'

@@ -1,6 +1,6 @@
-// An answer's id is never given twice by a provider, and gateways keep their records by it. What is recorded or made up
-// has the same one each time, so the answer to a call that can be told from others gets one of its own. It is as long as
-// the other was: chunks and lengths stay as they are.
+// A provider never gives two answers the same id, and gateways keep their records by it. A recorded or made-up answer has
+// the same id each time, so the answer to a call that can be told from others gets its own. It has the same length, so
+// that chunks and lengths stay as they are.
 import type { Answer, Part } from './answer.ts'
 
 /** What an answer is called, as the members `id` and `response_id` name it. */

@@ -4,11 +4,11 @@ import { createHash } from 'node:crypto'
 import { placeholderOf } from './placeholders.ts'
 import { isPathWord, isPublicModel, isRegion, isStructural } from './vocabulary.ts'
 
-/** The providers' own domains. A region in front, or a word of the interface, is nobody's; anything else could be. */
+/** The providers' own domains. A region in front, or a word of the interface, belongs to no customer; anything else could. */
 const DOMAINS =
   /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|bigmodel\.cn|cerebras\.ai|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|fireworks\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inference\.net|jina\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|perplexity\.ai|replicate\.com|sambanova\.ai|stability\.ai|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
 
-/** This machine, for everybody. */
+/** This machine, for everyone. */
 const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
 
 /** A public host without its region, which is the customer's choice and no other interface; null where it is private. */
@@ -25,7 +25,7 @@ function publicHost(host: string): string | null {
   return labels.every(isPathWord) ? [...labels, domain[0].replace(/^\./, '')].join('.') : null
 }
 
-/** Segments after which a name comes that somebody chose. */
+/** Segments that are followed by a name that a user chose. */
 const OWNERS =
   /^(?:projects|accounts|organi[sz]ations|orgs|workspaces|tenants|users|customers|teams|subscriptions|resource-?groups|endpoints)$/i
 
@@ -38,7 +38,7 @@ export function hostName(host: string): string {
     : (publicHost(name) ?? `host-${createHash('sha256').update(name).digest('hex').slice(0, 3)}`)
 }
 
-/** Whether models are called there as a customer likes: at Azure, and on a host of somebody's own. */
+/** Whether models are called there as a customer likes: at Azure, and on a private host. */
 export const namesItsModels = (provider: string): boolean =>
   provider === 'azure' || provider.startsWith('host-')
 
@@ -95,7 +95,7 @@ export function modelName(
 /** A model's name that is its owner's: Gemini's tuned models, and an address. */
 const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
 
-/** A deployment is called as its owner likes; only a name that is a public model's own says nothing of anybody. */
+/** A deployment is called as its owner likes; only a name that is a public model's own says nothing about its owner. */
 export function deploymentName(
   name: string,
   onPrivate: OnPrivate = () => {},

@@ -16,16 +16,16 @@ export interface Place {
   readonly basePath: string
   /** Below the base path, without a slash in front. */
   readonly path: string
-  /** Where recordings of it are looked for before those of `provider`, because somebody gave it a name of their own. */
+  /** Where recordings of it are looked for before those of `provider`, because the user gave it another name. */
   readonly kept?: readonly Kept[]
 }
 
-/** Provider name -> base URL, as somebody configured them. */
+/** Provider name -> base URL, as configured. */
 export type Configured = Readonly<Record<string, string>>
 
 /**
  * The provider that a request is for, where providers have names of their own: the stand-in that lives there, or one
- * that speaks OpenAI's dialect. Null where nobody lives.
+ * that speaks OpenAI's dialect. Null where there is no provider.
  */
 export function placeOf(
   providers: readonly Provider[],

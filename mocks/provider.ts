@@ -37,7 +37,7 @@ export interface Endpoint {
   readonly kind: RequestKind
   /**
    * The request body as the provider judges it: the types and ranges of the fields that it knows. Loose at the top
-   * (`z.looseObject`): what else stands there is the business of `unknownField`. Null where there is no body.
+   * (`z.looseObject`): other members are left to `unknownField`. Null where there is no body.
    */
   readonly body: z.ZodObject | null
   /** Reads what is asked for, also from a body that is not valid. `params` holds what the placeholders matched. */

@@ -1,5 +1,5 @@
 // A live or a foreign exchange becomes a recording that may be shared: redacted, named, and refused when anything of
-// it could still be found. Knows redaction and the format. Does not know how the exchange was come by.
+// it could still be found. Knows redaction and the format. Does not know how the exchange was obtained.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ export interface Draft {
   readonly secrets: Secrets
 }
 
-/** For bodies whose chunks nobody saw: a stream in one chunk for each event, anything else in one. No waits. */
+/** For bodies whose chunks are unknown: a stream in one chunk for each event, anything else in one. No waits. */
 export function chunksByEvent(body: Buffer): [number, number][] {
   if (!/^\s*(?::|data:|event:|id:|retry:)/.test(body.toString('utf8', 0, 100))) return [[body.length, 0]]
   const pieces = body.toString('latin1').match(/[\s\S]*?(?:\r\n\r\n|\n\n|\r\r|$)/g) ?? []
@@ -118,7 +118,7 @@ export function writeRecording(dir: string, { head, bytes, secrets }: Draft): st
     const json = `${compactChunks(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
     refuseSecrets(head, json, bytes, secrets)
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Exclusively: whatever stands there stays. The head comes last, because without a body it would be worthless.
+    // Exclusively: an existing file stays. The head comes last, because without a body it would be worthless.
     try {
       writeFileSync(join(folder, body), bytes, { flag: 'wx', mode: 0o600 })
     } catch (error) {
@@ -143,7 +143,7 @@ function freeStem(folder: string, head: RecordingHead): string {
     const there = JSON.parse(readFileSync(join(folder, `${short}.json`), 'utf8'))
     return kindOf(there) === kindOf(head) ? short : long
   } catch {
-    return short // nothing stands there, or nothing that is a head
+    return short // there is no file, or it is not a head
   }
 }
 
@@ -177,9 +177,9 @@ function refuseSecrets(
   }
   for (const [where, text] of [['head', json] as const, ['body', body] as const]) {
     const at = findCredential(text)
-    if (at !== null) refuse(`what looks like a credential stands in its ${where} at byte ${at}`)
+    if (at !== null) refuse(`its ${where} contains what looks like a credential at byte ${at}`)
     const value = findValue(text, values)
-    if (value) refuse(`a secret stands in its ${where}: ${value}`)
+    if (value) refuse(`its ${where} contains a secret: ${value}`)
   }
   const { path, model, fields } = head.request
   if (findWord(`${body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))

@@ -74,7 +74,7 @@ test('a problem is told with its file and field', (t) => {
       assert.match(error.message, /openai\/a\.json: date: /)
       assert.match(
         error.message,
-        /openai\/a\.json: response\.headers: set-cookie is no header that a recording may keep/,
+        /openai\/a\.json: response\.headers: set-cookie is not a header that a recording may keep/,
       )
       assert.match(error.message, /openai\/b\.json: is not JSON/)
       assert.match(error.message, /openai\/c\.json: response\.body: there is no file openai\/a\.body\.json/)
@@ -85,6 +85,6 @@ test('a problem is told with its file and field', (t) => {
 
 test('chunks must add up to the body', (t) => {
   assert.deepEqual(verifyRecordings(folder(t, { 'a.json': head, 'a.body.json': '{ }' })), [
-    'openai/a.json: response.chunks: add up to 2 bytes, but a.body.json has 3; put the one right that was changed',
+    'openai/a.json: response.chunks: add up to 2 bytes, but a.body.json has 3; correct the one that was changed',
   ])
 })

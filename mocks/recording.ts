@@ -1,5 +1,5 @@
 // The recording format, version 1: its schema, and how a head and its body file are read.
-// Knows files. Does not know requests, providers or MSW. The format is told in recordings/README.md.
+// Knows files. Does not know requests, providers or MSW. recordings/README.md describes the format.
 import { type Dirent, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,9 +42,9 @@ const headShape = z.strictObject({
     headers: z.record(z.string(), z.string()).superRefine((headers, context) => {
       for (const name of Object.keys(headers))
         if (!isKeptHeader(name))
-          context.addIssue(`${name} is no header that a recording may keep; take it out`)
+          context.addIssue(`${name} is not a header that a recording may keep; remove it`)
     }),
-    body: z.string().regex(/^[\w.-]+$/, 'is a file name in the same folder'),
+    body: z.string().regex(/^[\w.-]+$/, 'must be a file name in the same folder'),
     chunks: z
       .array(z.tuple([z.int().positive(), z.number().nonnegative()]))
       .min(1)
@@ -71,13 +71,13 @@ const headShape = z.strictObject({
 
 const headSchema = headShape.refine(({ origin, redaction }) => origin !== 'recorded' || redaction, {
   path: ['redaction'],
-  message: 'is missing, so nobody knows whether it was redacted; record or import it again',
+  message: 'is missing, so it is unknown whether it was redacted; record or import it again',
 })
 
 /** JSON Schema of a head, for editors and other programs; written to docs/recording.schema.json. */
 export const recordingJsonSchema = (): object => z.toJSONSchema(headShape, { io: 'input' })
 
-/** One head as it stands in its file, checked. */
+/** One head as it is in its file, checked. */
 export type RecordingHead = z.infer<typeof headSchema>
 
 /** One recorded interaction. `name` is its path without `.json` ("openai/chat-stream"), `bytes` its whole body. */
@@ -118,8 +118,10 @@ function filesBelow(dir: string): Dirent[] {
     return readdirSync(dir, { recursive: true, withFileTypes: true })
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
-    const what = code === 'ENOENT' ? 'there is none' : code === 'ENOTDIR' ? 'it is a file' : message
-    throw new Error(`${dir} is no folder of recordings: ${what}; name the one they are in`, { cause })
+    const what = code === 'ENOENT' ? 'it does not exist' : code === 'ENOTDIR' ? 'it is a file' : message
+    throw new Error(`${dir} is not a folder of recordings: ${what}; name the folder that holds them`, {
+      cause,
+    })
   }
 }
 
@@ -129,12 +131,12 @@ function readOne(dir: string, file: string): Recording | string[] {
   try {
     json = JSON.parse(readFileSync(join(dir, file), 'utf8'))
   } catch (error) {
-    return [`is not JSON: ${(error as Error).message}; mend or delete it`]
+    return [`is not JSON: ${(error as Error).message}; repair or delete it`]
   }
   const head = headSchema.safeParse(json)
   if (!head.success)
     return head.error.issues.map(({ path, message, code }) => {
-      const remedy = code === 'custom' ? '' : '; recordings/README.md tells the format'
+      const remedy = code === 'custom' ? '' : '; recordings/README.md describes the format'
       return `${path.join('.') || 'head'}: ${message}${remedy}`
     })
 
@@ -150,7 +152,7 @@ function readOne(dir: string, file: string): Recording | string[] {
   const sum = head.data.response.chunks.reduce((total, [length]) => total + length, 0)
   if (sum !== bytes.length)
     return [
-      `response.chunks: add up to ${sum} bytes, but ${head.data.response.body} has ${bytes.length}; put the one right that was changed`,
+      `response.chunks: add up to ${sum} bytes, but ${head.data.response.body} has ${bytes.length}; correct the one that was changed`,
     ]
   if (head.data.provider !== dirname(name)) return [`provider: must be the folder's name, ${dirname(name)}`]
   return { ...head.data, name, bytes }

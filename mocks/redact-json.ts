@@ -122,7 +122,7 @@ function text(token: string, frame: Frame, eventType: string, redaction: Redacti
   if (!isFree(frame)) {
     if (WORDS.test(field) && (isStructural(value) || /^\d{1,6}$/.test(value))) return token
     if (PROVIDER.test(field) && isProviderName(value)) {
-      redaction.onModel(value) // a public name like that of a model: it may stand in a prompt as well
+      redaction.onModel(value) // a public name like that of a model: it may occur in a prompt, too
       return token
     }
     if (TIME.test(field) && /^\d{4}-\d\d-\d\d(?:T[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d)?)?$/.test(value))

@@ -198,7 +198,10 @@ test('what must not be found is known: credentials, cookies, query values, ids a
 })
 
 test('a body that is no text is refused', () => {
-  assert.throws(() => redact(exchange({ responseBody: Buffer.from([0xff, 0xd8, 0xff]) })), /is no UTF-8 text/)
+  assert.throws(
+    () => redact(exchange({ responseBody: Buffer.from([0xff, 0xd8, 0xff]) })),
+    /is not UTF-8 text/,
+  )
 })
 
 test('whatever the body: the same length, JSON stays JSON, and redacting twice changes nothing', () => {

@@ -1,4 +1,4 @@
-// Takes out of an exchange everything that belongs to whoever had it, and keeps every length: what is left of a body
+// Removes from an exchange everything that belongs to its owner, and keeps every length: what is left of a body
 // has the same bytes of structure in the same places, so that chunk boundaries survive. Used for live exchanges and
 // for foreign recordings alike. Pure; knows HTTP, JSON and event streams, and no provider in particular.
 import { blank } from './blank.ts'
@@ -21,7 +21,7 @@ export interface Redacted {
   readonly body: Buffer
   /** Bytes of the answer's body that were replaced. */
   readonly replaced: number
-  /** What the exchange holds that nobody else may see. */
+  /** What the exchange holds that must stay private. */
   readonly secrets: Secrets
 }
 
@@ -39,7 +39,7 @@ const PRIVATE_HEADER =
 /** Which of them is a credential, and looked for even where a model is called the same. */
 const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
 
-/** What says nothing of anybody: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
+/** What reveals nothing: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
 const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
 
 /** Throws when the answer's body is no UTF-8 text: nothing could be said about what it holds. */
@@ -92,7 +92,7 @@ export interface Answer {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
-  /** The folder; left out, a provider whose models are called the same for everybody. */
+  /** The folder; left out, a provider whose models are called the same for everyone. */
   readonly provider?: string
 }
 
@@ -126,7 +126,7 @@ function decode(body: Uint8Array): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
   } catch {
-    throw new Error('the answer is no UTF-8 text')
+    throw new Error('the answer is not UTF-8 text')
   }
 }
 

@@ -1,4 +1,4 @@
-// An answer as a Response: for interception, and wherever else nothing goes over a connection. One chunk of the body
+// An answer as a Response: for interception, and wherever else there is no connection. One chunk of the body
 // for each part; nothing is made before it is asked for.
 import { type Answer, framed, type Outlet, type Progress, perform, type Waiting } from './answer.ts'
 

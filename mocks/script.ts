@@ -8,16 +8,16 @@ const step = z.union(
   [
     z
       .strictObject({ data: z.unknown() })
-      .describe('One event, `data: …` and a blank line; text as it is, else as JSON.'),
+      .describe('One event, `data: …` and a blank line; text is sent as it is, anything else as JSON.'),
     z.strictObject({ raw: z.string() }).describe('Bytes as they are, UTF-8.'),
     z
       .strictObject({ base64: z.string() })
       .describe('Bytes as they are; one write, so that a boundary can be put anywhere.'),
     z
       .strictObject({ said: z.string().min(1) })
-      .describe('A piece of text in the dialect of whoever asks, behind what begins an answer there.'),
+      .describe('A piece of text in the client’s dialect, after what begins an answer there.'),
     z.strictObject({ ending: z.literal(true) }).describe('What ends an answer in that dialect.'),
-    z.strictObject({ failure: z.string() }).describe('An event that tells of a failure in that dialect.'),
+    z.strictObject({ failure: z.string() }).describe('An event that reports a failure in that dialect.'),
     z.strictObject({ gate: z.string().min(1) }).describe('Held here until `POST /release/{gate}`.'),
     z.strictObject({ wait: z.number().nonnegative() }).describe('A pause in ms.'),
     z

@@ -6,7 +6,7 @@ import { formsOf } from './leaks.ts'
 export interface Secrets {
   /** Names a secret that must not show up. Throws when it is too short to be told from an ordinary word. */
   watchFor(name: string, secret: string): void
-  /** The names of the planted secrets that stand in one of the texts, in any form that `formsOf` knows. */
+  /** The names of the planted secrets that occur in one of the texts, in any form that `formsOf` knows. */
   found(texts: readonly string[]): string[]
   readonly mask: Mask
 }

@@ -20,7 +20,7 @@ const IMPORTED =
   /^imported from a (?:vcrpy|Ruby VCR|go-vcr|HAR|httpmock) file, sha256 [\da-f]{16}, exchange \d{1,9}, sha256 [\da-f]{16}$/
 const LIVE = /^a live exchange with (.+)$/
 
-/** A word that somebody may choose: letters, digits, a few signs; nothing of the kind of a token or an address. */
+/** A word that a user may choose: letters, digits, a few signs; nothing of the kind of a token or an address. */
 const isPlainWord = (word: string): boolean =>
   /^[\w.-]{1,64}$/.test(word) &&
   !word.split(/[-_.]/).some((piece) => piece.length >= 12 && /\d/.test(piece) && /[a-z]/i.test(piece))
@@ -42,7 +42,7 @@ export function wrongInHead(recording: Recording): string[] {
   const checks: [holds: boolean, problem: string][] = [
     [
       hostName(provider) === provider || (isPlainWord(provider) && !/[.:]/.test(provider)),
-      'provider: names a host of somebody',
+      'provider: names a private host',
     ],
     [known || redactPath(endpoint, provider, undefined, place) === endpoint, 'endpoint: is not redacted'],
     [redactPath(request.path, provider, undefined, place) === request.path, 'request.path: is not redacted'],
@@ -50,21 +50,24 @@ export function wrongInHead(recording: Recording): string[] {
       request.model === null || nameModel(request.model, undefined, place) === request.model,
       'request.model: is not redacted',
     ],
-    [isPlainWord(request.scenario), 'request.scenario: is no plain name'],
+    [isPlainWord(request.scenario), 'request.scenario: is not a plain name'],
     [!unblanked, 'request.fields: a name that is not the interface’s is not blanked'],
-    [isVersion(api_version), 'api_version: is none that an interface has'],
+    [isVersion(api_version), 'api_version: is not a version of an interface'],
     [IMPORTED.test(shape) || isLive(shape, provider), 'shape: says more than where it comes from'],
-    [note === undefined || NOTES.some((one) => one.test(note)), 'note: is none that record or import writes'],
+    [
+      note === undefined || NOTES.some((one) => one.test(note)),
+      'note: is not one that record or import writes',
+    ],
   ]
   const wrong = checks.filter(([holds]) => !holds).map(([, problem]) => problem)
   // The right name is told only where it is made of nothing wrong.
   if (wrong.length > 0) return wrong
   if (!isNamed(base))
     return [
-      `its name is not the one that record and import give, so it may tell something; call it ${stems[0]}`,
+      `its name is not the one that record and import give, so it may reveal something; call it ${stems[0]}`,
     ]
   const isOurs = isNamed(response.body.replace(/\.(?:sse|body\.json|txt)$/, ''))
-  return isOurs ? [] : ['response.body: is not called like its head']
+  return isOurs ? [] : ['response.body: does not have the name of its head']
 }
 
 function isLive(shape: string, provider: string): boolean {
@@ -82,7 +85,7 @@ export function liveTraces({ redaction, request, shape, note, bytes, response }:
   return /(?:^|[^A-Za-z])REDACTED_\d/.test(text) ? 'has the placeholders of a redaction' : null
 }
 
-/** Whether the file says no more than what is read of it: of a field that stands there twice, one is read. */
+/** Whether the file contains no more than what is read from it: of a field that appears twice, one is read. */
 export function holdsOnly(json: string, head: unknown): boolean {
   const size = (text: string) => text.replace(/\s+/g, '').length
   return size(json) === size(JSON.stringify(head))

@@ -85,13 +85,13 @@ const wrong: [sentence: string, head: unknown, body: string, line: RegExp][] = [
     'a header that names an account (REC-01)',
     { ...head, response: { ...head.response, headers: { 'set-cookie': 'a=b' } } },
     body,
-    /set-cookie is no header that a recording may keep; take it out$/,
+    /set-cookie is not a header that a recording may keep; remove it$/,
   ],
   [
     'a credential (REC-01)',
     { ...head, note: key },
     body,
-    /^openai\/chat-completions-plain\.json: holds what looks like a credential at byte \d+; redact it$/,
+    /^openai\/chat-completions-plain\.json: contains what looks like a credential at byte \d+; redact it$/,
   ],
   [
     'chunks that do not add up (REC-03)',
@@ -236,7 +236,7 @@ test('found: a body file whose name tells what the answer was about (REC-01)', (
       'acme-merger.body.json': body,
     }),
   )
-  assert.match(problems.join('\n'), /plain\.json: response\.body: is not called like its head/)
+  assert.match(problems.join('\n'), /plain\.json: response\.body: does not have the name of its head/)
 })
 
 test('found: a second value of a field, which a reader of JSON passes over (REC-01)', (t) => {
@@ -248,7 +248,7 @@ test('found: a second value of a field, which a reader of JSON passes over (REC-
     ),
     'chat-completions-plain.body.json': body,
   })
-  assert.match(verifyRecordings(dir).join('\n'), /holds more than is read of it/)
+  assert.match(verifyRecordings(dir).join('\n'), /contains more than is read from it/)
 })
 
 test('found: a body without a head, and two heads for one request', (t) => {

@@ -1,5 +1,5 @@
-// Proves that recordings are in order, and that those of live exchanges hold nothing of them (REC-01, REC-04).
-// Knows files and the rules of redaction. Mends nothing.
+// Proves that recordings are in order, and that those of live exchanges contain nothing private (REC-01, REC-04).
+// Knows files and the rules of redaction. Repairs nothing.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findCredential } from './leaks.ts'
@@ -15,7 +15,7 @@ import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
  */
 export function verifyRecordings(dir: string = ownRecordings): string[] {
   const { recordings, problems, files } = scanRecordings(dir)
-  // While a head cannot be read, nobody knows which body is its own.
+  // While a head cannot be read, it is unknown which body belongs to it.
   const owned = new Set(
     problems.length > 0 ? files : recordings.flatMap((one) => [`${one.name}.json`, bodyFile(one.name, one)]),
   )
@@ -23,7 +23,7 @@ export function verifyRecordings(dir: string = ownRecordings): string[] {
     if (!owned.has(file) && file !== 'README.md')
       problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
     const at = findCredential(readFileSync(join(dir, file), 'latin1'))
-    if (at !== null) problems.push(`${file}: holds what looks like a credential at byte ${at}; redact it`)
+    if (at !== null) problems.push(`${file}: contains what looks like a credential at byte ${at}; redact it`)
   }
   const seen = new Map<string, string>()
   for (const recording of recordings) {
@@ -56,7 +56,7 @@ function wrongWith(dir: string, recording: Recording): string[] {
   const left = unredacted(recording)
   return [
     ...wrongInHead(recording),
-    ...(whole ? [] : ['holds more than is read of it']),
+    ...(whole ? [] : ['contains more than is read from it']),
     ...(left ? [left] : []),
   ].map((problem) => (/; call it/.test(problem) ? problem : `${problem}; record or import it again`))
 }

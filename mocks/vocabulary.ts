@@ -1,5 +1,5 @@
 // The words that a redacted recording may hold: those that the providers' interfaces are built of. Names of fields,
-// and the values of fields that take one of a few words, are kept when each of their parts stands here; all other
+// and the values of fields that take one of a few words, are kept when each of their parts is listed here; all other
 // text is blanked. A word that is missing costs a field its name; a word too many could be a word of an answer.
 const PARTS = new Set(
   `
@@ -73,7 +73,7 @@ export function isStructural(name: string): boolean {
   )
 }
 
-/** Words that stand in addresses, beside those above: paths of interfaces, and hosts that are the same for everybody. */
+/** Words of addresses, in addition to those above: paths of interfaces, and hosts that are the same for everyone. */
 const ADDRESS_PARTS = new Set(
   `
   ai aiplatform alpha amazonaws anthropic assistants asst async audio aws azure backends batches bedrock beta

@@ -46,7 +46,7 @@ test('what makes no sense is an error in JSON that says what to do', async (t) =
     ['GET', '/nothing', null, 404, /GET \/ledger/],
     ['POST', '/ledger', null, 405, /Use GET or DELETE/],
     ['PUT', '/script/short', '[]', 404, /16 hex digits/],
-    ['PUT', `/script/${NONCE}`, '{', 400, /no JSON/],
+    ['PUT', `/script/${NONCE}`, '{', 400, /not JSON/],
     ['PUT', `/script/${NONCE}`, '[]', 400, /Too small/],
     ['PUT', `/script/${NONCE}`, '[{"stauts":200}]', 400, /stauts/],
     [

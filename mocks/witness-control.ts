@@ -1,5 +1,5 @@
 // The witness's control port: the same stage as in a process, over HTTP and JSON. For programs on this machine only:
-// whoever comes with a foreign Host or Origin is a web page, and is refused.
+// a request with a foreign Host or Origin comes from a web page, and is refused.
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { ZodError, z } from 'zod'
 import { fieldOf } from './judge.ts'
@@ -62,7 +62,7 @@ function told(value: unknown): string | undefined {
   try {
     return JSON.stringify(value)
   } catch {
-    throw new Refused(413, 'The ledger is too long to be told at once; ask for its end: GET /ledger?since=N.')
+    throw new Refused(413, 'The ledger is too long for one answer; ask for its end: GET /ledger?since=N.')
   }
 }
 
@@ -89,7 +89,7 @@ async function answer(routes: readonly Route[], request: IncomingMessage): Promi
 
 function page(stage: Stage, query: URLSearchParams, connections: number): LedgerPage {
   const since = sinceSchema.safeParse(query.get('since') ?? 0)
-  if (!since.success) throw new Refused(400, 'since is the number of an entry: ?since=12')
+  if (!since.success) throw new Refused(400, 'since must be the number of an entry: ?since=12')
   return { entries: stage.entries(since.data), connections, now: now() }
 }
 
@@ -105,7 +105,7 @@ function json(text: string): never {
   try {
     return JSON.parse(text) as never
   } catch {
-    throw new Refused(400, 'The body is no JSON.')
+    throw new Refused(400, 'The body is not JSON.')
   }
 }
 
@@ -113,14 +113,14 @@ function decoded(name: string): string {
   try {
     return decodeURIComponent(name)
   } catch {
-    throw new Refused(400, 'The path holds a broken % escape.')
+    throw new Refused(400, 'The path contains a broken % escape.')
   }
 }
 
 function refuseForeigners({ headers, socket }: IncomingMessage): void {
   const own = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
-  if (!own.includes(headers.host ?? '')) throw new Refused(403, `Host is one of ${own.join(', ')}.`)
+  if (!own.includes(headers.host ?? '')) throw new Refused(403, `Host must be one of ${own.join(', ')}.`)
   const { origin } = headers
   if (origin !== undefined && !own.some((host) => origin === `http://${host}`))
-    throw new Refused(403, 'The control port answers no web page of another origin.')
+    throw new Refused(403, 'The control port does not answer web pages of another origin.')
 }

@@ -1,4 +1,4 @@
-// The witness's port: reads requests off connections, asks the world, and puts the answers out as they were meant:
+// The witness's port: reads requests off connections, asks the world, and sends the answers as intended:
 // one write for each part, no head where there is none, cuts and resets. Knows no provider and no scenario.
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
@@ -115,7 +115,7 @@ function outletTo(response: ServerResponse, answer: Answer, closing: () => void)
   }
 }
 
-/** Without the query: a key may stand in it. */
+/** Without the query, which may contain a key. */
 const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')
 
 const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')

@@ -128,7 +128,7 @@ test('a wrong or missing key is refused in the words of the provider, and noted'
 test('an invalid request is refused as the provider would, and noted', async (t) => {
   const witness = await witnessFor(t)
   const cases: [unknown, RegExp][] = [
-    ['{', /no JSON/],
+    ['{', /not JSON/],
     [{ model: 'm' }, /^messages: /],
     [chatBody('m', { temperature: 3 }), /^temperature: /],
     [chatBody('m', { messages: [{ role: 'friend', content: 'hi' }] }), /^messages\[0\]\.role: /],
@@ -414,7 +414,7 @@ test('waiting for a nonce that never comes ends in words', async (t) => {
 test('a port that is taken is an error, and leaves nothing behind', async (t) => {
   const witness = await witnessFor(t)
   const port = Number(new URL(witness.url).port)
-  await assert.rejects(createWitness({ port }), /port \d+: something listens there already; /)
+  await assert.rejects(createWitness({ port }), /port \d+: the port is already in use; /)
 })
 
 test('one connection serves many requests', async (t) => {

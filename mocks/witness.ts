@@ -105,7 +105,7 @@ async function listen(server: Server, port: number, host: string): Promise<void>
   await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
     const reason =
       cause.code === 'EADDRINUSE'
-        ? 'something listens there already; stop it, or choose another port'
+        ? 'the port is already in use; stop the program that uses it, or choose another port'
         : `${cause.message}; choose another address or port of this machine`
     throw new Error(`cannot listen on ${host}, port ${port}: ${reason}`, { cause })
   })

@@ -1,5 +1,5 @@
 // The outside world in one place: a request comes in, is judged, written into the ledger, and its answer chosen.
-// Whoever carries bytes (interception, the witness's port) asks here, so that both give the same answers.
+// Both transports (interception and the witness's port) ask here, so that they give the same answers.
 import type { Answer } from './answer.ts'
 import { choose, noEndpoint, type ProviderRequest, type Stock } from './choose.ts'
 import { classify, scenarioIn } from './classify.ts'
@@ -31,7 +31,7 @@ export interface WorldOptions {
   /**
    * Whether an answer is made by code where no recording fits. Otherwise it is an error that names the nearest; a
    * scenario that is asked for by its name is played in any case. Unless told otherwise: only without `recordings`,
-   * because an answer that nobody recorded would let a test pass that should fail.
+   * because an answer that was not recorded would let a test pass that should fail.
    */
   readonly invent?: boolean
   /** Provider name -> the key that is right; `any`: every key will do, and none as well. */
@@ -125,7 +125,7 @@ export function createWorld({
     },
   }
 
-  /** What the provider makes of a request before anybody thinks of an answer. */
+  /** What the provider makes of a request before an answer is chosen. */
   function verdictOn(incoming: Incoming, place: Place | null, read: Read, strict: boolean): Verdict {
     if (incoming.text === null) return BROKE_OFF
     if (!place) return UNJUDGED
@@ -226,7 +226,7 @@ function answerTo(
   stock: Stock,
   known: boolean,
 ): Answer {
-  // What a stand-in would refuse the provider may have answered; about the key nobody knows better than we do.
+  // What a stand-in would refuse the provider may have answered; but about the key we know best.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (known && !asked.endpoint) return noEndpoint(asked, stock)

@@ -1,5 +1,5 @@
 // Runs every command of README and documentation as a reader would, in a scratch directory with the packed program, and
-// fails where it prints something else than stands there. What cannot be run says why in its block; both are counted.
+// fails if it prints something other than the page shows. What cannot be run says why in its block; both are counted.
 // Usage: check-commands [--package FILE.tgz] [PAGE…]
 import { spawnSync } from 'node:child_process'
 import {
@@ -112,5 +112,5 @@ say(
 )
 say(`  ${left} did not:`)
 for (const [reason, count] of [...reasons].toSorted(([, a], [, b]) => b - a)) say(`  ${count} × ${reason}`)
-if (problems.length > 0) say(`${problems.length} of them do not do what stands there`)
+if (problems.length > 0) say(`${problems.length} of them do not do what the page shows`)
 process.exitCode = problems.length > 0 || times.length === 0 ? 1 : 0

@@ -7,19 +7,19 @@ const HEAD = `# Configuration
 
 <!-- Written by \`npm run docs\` from src/config/schema.ts. -->
 
-The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. \`waybill config check\` names every mistake with its line. [waybill.schema.json](waybill.schema.json) lets an editor complete the file. [examples/waybill.yaml](../examples/waybill.yaml) is one to begin with, [examples/every-setting.yaml](../examples/every-setting.yaml) has every setting once.
+The gateway reads \`waybill.yaml\`, or the file that \`--config\` or \`WAYBILL_CONFIG\` names. \`waybill config check\` names every mistake with its line. [waybill.schema.json](waybill.schema.json) lets an editor complete the file. [examples/waybill.yaml](../examples/waybill.yaml) is a file to start from; [examples/every-setting.yaml](../examples/every-setting.yaml) has every setting once.
 
-A running gateway takes up a changed file within a second. The settings marked *restart* wait until it is started again, and the process log says so. A file with a mistake changes nothing: the process log says what is wrong. Every setting is there since 0.1.0.
+A running gateway applies a changed file within a second. Settings marked *restart* take effect at the next start, and the process log says so. A file with a mistake changes nothing: the process log says what is wrong. Every setting has existed since 0.1.0.
 
-A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be there if the part around it is.
+A *duration* is a number and a unit, \`ms\`, \`s\`, \`m\` or \`h\`: \`5s\`. A *size* has \`B\`, \`KiB\`, \`MiB\` or \`GiB\`: \`20MiB\`. \`<name>\` stands for a name that you choose, \`[]\` for each entry of a list. \`required\` means that there is no default, and that the setting must be present if the mapping around it is.
 `
 
-/** `example`: a file with every setting, whose parts stand above their tables. */
+/** `example`: a file with every setting, whose parts are shown above their tables. */
 export const configurationPage = (schema: JsonSchema, example: string): string =>
   settingsPage(HEAD, schema, { partOf: (name) => partOf(example, name), isFixed: needsRestart })
 
 interface Extras {
-  /** What stands in an example below this name. */
+  /** What an example has below this name. */
   readonly partOf: (name: string) => string
   readonly isFixed: (setting: string) => boolean
 }

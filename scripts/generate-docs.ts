@@ -27,7 +27,7 @@ import { troubleshootingPage } from './troubleshooting.ts'
 const check = process.argv.includes('--check')
 const stale: string[] = []
 
-/** Puts `text` into a file of the project, or notes that it is not what stands there. */
+/** Puts `text` into a file of the project, or notes that the file differs. */
 function put(file: string, text: string): void {
   const path = fileURLToPath(new URL(`../${file}`, import.meta.url))
   if (readFileSync(path, { encoding: 'utf8', flag: 'a+' }) === text) return

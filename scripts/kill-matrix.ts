@@ -54,7 +54,7 @@ else if (values.update) {
   writeFileSync(DOCUMENT, document([...kills, ...killsOf(tried)], now))
 }
 for (const id of never)
-  process.stderr.write(`${id} was never made false: write a fault that it catches, or take it out\n`)
+  process.stderr.write(`${id} was never made false: write a fault that it catches, or remove it\n`)
 process.stdout.write(
   `${tried.length} faults in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}; findings that nothing made false: ${never.length}\n`,
 )

@@ -1,4 +1,4 @@
-// docs/losses.md: what each word for a loss means, and between which dialects the tests show it.
+// Writes docs/losses.md: what each word for a loss means, and between which dialects the tests show it.
 import { LOSS_CASES } from '../src/dialects/loss-cases.ts'
 import { LOSSES, type Loss } from '../src/losses.ts'
 
@@ -11,13 +11,13 @@ export function lossesPage(): string {
   })
   return `# What a translation loses
 
-<!-- Made by \`npm run docs\` from src/losses.ts and src/dialects/loss-cases.ts; the tests hold each case against the translation. -->
+<!-- Made by \`npm run docs\` from src/losses.ts and src/dialects/loss-cases.ts; the tests check each case against the translation. -->
 
-Where a provider speaks the dialect of the client, the bytes are relayed and nothing is lost. Where it does not, the call is
-translated, and what the other dialect cannot say is named by these words: in the header \`X-Gateway-Lossy\` of the answer (of a
-stream what was known when it began), as \`losses\` of the attempt in the record, and as a label of \`waybill_losses_total\` in
+If a provider speaks the client's dialect, the bytes are relayed and nothing is lost. If it does not, the call is translated,
+and these words name what the other dialect cannot express: in the header \`X-Gateway-Lossy\` of the answer (for a stream,
+what was known when it began), in \`losses\` of the attempt in the record, and as a label of \`waybill_losses_total\` in
 \`/metrics\`. A route with \`on_loss: refuse\`, or with a list of these words, refuses such a call before anything is sent. The last
-column names what the tests show: from the dialect of the client to that of the provider, or back in the answer.
+column lists what the tests show: from the client's dialect to the provider's, or back in the answer.
 
 | word | what is lost | where |
 |---|---|---|

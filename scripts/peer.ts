@@ -1,4 +1,4 @@
-// What it takes to run a gateway that somebody else wrote: one file for each in peers/, which says how it is installed,
+// What it takes to run a gateway of another project: one file for each in peers/, which says how it is installed,
 // where its program is then, and what it needs beside it.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 // `npm run peers -- NAME…`: installs other people's gateways in a scratch directory, holds each to the contract with the
 // command that any user has, and keeps what docs/scoreboard.md is written from. Nothing of theirs enters the project.
 // --dir says where the scratch directory is; NAME and reports/NAME in it are made anew and removed, --keep leaves both.
-// How each is installed stands in peers/NAME.ts.
+// How each is installed is in peers/NAME.ts.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'

@@ -8,7 +8,7 @@ type Head = Pick<RecordingHead, 'provider' | 'endpoint' | 'request' | 'response'
   readonly name: string
 }
 
-/** Markdown. `*` stands for: synthetic, nobody has recorded the like. */
+/** Markdown. `*` means: synthetic, there is no recording of this kind. */
 export function recordingsTable(recordings: readonly Head[]): string {
   const rows = new Map<string, Head[]>()
   for (const one of recordings) {

@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 
 const root = join(import.meta.dirname, '..')
 
-/** Every place that names a version and not this one, as `file:line: what stands there`. */
+/** Every place that names a version and not this one, as `file:line: the text there`. */
 export function strays(version: string, files: Readonly<Record<string, string>>): string[] {
   const naming = /\bwaybill[:-](\d+\.\d+\.\d+)|^(?:appVersion|version): (\S+)$/g
   return Object.entries(files).flatMap(([file, text]) =>

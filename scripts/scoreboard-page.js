@@ -1,4 +1,4 @@
-// The filter of the scoreboard. What is chosen stands behind the `#`, so that a view of the table can be linked.
+// The filter of the scoreboard. The choice is kept after the `#`, so that a view of the table can be linked.
 const form = document.querySelector('.filters')
 const rows = [...document.querySelectorAll('.matrix tbody tr')]
 const boxes = [...form.querySelectorAll('[name=gateway]')]

@@ -70,12 +70,12 @@ export function scoreboardHtml(
 <header>
 <p class="brand">Waybill conformance</p>
 <h1>What other gateways do</h1>
-<p class="reason">${run.length} gateways that other people wrote, run ${dates[0] === dates.at(-1) ? `on ${dates[0]}` : `between ${dates[0]} and ${dates.at(-1)}`}, each held to the requirements that bind every gateway. A mark leads to what was seen.</p>
+<p class="reason">${run.length} gateways of other projects, run ${dates[0] === dates.at(-1) ? `on ${dates[0]}` : `between ${dates[0]} and ${dates.at(-1)}`}, each held to the requirements that bind every gateway. A mark links to what was seen.</p>
 <details class="card"><summary>How to read it</summary>
 <ul>
 <li>It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many – has been asked less, not answered better.</li>
-<li>${mark('pass')} holds. ${mark('fail')} does not hold (MUST). ${mark('warn')} does not hold (SHOULD). ${mark('untestable')} could not be tried, although the target file declares it. ${mark('not-applicable')} not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. An empty cell was not asked in that run.</li>
-<li>Each ran on loopback, on one busy machine, against stand-in providers and not against real ones. None was sealed: calls to other destinations than the witness would not have been seen.</li>
+<li>${mark('pass')} holds. ${mark('fail')} does not hold (MUST). ${mark('warn')} does not hold (SHOULD). ${mark('untestable')} could not be tried, although the target file declares it. ${mark('not-applicable')} not applicable: the target file declares nothing that could be tested, because the documentation of the gateway promises nothing there. It says nothing, neither good nor bad. An empty cell was not tested in that run.</li>
+<li>Each ran on loopback, on one busy machine, against stand-in providers, not real ones. None was sealed: calls to other destinations than the witness would not have been seen.</li>
 <li>Each failure was looked at in the transcript before it was published. The excerpts here are cut; the evidence beside this page is longer.</li>
 <li>Is something wrong? <a href="#corrections">Send a correction, or a target file.</a></li>
 </ul></details>
@@ -176,7 +176,7 @@ ${note ? `<p>${prose(note.about)}</p>` : ''}
   const { counts, inferences, environment, conclusion } = results
   facts.push(
     ['Declared', text(declared.map(words).join(', '))],
-    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them accounted to a check`],
+    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
     ['Ran on', text(Object.values(environment).join(', '))],
     [
       'Evidence',
@@ -257,5 +257,5 @@ const CORRECTIONS = `<section id="corrections"><h2>A correction, or another gate
 <ul>
 <li><b>Something here is wrong, or repaired meanwhile.</b> Open an issue with the name of the gateway, its version and the requirement (<code>FLOW-06</code>), and what the gateway does. A doubt counts for the gateway.</li>
 <li><b>The gateway was set up wrongly, or can do more.</b> Its target file is <code>conformance/targets/NAME.yaml</code>. Change it, run <code>waybill conform NAME --profile observable --report report</code> (or, in a clone, <code>npm run peers -- NAME</code>), and send the file with <code>report/summary.md</code>.</li>
-<li><b>A gateway is missing.</b> <code>waybill target init</code> writes a target file by asking, <code>waybill target check</code> looks at it. Send it with the lines that install the gateway; <code>docs/conformance.md</code> says what else there is to know.</li>
+<li><b>A gateway is missing.</b> <code>waybill target init</code> asks a few questions and writes a target file, <code>waybill target check</code> checks it. Send it with the lines that install the gateway; <code>docs/conformance.md</code> explains the rest.</li>
 </ul></section>`

@@ -81,7 +81,7 @@ interface Run {
   readonly report: string
   /** What it said, for a run that left nothing. */
   readonly trouble: string
-  /** Where the gateway is installed: some put that into their answers, and it is nobody's business. */
+  /** Where the gateway is installed: some put that into their answers, and it is private. */
   readonly scratch: string
 }
 

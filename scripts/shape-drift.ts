@@ -78,7 +78,7 @@ function keyOf(provider: string, endpoint: string, kind: string): string {
   return kind.startsWith('error') ? `${provider} ${kind}` : `${provider} ${endpoint} ${kind}`
 }
 
-/** What projects wrote instead of an address on somebody's machine. */
+/** What projects wrote instead of an address on a private machine. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = { '<OLLAMA_API_BASE>': 'http://localhost:11434/v1' }
 
 /** The provider of a recorded address, if it is one of ours, and the endpoint: by name, or where it has none the path. */

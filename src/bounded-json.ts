@@ -1,6 +1,6 @@
 // How many values a JSON text holds, without parsing it. Every other call waits while one text is parsed, and it is
-// values, not bytes, that take the time: ten megabytes of brackets take a second, ten megabytes of prose none. Ground
-// floor: knows no other file.
+// values, not bytes, that take the time: ten megabytes of brackets take a second, ten megabytes of prose none.
+// Imports no other file.
 
 const [QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = Buffer.from('"\\,[{')
 

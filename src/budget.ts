@@ -1,5 +1,5 @@
-// What a call may cost before anybody has counted: its input is estimated, its output is what it asks for at most. A
-// budget sets this aside while the call is open, and charges it where nobody tells the cost. Pure.
+// What a call may cost before its usage is known: its input is estimated, its output is the maximum that it asks for. A
+// budget sets this aside while the call is open, and charges it if no cost is reported. Pure.
 import type { Target } from './call.ts'
 import type { Pricer } from './pricing.ts'
 import { binaryParts } from './token-estimate.ts'

@@ -1,5 +1,5 @@
 // The nouns that travel through the gateway: a Call becomes a Route, a Route becomes attempts,
-// attempts become an Outcome. Knows nobody; holds no behaviour beyond making these values.
+// attempts become an Outcome. Knows no other part; has no behaviour beyond making these values.
 
 import { randomUUID } from 'node:crypto'
 

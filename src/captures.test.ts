@@ -172,7 +172,7 @@ function differenceOf(
 ): string | null {
   const sent = interaction.responseBody.toString('utf8')
   if (interaction.status === 401 || sent.includes('API_KEY_INVALID'))
-    return status === 502 && text.includes('refused the gateway')
+    return status === 502 && text.includes('denied the gateway access')
       ? null
       : `a wrong key became ${status}: ${text}`
   if (status !== interaction.status) return `status ${status}: ${text.slice(0, 200)}`

@@ -109,7 +109,7 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'weights that are all 0',
     `${PROVIDER}routes: { auto: { strategy: weighted, targets: [ { model: openai/x, weight: 0 } ] } }`,
-    /routes\.auto\.targets: all weights are 0$/,
+    /routes\.auto\.targets: all weights are 0; give at least one target a weight$/,
   ],
   [
     'a rule for a tier that the route does not have',
@@ -129,7 +129,7 @@ const ROWS: readonly [string, string, RegExp][] = [
   [
     'a rule without a condition',
     ruled('when: {}', 'use: { tier: cheap }'),
-    /^w\.yaml:5:22 routes\.auto\.rules\.0\.when: says no condition$/,
+    /^w\.yaml:5:22 routes\.auto\.rules\.0\.when: has no condition$/,
   ],
   [
     'an effort that does not exist',
@@ -162,7 +162,7 @@ for (const [name, text, expected] of ROWS)
 
 test('a key that is not in the environment names the variable and its line; in replay it is not needed', () => {
   assert.deepEqual(problems(PROVIDER, {}), [
-    'w.yaml:1:79 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or take the provider out',
+    'w.yaml:1:79 providers.openai.key: environment variable OPENAI_API_KEY is not set; export it, or remove the provider',
   ])
   assert.equal(parseConfig(PROVIDER, 'w.yaml', { env: {}, replay: true }).secrets.size, 0)
 })
@@ -280,5 +280,5 @@ routes: { auto: { targets: [{ model: a/own }] } }
     `${prices}:2:1 b: expected provider/model`,
   ])
   rmSync(prices)
-  assert.match(wrong().join(), /^prices: ENOENT.*prices\.yaml.*; write the file, or take `prices` out$/)
+  assert.match(wrong().join(), /^prices: ENOENT.*prices\.yaml.*; write the file, or remove `prices`$/)
 })

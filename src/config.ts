@@ -1,6 +1,6 @@
-// File + environment -> a frozen Config, and the secrets, which are held apart from what may be printed.
+// File + environment -> a frozen Config, and the secrets, which are kept apart from what may be printed.
 // The only file that reads waybill.yaml or looks at environment variables. Errors name line, path and remedy.
-// What may stand in the file: config/schema.ts.
+// The settings of the file: config/schema.ts.
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { z } from 'zod'
@@ -77,7 +77,7 @@ function withPrices({ models }: Config, file: string): Config['models'] {
   try {
     text = readFileSync(file, 'utf8')
   } catch (cause) {
-    throw new ConfigError([`prices: ${(cause as Error).message}; write the file, or take \`prices\` out`])
+    throw new ConfigError([`prices: ${(cause as Error).message}; write the file, or remove \`prices\``])
   }
   const yaml = readYaml(text, file)
   const raw = yaml.raw ?? {}

@@ -1,4 +1,4 @@
-// The endpoints that there are: what reads, what calls, and what is neither. The documentation, the OpenAPI document and
+// The list of all endpoints: those that read, those that call, and the others. The documentation, the OpenAPI document and
 // the tests follow these lists. Knows no gateway.
 import manifest from '../package.json' with { type: 'json' }
 import { DIALECTS, type Dialects } from './dialects/registry.ts'
@@ -66,7 +66,7 @@ export const CALLS = callsOf(DIALECTS)
 export const OTHERS = [exported, live, ...SIGN_IN]
 
 let document: OpenApi | undefined
-/** Made when somebody asks for it: it takes some ms and some MiB. */
+/** Made when it is requested: it takes some ms and some MiB. */
 export const openApiDocument = (): OpenApi => {
   document ??= openApi({ version: manifest.version, reads: READS, calls: CALLS, others: OTHERS })
   return document

@@ -1,4 +1,4 @@
-// Every error that the gateway itself utters: one class, one wire body, one table of codes.
+// Every error that the gateway itself sends: one class, one wire body, one table of codes.
 // Knows nothing of HTTP servers, providers or storage.
 import { z } from 'zod'
 
@@ -84,12 +84,12 @@ export const errorSchema = z.strictObject({
 /** Turns anything thrown into a GatewayError; what is not ours becomes an opaque `internal`. */
 export function asGatewayError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown
-  return new GatewayError('internal', 'The gateway failed; its own log says why under this request id.', {
+  return new GatewayError('internal', 'The gateway failed; its process log says why under this request id.', {
     cause: thrown,
   })
 }
 
-/** The answer that a call goes on from is not to be had. The words are OpenAI's code, which clients look for. */
+/** The answer that a call continues cannot be found. The words are OpenAI's code, which clients look for. */
 export const previousResponseNotFound = (why: string): GatewayError =>
   new GatewayError(
     'previous_response_not_found',

@@ -1,5 +1,5 @@
-// What is found when one looks whether all is well, in words: for `waybill doctor`, and for the page. Pure; knows the
-// configuration and what is handed over.
+// Findings about the state of the gateway, in words, for `waybill doctor` and for the page. Pure; knows the configuration
+// and what it is given.
 import type { Config } from './config.ts'
 import { createPricer, PRICE_TABLE, pricingOf } from './pricing.ts'
 
@@ -37,13 +37,13 @@ export function fillFindings(fills: readonly Fill[], running: boolean): Finding[
         if (have <= cap)
           return {
             verdict: 'note',
-            text: `${text}: soon the oldest calls are deleted; raise ${setting} to keep more`,
+            text: `${text}: the oldest calls will soon be deleted; raise ${setting} to keep more`,
           }
         return {
           verdict: 'note',
           text: running
             ? `${text}: the oldest calls are being deleted; raise ${setting} to keep more, or restart if it was lowered`
-            : `${text}: the next start deletes the oldest calls; raise ${setting} before it to keep them`,
+            : `${text}: the next start deletes the oldest calls; raise ${setting} before then to keep them`,
         }
       }),
   ]
@@ -66,7 +66,7 @@ export function priceFindings(config: Config, now = Date.now()): Finding[] {
       ? { verdict: 'ok', text: of }
       : {
           verdict: 'note',
-          text: `${of}; a newer Waybill may know newer models, and \`prices\` takes your own`,
+          text: `${of}; a newer Waybill may know newer models, and \`prices\` can set your own`,
         }
   const price = createPricer(pricingOf(config))
   const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }

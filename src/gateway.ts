@@ -1,4 +1,4 @@
-// Joins the parts into a running gateway. Used by `serve`, by tests, and by whoever embeds it.
+// Joins the parts into a running gateway. Used by `serve`, by tests, and by programs that embed it.
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
@@ -274,8 +274,8 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
       headers: options.telemetryHeaders,
       onFailure: (reason) =>
         reason === null
-          ? log.info({}, 'traces are taken again')
-          : log.warn({ reason }, 'traces are not taken; calls go on'),
+          ? log.info({}, 'the collector accepts traces again')
+          : log.warn({ reason }, 'the collector does not accept traces; calls continue'),
     })
   }
 
@@ -324,7 +324,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   async function stop(graceMs: number): Promise<void> {
     const closed = new Promise((done) => server.close(done))
     endLive(feed)
-    // A connection whose call ends only now stays open for the next one, unless somebody looks.
+    // A connection whose call ends only now would stay open for the next one.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
     await closed
@@ -349,7 +349,10 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
         const restart = needRestart(options.config, config)
         log.info({ routes: Object.keys(config.routes).length }, 'the configuration was reloaded')
         if (restart.length > 0)
-          log.warn({ settings: restart }, 'these settings wait for a restart; the others are in force')
+          log.warn(
+            { settings: restart },
+            'these settings take effect after a restart; the others are in force',
+          )
         return true
       } catch (error) {
         const problems = error instanceof ConfigError ? error.problems : [(error as Error).message]
@@ -368,7 +371,7 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
   }
 }
 
-/** A gateway that anybody can reach and use would spend the operator's money. */
+/** A gateway that anyone can reach and use would spend the operator's money. */
 function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
   if (keys.length === 0 && !isLoopback(host) && !replay)
     throw new Error(
@@ -406,10 +409,13 @@ function targetStates({ config, router }: ReadContext) {
 function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
   const [reason, remedy] =
     cause.code === 'EADDRINUSE'
-      ? ['something listens there already', 'stop it, or choose another with --port or server.port']
+      ? [
+          'the port is already in use',
+          'stop the program that uses it, or choose another port with --port or server.port',
+        ]
       : cause.code === 'EACCES'
-        ? ['this user may not', 'choose a port above 1023']
-        : [cause.message, 'look at server.host and server.port']
+        ? ['this user is not allowed to', 'choose a port above 1023']
+        : [cause.message, 'check server.host and server.port']
   return new Error(`cannot listen on ${host}, port ${port}: ${reason}; ${remedy}`, { cause })
 }
 

@@ -1,4 +1,4 @@
-// Where the gateway says what it does. Ground floor: knows no logger; `serve` brings one, and pino's fits as it is.
+// The interface of the process log. Imports no logger; `serve` passes one in, and pino's fits as it is.
 
 /** Says one thing: its fields, then a sentence. */
 type Say = (fields: object, message: string) => void

@@ -1,5 +1,5 @@
 // The one definition of what is kept about a call and about each of its attempts. The types, the columns, the JSON and
-// its schema, the filters of the lists and the tables in docs/contract.md follow from it. A further field is an entry
+// its schema, the filters of the lists and the tables in docs/contract.md are derived from it. A new field is an entry
 // here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP.
 import {
   ATTEMPT_OUTCOMES,
@@ -76,7 +76,7 @@ export interface CallOpening {
   readonly route: Route
 }
 
-/** A call that is over. */
+/** A call that has ended. */
 export interface CallClosing {
   /** Milliseconds since the epoch. */
   readonly at: number
@@ -88,14 +88,14 @@ export interface CallClosing {
   readonly requestsSent: number
 }
 
-/** An attempt whose request is about to leave. */
+/** An attempt whose request is about to be sent. */
 export interface AttemptOpening {
   readonly n: number
   readonly target: Pick<Target, 'provider' | 'model'>
   readonly at: number
 }
 
-/** An attempt that is over. */
+/** An attempt that has ended. */
 export interface AttemptClosing {
   readonly at: number
   readonly ended: AttemptEnd
@@ -168,7 +168,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      'what the provider called an answer that it keeps; `previous_response_id` leads the next call of the key there',
+      'the id of an answer that the provider keeps; `previous_response_id` leads the next call of the key there',
     close: ({ outcome }) => outcome.responseId ?? null,
   },
   route: {
@@ -216,7 +216,7 @@ export const CALL_FIELDS = {
     kind: 'enum',
     nullable: true,
     values: PURPOSES,
-    about: 'by the rule of DIAL-10; null for calls of before it was kept',
+    about: 'by the rule of DIAL-10; null for calls from before it was recorded',
     filter: 'purpose',
     open: ({ call }) => call.purpose,
   },
@@ -224,7 +224,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      "the caller's place in its trace, as W3C's header has it; kept with `telemetry` alone, null where the caller sent none that is valid",
+      "the caller's place in its trace, as in W3C's header; kept only with `telemetry`, null if the caller sent no valid one",
     open: ({ call }) => call.traceparent,
   },
   key_name: {
@@ -272,7 +272,7 @@ export const CALL_FIELDS = {
   tokens: {
     kind: 'tokens',
     about:
-      'sums over the attempts; an unknown part makes null. An attempt that was refused with an error status, or never left, used nothing; one that broke off before the response start, timed out or answered nonsense is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
+      'sums over the attempts; null if a part is unknown. An attempt that was refused with an error status, or was never sent, used nothing; one that broke off before the response start, timed out or answered nonsense is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
     close: ({ outcome }) => outcome.tokens,
   },
   cost_usd: { kind: 'usd', nullable: true, about: 'sum over the attempts', close: costOfCall },
@@ -308,7 +308,7 @@ export const ATTEMPT_FIELDS = {
   n: { kind: 'count', about: 'counts the attempts of the call, from 1', open: ({ n }) => n },
   provider: { kind: 'text', about: 'where the request went', open: ({ target }) => target.provider },
   model: { kind: 'text', about: 'the model that it asked for', open: ({ target }) => target.model },
-  started_at: { kind: 'time', about: 'before its bytes left', open: ({ at }) => at },
+  started_at: { kind: 'time', about: 'before its bytes were sent', open: ({ at }) => at },
   ended_at: { kind: 'time', nullable: true, about: 'null while it is open', close: ({ at }) => at },
   status: {
     kind: 'status',
@@ -319,7 +319,7 @@ export const ATTEMPT_FIELDS = {
   outcome: {
     kind: 'enum',
     values: ATTEMPT_OUTCOMES,
-    about: '`unknown`: its bytes may have left, and it is not known whether they arrived',
+    about: '`unknown`: its bytes may have been sent, but it is not known whether they arrived',
     open: () => 'open',
     close: ({ ended }) => ended.outcome,
   },
@@ -339,7 +339,7 @@ export const ATTEMPT_FIELDS = {
     kind: 'words',
     nullable: true,
     about:
-      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); empty where it carried everything, null where nothing was translated',
+      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); empty if it carried everything, null if nothing was translated',
     close: ({ ended }) => ended.losses ?? null,
   },
 } as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>

@@ -1,4 +1,4 @@
-// What may never be written or repeated. Ground floor.
+// Masks secrets, which must never be written or repeated.
 import { parseBounded } from './bounded-json.ts'
 
 /** Replaces every secret that it knows by `***`. */

@@ -22,7 +22,7 @@ export interface SpanPlace {
   readonly spanId: string
 }
 
-/** Of a call: the id and what its caller said, as they stand on record. */
+/** Of a call: the id and what its caller said, as they are on record. */
 export interface TracedCall {
   readonly id: string
   readonly traceparent: string | null

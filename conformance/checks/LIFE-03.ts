@@ -70,7 +70,7 @@ export const capsHold = {
       finding(
         'no-contradiction',
         dangling.length === 0,
-        'records that say another thing about their artifact than it does',
+        'records that disagree with their artifact',
         { expected: 'none', actual: String(dangling.length) },
         dangling.map(ref),
       ),

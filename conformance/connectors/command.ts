@@ -1,4 +1,4 @@
-// A target that is a command: run in its directory, in a process group of its own, with a clean environment.
+// A target that is a command: run in its directory, in its own process group, with a clean environment.
 import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { atExit } from '../at-exit.ts'

@@ -1,5 +1,5 @@
 // A target that is an image: a container of it beside the witness's, with the files of the target file copied in. It
-// is stopped and started, never made anew, so that it finds again what it has written.
+// is stopped and started, never recreated, so that it keeps what it has written.
 import { type Container, type Containers, DIRECTORY } from '../containers.ts'
 import { filesIn } from '../directory.ts'
 import { StartError } from '../running.ts'

@@ -1,5 +1,5 @@
-// A request of the evidence as lines for a shell, against a witness that a person has started. Keys are variables there,
-// as their names stand in the evidence. Pure.
+// A request of the evidence as shell commands, against a witness that a person has started. Keys are variables with the
+// names that they have in the evidence. Pure.
 import type { Exchange } from '../evidence.ts'
 
 /** Longer bodies are taken out of the evidence. */

@@ -1,5 +1,5 @@
-// What did not hold, in the order in which a person wants it: what was expected, what was seen, which exchange shows it,
-// how to see it again, and what to do. The page, the summary and the comment are made from this. Pure.
+// What did not hold, in the order in which a reader needs it: what was expected, what was seen, which exchange shows it,
+// how to reproduce it, and what to do. The page, the summary and the comment are made from this. Pure.
 import { byFinding } from '../by-finding.ts'
 import { sentenceOf } from '../check.ts'
 import { checks } from '../checks.ts'
@@ -75,11 +75,11 @@ function adviceFor(
   const alone = `${reproduce.replace(/ --only( [A-Z]+-\d\d)+/, '')} --only ${id}`
   if (outcome === 'harness-error')
     return [
-      `The suite itself failed here, and nothing is said about the gateway. Please report it with evidence/${id}.json.`,
+      `The suite itself failed here, so this says nothing about the gateway. Please report it with evidence/${id}.json.`,
     ]
   if (outcome === 'untestable')
     return [
-      'The target file declares this, and it could not be tried, so it counts as a failure. Make it possible, or take the declaration out of the target file.',
+      'The target file declares this, but it could not be tried, so it counts as a failure. Make it possible, or remove the declaration from the target file.',
       `Run it alone: ${alone}`,
     ]
   const causes = EXPLANATIONS[withoutSurface(id)]?.causes
@@ -87,8 +87,8 @@ function adviceFor(
     ...(causes ? [`What usually causes it: ${causes}`] : []),
     `Change the gateway, then run it alone: ${alone}`,
     ...(level === 'SHOULD' ? ['It is a SHOULD: it does not decide whether the gateway conforms.'] : []),
-    `To live with it for now, put this into a baseline: - { id: ${finding ?? id}, reason: why, expires: YYYY-MM-DD }`,
-    `If the transcript shows that the gateway is right, the check is wrong, and we want to hear of it. Why it matters and how it is tested: waybill conform explain ${id}`,
+    `To accept it for now, add this to a baseline: - { id: ${finding ?? id}, reason: why, expires: YYYY-MM-DD }`,
+    `If the transcript shows that the gateway is right, the check is wrong: please report it. Why it matters and how it is tested: waybill conform explain ${id}`,
   ]
 }
 

@@ -1,4 +1,4 @@
-// Results as one page that needs nothing but itself: what failed and what to do, the matrix, and for each requirement
+// Results as one self-contained page: what failed and what to do, the matrix, and for each requirement
 // its sentence, its verdict, what the client saw and what the witness saw.
 import { checks } from '../checks.ts'
 import type { Change, Comparison } from '../compare.ts'
@@ -33,7 +33,7 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
     ['Target', [target.name, target.version].filter(Boolean).join(' ')],
     ['Profile', `${profile}, suite ${results.suite}`],
     ['When', `${started_at}, ${(duration / 1000).toFixed(1)} s`],
-    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them accounted to a check`],
+    ['Calls to providers', `${inferences.total}, ${inferences.accounted} of them attributed to a check`],
     [
       'Sealed',
       target.sealed
@@ -62,7 +62,7 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
           `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${text(value)}</code>` : text(value)}</dd></div>`,
       )
       .join('')}</dl>
-<p class="note">The suite was the gateway’s client, and the witness stood in for its providers. In what follows <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the witness.</p>
+<p class="note">The suite acted as the gateway’s client, and the witness as its providers. Below, <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the witness.</p>
 <ul class="counts">${Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
@@ -101,7 +101,7 @@ function card({ verdict, findings, advice, again: commands }: Failure): string {
   return `<article class="card failure"><h3><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h3>
 <p>${prose(sentence)}</p>
 ${told.join('') || `<p class="reason">${prose(reason)}</p>`}
-${commands.length > 0 ? `<p>See it again:</p>${block(commands.join('\n'))}` : ''}
+${commands.length > 0 ? `<p>Reproduce it:</p>${block(commands.join('\n'))}` : ''}
 <p>What to do:</p><ul>${advice.map((each) => `<li>${prose(each)}</li>`).join('')}</ul></article>`
 }
 
@@ -167,6 +167,6 @@ function some<Each extends { readonly n: number }>(
   return all.filter((each, index) => index < FEW || pointed.has(`${sign}${each.n}`))
 }
 
-/** Ids in a sentence become links. What a link points at stands inside its details, so that the browser opens them. */
+/** Ids in a sentence become links. The target of a link is inside its details, so that the browser opens them. */
 const linked = (sentence: string): string =>
   sentence.replace(/\b[A-Z]+-\d\d\b(?:@\w+)?/g, (id) => `<a href="#${id}">${id}</a>`)

@@ -1,4 +1,4 @@
-// Parts of pages that are made whole, as the report and the scoreboard are: the document around them, texts as markup,
+// Parts of generated pages such as the report and the scoreboard: the document around them, texts as markup,
 // and the marks of verdicts.
 import type { Verdict } from '../judge.ts'
 import { style } from './style.ts'

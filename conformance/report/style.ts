@@ -1,4 +1,4 @@
-// The style of pages that need nothing but themselves: the gateway's own, and what reports have beside it. As text.
+// The style sheet of self-contained pages, as text: the gateway's own, and what reports add to it.
 import { readFileSync } from 'node:fs'
 
 /** In `dist` both lie beside the files of the page. */

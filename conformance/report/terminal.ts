@@ -69,7 +69,7 @@ export function table(results: Results, { color, columns }: Look): string {
       index === 0 ? part.replace(conclusion, paint(['bold', style], conclusion)) : part,
     ),
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
-    `${inferences.total} calls to providers, ${inferences.accounted} of them accounted to a check; ${(duration / 1000).toFixed(1)} s`,
+    `${inferences.total} calls to providers, ${inferences.accounted} of them attributed to a check; ${(duration / 1000).toFixed(1)} s`,
     target.sealed
       ? 'Sealed: the gateway could reach nothing but the witness.'
       : 'Not sealed: calls to other destinations than the witness would not be seen.',

@@ -1,4 +1,4 @@
-// Writes what a run comes to, for every reader: programs, CI servers, people, badges.
+// Writes the results of a run for every reader: programs, CI servers, people, badges.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Comparison } from '../compare.ts'

@@ -12,7 +12,7 @@ export function textOf(bytes: Buffer): string {
   try {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes)
   } catch {
-    throw new Error('is no text in UTF-8')
+    throw new Error('is not UTF-8 text')
   }
 }
 

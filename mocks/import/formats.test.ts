@@ -161,7 +161,7 @@ test('an event stream that is cut between two lines is refused (REC-03)', () => 
   const text = httpmock('data: {"a":1}\n\n    data: {"a":2}\n', 'text/event-stream')
   assert.equal(readForeign('a.yaml', text).exchanges.length, 1)
   const cut = text.slice(0, text.indexOf('data: {"a":2}') + 9)
-  assert.throws(() => readForeign('a.yaml', `${cut}\n`), /is cut/)
+  assert.throws(() => readForeign('a.yaml', `${cut}\n`), /is truncated/)
 })
 
 const encodings: [name: string, bytes: Buffer][] = [

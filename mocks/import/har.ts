@@ -54,6 +54,6 @@ function content({
 function pieces(text: string): string[] {
   if (!text.startsWith('[')) return [text]
   const list = z.array(z.string()).safeParse(JSON.parse(text))
-  if (!list.success) throw new Error('response.content.text is no list of base64 pieces')
+  if (!list.success) throw new Error('response.content.text is not a list of base64 pieces')
   return list.data
 }

@@ -1,5 +1,5 @@
 // Recordings of httpmock (Rust): one YAML document for each exchange, what it matches and what it answers. Most name
-// no host: whoever imports them has to say whose they are.
+// no host: the user who imports them has to name the provider.
 import { z } from 'zod'
 import { plain, refuseLarge } from './decode.ts'
 import { type Format, headersFromPairs } from './interaction.ts'

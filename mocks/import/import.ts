@@ -145,7 +145,7 @@ function placeOf(
   named: string | undefined,
 ): { provider: string; basePath: string } {
   if (host === '' && named === undefined)
-    throw new Error('names no host; say whose it is with --provider, such as openai or api.cohere.com')
+    throw new Error('names no host; name the provider with --provider, such as openai or api.cohere.com')
   const place = URL.canParse(url) ? placeAt(providers, new URL(url)) : null
   if (place) return { provider: place.provider.name, basePath: place.basePath }
   const stand = host === '' ? providers.find(({ name }) => name === named) : undefined

@@ -152,7 +152,10 @@ test('HAR: a compressed body in base64 pieces, a header that comes twice', () =>
 test('what is no recording is refused with the name of the file', () => {
   assert.throws(() => readForeign('notes.txt', 'hello'), /^Error: notes\.txt: no known recording format/)
   assert.throws(() => readForeign('a.yaml', 'hello: 1'), /^Error: a\.yaml: no known recording format/)
-  assert.throws(() => readForeign('a.har', '{"log":{}}'), /^Error: a\.har: log\.entries is no list[^\n]+$/)
+  assert.throws(() => readForeign('a.har', '{"log":{}}'), /^Error: a\.har: log\.entries is not a list[^\n]+$/)
   assert.throws(() => readForeign('a.har', 'no\nJSON'), /^Error: a\.har: no known recording format[^\n]+$/)
-  assert.throws(() => readForeign('a.yaml', 'interactions:\n- [\n'), /^Error: a\.yaml: is cut: [^\n]+[^:]$/)
+  assert.throws(
+    () => readForeign('a.yaml', 'interactions:\n- [\n'),
+    /^Error: a\.yaml: is truncated: [^\n]+[^:]$/,
+  )
 })

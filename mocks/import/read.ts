@@ -1,5 +1,5 @@
 // Picks the reader of a foreign recording by what is in the file, whatever its name, and reads each exchange by itself:
-// one that is broken is refused by name, a file that is cut is refused as a whole.
+// a broken one is refused by name, a truncated file is refused as a whole.
 import { ZodError } from 'zod'
 import { textOf } from './decode.ts'
 import { goVcr } from './go-vcr.ts'
@@ -22,7 +22,7 @@ export function readForeign(file: string, content: string | Buffer): Foreign {
     const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : textOf(content)
     const { format, items } = contentOf(text)
     const missing = /^\s*\{/.test(text) ? null : format.cut(text, items.at(-1))
-    if (missing) throw new Error(`is cut: ${missing}; record it again or take a whole copy`)
+    if (missing) throw new Error(`is truncated: ${missing}; record it again or use a complete copy`)
     return { format: format.name, exchanges: items.map((item) => exchangeOf(format, item)) }
   } catch (cause) {
     throw new Error(`${file}: ${reasonOf(cause)}`, { cause })
@@ -69,7 +69,7 @@ function jsonContent(text: string): Content {
     [vcrpy, json.interactions, 'interactions'],
   ]
   for (const [format, items] of lists) if (Array.isArray(items)) return { format, items }
-  if ('log' in json) throw new Error('log.entries is no list; export it again')
+  if ('log' in json) throw new Error('log.entries is not a list; export it again')
   throw new Error('no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)')
 }
 
@@ -78,7 +78,7 @@ function parsed(text: string): Json {
     return JSON.parse(text)
   } catch {
     // Its own message quotes the file, over several lines.
-    throw new Error('is not JSON, or is cut; export it again')
+    throw new Error('is not JSON, or is truncated; export it again')
   }
 }
 

@@ -54,6 +54,6 @@ function yamlPiece(text: string, item: boolean): unknown | Unreadable {
     return item ? (value as unknown[])[0] : value
   } catch (error) {
     const [line = ''] = (error as Error).message.split('\n')
-    return { refused: `is no YAML: ${line.replace(/ at line \d+, column \d+:?$/, '')}` }
+    return { refused: `is not YAML: ${line.replace(/ at line \d+, column \d+:?$/, '')}` }
   }
 }

@@ -1,5 +1,5 @@
-// Gemini: the model and the way of answering stand in the path, a stream's lines end in CR and LF, every event carries
-// the usage so far, a bad key is a 400, and the wait after a 429 stands in the body.
+// Gemini: the model and the method are in the path, a stream's lines end in CR and LF, every event carries
+// the usage so far, a bad key is a 400, and the wait after a 429 is in the body.
 import { z } from 'zod'
 import type { Arrived, Endpoint, Provider, Refusal, Said, Speech, Usage, Wants } from '../provider.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'

@@ -1,4 +1,4 @@
-// Ollama: OpenAI's dialect below `/v1` on this machine, without a key; thoughts stand in `reasoning`, and every piece of
+// Ollama: OpenAI's dialect below `/v1` on this machine, without a key; thoughts are in `reasoning`, and every piece of
 // a stream names its role. The hosted service is another program and has no stand-in.
 import { modelList, openAiAccent, openAiChat, openAiEmbeddings } from '../openai-dialect.ts'
 import { bearer, type Provider, type Refusal } from '../provider.ts'

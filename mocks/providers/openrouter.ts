@@ -1,5 +1,5 @@
 // OpenRouter: OpenAI's dialect from a router of other providers. Comments come before the first token, the usage
-// comes always, and an upstream's own words stand inside the error.
+// always comes, and an upstream's own message is inside the error.
 import { z } from 'zod'
 import {
   type Accent,

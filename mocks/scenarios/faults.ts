@@ -30,7 +30,7 @@ const halves = (bytes: Uint8Array): Uint8Array[] => {
 /** Not HTTP: the parts are all that the connection carries. */
 const bare = (description: string, parts: readonly Part[]): Scenario => ({
   description,
-  shape: 'no HTTP at all',
+  shape: 'not HTTP at all',
   play: (): Played => ({ status: null, headers: {}, parts }),
 })
 
@@ -67,13 +67,13 @@ export const faults: Readonly<Record<string, Scenario>> = {
     ...parts.slice(0, parts.length >> 1),
     NEVER,
   ]),
-  garbage: bare('bytes that are no HTTP', [
+  garbage: bare('bytes that are not HTTP', [
     bytesOf('\u0000\u0001 this is no HTTP \u00ff\r\n\r\n'),
     { end: 'cut' },
   ]),
   html: {
     description: 'a login page with status 200',
-    shape: 'a proxy that wants a login first',
+    shape: 'a proxy that requires a login first',
     play: () => wholeAnswer('', 200, HTML, { 'content-type': 'text/html; charset=utf-8' }),
   },
   gzip: {

@@ -1,5 +1,5 @@
 // Scenarios in which the provider refuses or fails with an error status, in its own words. All synthetic: for most of
-// these statuses nobody has ever published a recording (429 from most providers, every 502, 503 and 529).
+// these statuses no recording was ever published (429 from most providers, every 502, 503 and 529).
 import type { Refusal } from '../provider.ts'
 import { refuse, type Scenario, type Scene } from '../scenario.ts'
 
@@ -30,9 +30,9 @@ export const refusals: Readonly<Record<string, Scenario>> = {
   '429-retry-after': refused(429, 'rate_limited', 'too many requests; try again in 1 s', busy, {
     'retry-after': '1',
   }),
-  '429-no-retry-after': refused(429, 'rate_limited', 'too many requests, and no word of when', busy),
+  '429-no-retry-after': refused(429, 'rate_limited', 'too many requests, without `retry-after`', busy),
   '500': refused(500, 'server_error', 'a failure inside', 'The server failed. This is synthetic.'),
-  '502': refused(502, 'server_error', 'a failure of what stands behind', 'Bad gateway. This is synthetic.'),
+  '502': refused(502, 'server_error', 'a failure behind the provider', 'Bad gateway. This is synthetic.'),
   '503': refused(503, 'overloaded', 'not available for now', 'Not available for now. This is synthetic.'),
   '529': refused(529, 'overloaded', 'overloaded', 'Overloaded. This is synthetic.'),
 }

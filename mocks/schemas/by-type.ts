@@ -1,4 +1,4 @@
-// An object whose `type` says which fields it has, among them kinds that nobody has spelt out. Knows no provider.
+// An object whose `type` says which fields it has, including kinds that are not spelt out here. Knows no provider.
 import { z } from 'zod'
 
 /**

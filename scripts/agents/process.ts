@@ -73,7 +73,7 @@ function processesWith(entry: string): number[] {
       try {
         return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').includes(entry)
       } catch {
-        return false // it has ended, or is somebody else's
+        return false // it has ended, or belongs to another user
       }
     })
     .map(Number)

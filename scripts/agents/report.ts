@@ -16,7 +16,7 @@ function grouped(results: readonly Result[], by: (result: Result) => string): Re
 const told = (result: Result | undefined): string =>
   result ? `${result.outcome} ${result.requests}/${result.calls}/${result.inferences}` : '-'
 
-/** No address of a registry stands in the documentation. */
+/** The documentation has no address of a registry. */
 const named = (host: string): string => (/^registry\./.test(host) ? 'npm’s registry' : host)
 
 /** The provider speaks what the agent speaks. */

@@ -1,4 +1,4 @@
-// What stands behind one run of an agent: a gateway with one route, the witness as its provider, and a proxy that lets
+// The setup of one run of an agent: a gateway with one route, the witness as its provider, and a proxy that lets
 // nothing out and writes down who asked.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'

@@ -1,7 +1,7 @@
 // Markdown -> the blocks of it that can be held to what happens: commands, with or without their output, and files. Pure.
 
 /**
- * What may stand behind the language of a block: `not-run="why"`; `runs-on` (its last command goes on until the end of the page;
+ * What may follow the language of a block: `not-run="why"`; `runs-on` (its last command goes on until the end of the page;
  * the next block waits until its output is there, or the text that `runs-on` names); `exit=1`; `seconds=60`;
  * `needs="pytest"`, a program without which it is not run; `file=NAME`, written before the next block runs; `from=PATH`,
  * whose text it must be.

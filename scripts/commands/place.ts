@@ -6,7 +6,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { delimiter, dirname, join } from 'node:path'
 import { type Block, commandsOf, wasPrinted } from './blocks.ts'
 
-/** Ports that stand in the documentation. */
+/** Ports that the documentation uses. */
 const PORTS = ['4949', '4950', '4951', '8080', '8081', '9410', '9411']
 
 export interface Place {
@@ -50,7 +50,7 @@ export async function openPlace(root: string, modules: string, directory: string
   async function run(block: Block): Promise<void> {
     const { attributes, text } = block
     if (attributes.from !== undefined && readFileSync(join(root, attributes.from), 'utf8') !== text)
-      throw new Error(`is not what stands in ${attributes.from}`)
+      throw new Error(`differs from ${attributes.from}`)
     if (attributes.file !== undefined) {
       mkdirSync(dirname(join(directory, attributes.file)), { recursive: true })
       writeFileSync(join(directory, attributes.file), there(text))

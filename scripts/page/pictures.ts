@@ -1,4 +1,4 @@
-// Takes the pictures of the page that stand in the documentation: `node scripts/page/pictures.ts`.
+// Takes the pictures of the page for the documentation: `node scripts/page/pictures.ts`.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -43,7 +43,7 @@ export async function ask(
     const words = String(seen.got?.error?.message ?? seen.text)
       .replaceAll(/\s+/g, ' ')
       .slice(0, 80)
-    // A fault of the gateway itself tells nobody what is in the way.
+    // A fault of the gateway itself does not show what is in the way.
     return { verdict: `refused: ${seen.status} ${words}`, told: seen.status < 500 ? words : null, seen }
   }
   return { verdict: careful(judge, seen), told: tellings(seen.headers), seen }

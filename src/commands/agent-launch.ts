@@ -1,4 +1,4 @@
-// How an agent is started, worked out from its entry in the table. Pure: whoever calls makes the file and the process.
+// How an agent is started, worked out from its entry in the table. Pure: the caller makes the file and the process.
 import { basename } from 'node:path'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 

@@ -1,5 +1,5 @@
-// The coding agents that `waybill run` can start, and by what each is pointed at a gateway: environment and options, never
-// a file of its user's. A further agent is an entry. What was seen of each stands in docs/agents.md.
+// The coding agents that `waybill run` can start, and how each is pointed at a gateway: by environment and options, never
+// by a file of the user. A new agent is an entry. What was seen of each is in docs/agents.md.
 
 export interface Agent {
   readonly title: string

@@ -1,5 +1,5 @@
 // `waybill completion bash|zsh|fish`: a script for the shell that completes commands and options. It is made from the
-// command line itself, so it knows what there is; where it knows nothing, the shell completes files.
+// command line itself, so it is complete; where it has no suggestion, the shell completes files.
 import type { Command } from 'commander'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const

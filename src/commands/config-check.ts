@@ -1,5 +1,5 @@
-// `waybill config check`: every problem with its line, or what the configuration amounts to, with what is allowed in
-// it but may surprise.
+// `waybill config check`: every problem with its line, or a summary of the configuration, with warnings of what is allowed
+// but may surprise.
 import { type Config, loadConfig } from '../config.ts'
 import { createPricer, pricingOf } from '../pricing.ts'
 import { complain, print } from './output.ts'

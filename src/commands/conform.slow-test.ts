@@ -100,7 +100,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     [
       'it ends at once',
       () => ({ command: ['{{node}}', '-e', 'console.error("no licence"); process.exit(1)'] }),
-      /ended before it was ready\. It said: no licence/,
+      /ended before it was ready\. It printed: no licence/,
     ],
     [
       'it ends with words that steer a terminal',
@@ -111,19 +111,23 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
           String.raw`console.error("\u001b[31m\u0007::warning::x\n::error::y"); process.exit(1)`,
         ],
       }),
-      /ended before it was ready\. It said: (?!.*[^\P{Cc}\n])(?!.*::[a-z])/su,
+      /ended before it was ready\. It printed: (?!.*[^\P{Cc}\n])(?!.*::[a-z])/su,
     ],
     [
       'it dies of the first call',
       () => program('process.exit(1)'),
-      /the witness saw nothing of it, so no second/,
+      /the witness did not see the call, so no second/,
     ],
     [
       'it answers the first call with garbage',
       () => program('q.socket.end("!!")'),
-      /the witness saw nothing/,
+      /the witness did not see the call/,
     ],
-    ['it never answers the first call', () => program(''), /the witness saw nothing.+no end within/s],
+    [
+      'it never answers the first call',
+      () => program(''),
+      /the witness did not see the call.+no end within/s,
+    ],
   ]
   for (const [what, begin, says] of CASES)
     test(what, async (t) => {
@@ -176,7 +180,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
       { base_url: 'http://a:{{port}}0' },
     ]) {
       const { code, err } = await waybill('conform', targetFile(program(''), more))
-      assert.match(err, /(1\/setup|http:\/\/a:\d+) is no address/)
+      assert.match(err, /(1\/setup|http:\/\/a:\d+) is not an address/)
       assertSentence(err)
       assert.equal(code, 3)
     }
@@ -186,7 +190,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     // The only variable that is set here beside PATH; it holds one digit.
     const file = targetFile({ url: 'http://127.0.0.1:1' }, { key_env: 'NO_COLOR' })
     const { code, err } = await waybill('conform', file)
-    assert.match(err, /the key in NO_COLOR has less than 8 characters/)
+    assert.match(err, /the key in NO_COLOR has fewer than 8 characters/)
     assertSentence(err)
     assert.equal(code, 3)
   })
@@ -195,10 +199,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
     const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
-    assert.match(
-      err,
-      new RegExp(`the witness cannot start: .+ port ${port}: something listens there already`),
-    )
+    assert.match(err, new RegExp(`the witness cannot start: .+ port ${port}: the port is already in use`))
     assertSentence(err)
     assert.equal(code, 3)
   })
@@ -211,10 +212,10 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const args = ['--only', 'FAIL-02', 'PURE-01', 'TELL-05', '--report', report]
     const { code, out, err } = await waybill('conform', file, ...args)
     assert.match(err, /^3 checks, about \d+ s\n$/)
-    assert.match(out, /error: a-gateway is gone since PURE-01: it ended/)
+    assert.match(out, /error: a-gateway has been gone since PURE-01: it ended/)
     assert.equal(code, 3)
     assert.ok(existsSync(join(report, 'index.html')))
-    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway is gone/)
+    assert.match(readFileSync(join(report, 'junit.xml'), 'utf8'), /<error message="a-gateway has been gone/)
   })
 
   test('what an earlier run left in the report is not read as the verdict of one that did not begin', async () => {
@@ -233,7 +234,7 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     const above = ['sh', '-c', '"$0" "$@" & sleep 3; exit 1', '{{node}}', ...args]
     const file = targetFile({ command: above }, { capabilities: { probe_interval_ms: 2_000 } })
     const { code, out } = await waybill('conform', file, '--only', 'PURE-02', '--quick')
-    assert.match(out, /error: a-gateway is gone since PURE-02: it ended/)
+    assert.match(out, /error: a-gateway has been gone since PURE-02: it ended/)
     assert.equal(code, 3)
     assert.ok(!isAlive(Number(readFileSync(pidFile, 'utf8'))))
   })
@@ -300,7 +301,7 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
     ],
     ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: ENOENT/],
     ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
-    ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is no address/],
+    ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is not an address/],
     ['no port', () => ['http://127.0.0.1:1', '--model', 'x', '--witness-port', 'a'], /--witness-port/],
     [
       'a profile that does not exist',

@@ -121,7 +121,7 @@ function conclude(
   if (failed.length > 0) return NOT_CONFORMANT
   if (stale.length === 0) return CONFORMANT
   process.stderr.write(
-    `waybill: the baseline is stale: ${stale.join(', ')} hold now or are over their date; take them out\n`,
+    `waybill: the baseline is stale: ${stale.join(', ')} now hold or are past their date; remove them\n`,
   )
   return STALE
 }
@@ -144,7 +144,9 @@ export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
       clearLine()
-      process.stderr.write(`waybill: ${signal}: the run was broken off, and what it had started was ended\n`)
+      process.stderr.write(
+        `waybill: ${signal}: the run was aborted, and everything it had started was stopped\n`,
+      )
       process.exit(TROUBLE)
     })
 }
@@ -153,7 +155,7 @@ const isUrl = (text: string): boolean => /^https?:\/\//.test(text)
 
 export function profileOf(name: string): Profile {
   const profile = PROFILES.find((each) => each === name)
-  if (!profile) throw new UsageError(`--profile is one of ${PROFILES.join(', ')}`)
+  if (!profile) throw new UsageError(`--profile must be one of ${PROFILES.join(', ')}`)
   return profile
 }
 
@@ -178,8 +180,8 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
       throw new UsageError('an address needs --model ID: a model that the gateway sends to the witness')
     const port = witnessPort === undefined ? undefined : Number(witnessPort)
     if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
-      throw new UsageError('--witness-port is a number from 0 to 65535')
-    if (!URL.canParse(target)) throw new UsageError(`${target} is no address`)
+      throw new UsageError('--witness-port must be a number from 0 to 65535')
+    if (!URL.canParse(target)) throw new UsageError(`${target} is not an address`)
     return bareTarget(target, model, {
       ...(keyEnv && { keyEnv }),
       ...(port !== undefined && { witnessPort: port }),
@@ -192,7 +194,7 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
 /** For a gateway that runs already: what it must be told, and time to do it. */
 export async function explain(witness: Witness, url: string): Promise<void> {
   process.stdout.write(
-    `The witness listens. Give ${url} an OpenAI-compatible provider with\n  base URL  ${witness.baseUrl('openai')}\n  API key   ${witness.key('openai')}\n`,
+    `The witness is listening. Configure ${url} with an OpenAI-compatible provider:\n  base URL  ${witness.baseUrl('openai')}\n  API key   ${witness.key('openai')}\n`,
   )
   if (!process.stdin.isTTY) return
   const terminal = createInterface({ input: process.stdin, output: process.stdout })

@@ -1,4 +1,4 @@
-// What `waybill doctor` says of the log that several gateways share. Looks and changes nothing.
+// What `waybill doctor` reports of the log that several gateways share. Changes nothing.
 import type { Config } from '../config.ts'
 import type { Finding } from '../findings.ts'
 import { listInstances } from '../store/postgres/forget.ts'
@@ -20,7 +20,7 @@ export async function fleetFindings(
       return [
         {
           verdict: version === 0 ? 'note' : 'BAD',
-          text: `${problem}; \`waybill fleet migrate\` or the first start makes what is missing`,
+          text: `${problem}; \`waybill fleet migrate\` or the first start creates what is missing`,
         },
       ]
     const missing = await missingDays(link, comingDays(Date.now()).slice(0, 2))
@@ -36,7 +36,7 @@ export async function fleetFindings(
         ? [
             {
               verdict: 'BAD' as const,
-              text: `the shared log has no place for calls of ${missing.join(', ')}; start a gateway whose database user owns the tables, or run \`waybill fleet migrate\``,
+              text: `the shared log has no partition for calls of ${missing.join(', ')}; start a gateway whose database user owns the tables, or run \`waybill fleet migrate\``,
             },
           ]
         : []),

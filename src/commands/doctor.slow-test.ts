@@ -89,7 +89,7 @@ test('all is well before the first start, beside a running gateway and after its
   const after = await doctor(file)
   assert.equal(after.code, 0, after.said)
   assert.match(after.said, /^ok {3}no gateway runs on /m)
-  assert.match(after.said, /^ok {3}.+waybill\.db is whole: schema \d+, /m)
+  assert.match(after.said, /^ok {3}.+waybill\.db is intact: schema \d+, /m)
   assert.match(after.said, /^ok {3}nothing answers at /m)
   assert.deepEqual(snapshot(data), stopped)
   assert.doesNotMatch(before.said + beside.said + after.said, /sk-of-the-operator/)
@@ -117,7 +117,7 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
     [
       'a public address without keys',
       () => ({ WAYBILL_HOST: '0.0.0.0' }),
-      /0\.0\.0\.0:\d+ would be open to everybody/,
+      /0\.0\.0\.0:\d+ would be open to everyone/,
     ],
     [
       'another program at the port',
@@ -140,7 +140,7 @@ test('what is not well is BAD with what to do, and exit code 1', async (t) => {
       () => void writeFileSync(db, damaged(readFileSync(db))),
       /waybill\.db (is damaged|cannot be read) \(/,
     ],
-    ['a file in the place of the directory', () => ({ WAYBILL_DATA: file }), /is no directory/],
+    ['a file in the place of the directory', () => ({ WAYBILL_DATA: file }), /is not a directory/],
   ]
   const whole = readFileSync(db)
   for (const [name, harm, expected] of rows) {
@@ -176,11 +176,11 @@ test('what is on record is held against its caps, with what to do where one is n
   assert.equal(full.code, 0, full.said)
   assert.match(
     full.said,
-    /^note 1 of 1 calls: soon the oldest calls are deleted; raise retention\.rows to keep more$/m,
+    /^note 1 of 1 calls: the oldest calls will soon be deleted; raise retention\.rows to keep more$/m,
   )
   assert.match(
     full.said,
-    /^note 31 of 30 days: the next start deletes the oldest calls; raise retention\.days before it to keep them$/m,
+    /^note 31 of 30 days: the next start deletes the oldest calls; raise retention\.days before then to keep them$/m,
   )
   assert.doesNotMatch(full.said, /retention\.bytes/)
 
@@ -204,7 +204,7 @@ test('a gateway that cannot read its record is BAD, although it takes calls', as
   assert.equal(code, 1)
   assert.match(
     said,
-    /^BAD {2}the gateway at http\S+ takes calls, but cannot read the request log; its process log says why$/m,
+    /^BAD {2}the gateway at http\S+ accepts calls, but cannot read the request log; its process log says why$/m,
   )
 })
 
@@ -227,7 +227,7 @@ test('a gateway that replays is told from one that spends', async (t) => {
   assert.equal(code, 0, said)
   assert.match(
     said,
-    /^ok {3}the gateway at \S+ is ready and .*; it REPLAYS: no call reaches a provider, and what it records is in \S+\/data\/replay$/m,
+    /^ok {3}the gateway at \S+ is ready and .*; it REPLAYS: no call reaches a provider, and its record is in \S+\/data\/replay$/m,
   )
 })
 

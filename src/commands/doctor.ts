@@ -1,5 +1,5 @@
-// `waybill doctor`: is everything well with this configuration, its data directory and the gateway that may be running?
-// Looks and tells; changes nothing and causes no inference.
+// `waybill doctor`: is everything all right with this configuration, its data directory and the gateway, if it is running?
+// Only reports; changes nothing and causes no inference.
 import { join } from 'node:path'
 import { z } from 'zod'
 import { type Config, ConfigError, loadConfig } from '../config.ts'
@@ -61,13 +61,13 @@ function configFindings({ config: file, env }: DoctorOptions): {
   }
   const { server, keys } = config
   const where = `${server.host}:${server.port}`
-  if (isLoopback(server.host)) findings.push({ verdict: 'ok', text: `${where} is for this machine only` })
+  if (isLoopback(server.host)) findings.push({ verdict: 'ok', text: `${where} accepts only this machine` })
   else if (keys.length > 0)
-    findings.push({ verdict: 'ok', text: `${where} is for others too, with ${keys.length} keys` })
+    findings.push({ verdict: 'ok', text: `${where} accepts other machines too, with ${keys.length} keys` })
   else
     findings.push({
       verdict: 'BAD',
-      text: `${where} would be open to everybody and \`serve\` refuses it; add keys, or listen on 127.0.0.1`,
+      text: `${where} would be open to everyone, so \`serve\` refuses it; add keys, or listen on 127.0.0.1`,
     })
   return { config, findings: [...findings, ...priceFindings(config)] }
 }
@@ -111,7 +111,7 @@ async function gatewayFinding(
   if (told.data.reads !== 'ready')
     return {
       verdict: 'BAD',
-      text: `the gateway at ${base} takes calls, but cannot read the request log; its process log says why`,
+      text: `the gateway at ${base} accepts calls, but cannot read the request log; its process log says why`,
     }
   const { key } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
   const document = await get('/openapi.json', key === null ? {} : { authorization: `Bearer ${key}` })
@@ -119,9 +119,9 @@ async function gatewayFinding(
   const { data: about } = described.safeParse(await document?.json().catch(() => null))
   const version = about
     ? `is Waybill ${about.info.version}`
-    : 'tells its version only to a key; set WAYBILL_KEY or --key-file'
+    : 'reports its version only with a key; set WAYBILL_KEY or --key-file'
   const replay = told.data.replay
-    ? `; it REPLAYS: no call reaches a provider, and what it records is in ${join(config.data, 'replay')}`
+    ? `; it REPLAYS: no call reaches a provider, and its record is in ${join(config.data, 'replay')}`
     : ''
   return { verdict: 'ok', text: `the gateway at ${base} is ready and ${version}${replay}` }
 }

@@ -1,5 +1,5 @@
 // `npx waybill serve` and `npm start` put a shell between npm and the command. A signal to npm ends that shell and does
-// not reach the command, which would run on without anybody. So it looks whether its parent is still the same.
+// not reach the command, which would keep running. So it checks whether its parent is still the same.
 import { readlinkSync } from 'node:fs'
 
 /** How often it looks, ms. */

@@ -12,7 +12,7 @@ const example = fileURLToPath(
 )
 
 /**
- * The configuration file to use, and the environment to read it with. `asked`: somebody named the file, so that
+ * The configuration file to use, and the environment to read it with. `asked`: the user named the file, so that
  * it must be there. `note` is a line for a person where the example steps in.
  */
 export function configOrExample(

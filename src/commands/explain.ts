@@ -24,7 +24,7 @@ export function explain(ids: readonly string[]): number {
   const found = ids.map((id) => requirements.find((each) => each.id === id.toUpperCase()))
   const unknown = ids.filter((_, index) => !found[index])
   if (unknown.length > 0) {
-    const hint = '`waybill conform --list` names them all'
+    const hint = '`waybill conform --list` lists them all'
     process.stderr.write(`waybill: no such requirement: ${unknown.join(', ')}; ${hint}\n`)
     return 2
   }

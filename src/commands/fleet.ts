@@ -1,5 +1,5 @@
-// `waybill fleet`: who shares the log, and what an operator does about it. Speaks with the database alone; an instance that
-// runs is asked nothing and told nothing.
+// `waybill fleet`: which gateways share the log, and what an operator can do about them. Talks only to the database, never
+// to a running instance.
 import { loadConfig } from '../config.ts'
 import { forget, listInstances } from '../store/postgres/forget.ts'
 import { type Link, openLink } from '../store/postgres/link.ts'
@@ -23,7 +23,7 @@ export interface FleetCommand {
 async function withLog(options: FleetCommand, work: (link: Link) => Promise<void>): Promise<void> {
   const { config, fleetUrl } = loadConfig(options.config, { env: options.env })
   if (!config.fleet || !fleetUrl)
-    throw new UsageError(`${options.config} has no \`fleet\`, so there is no log that gateways share`)
+    throw new UsageError(`${options.config} has no \`fleet\`, so there is no shared log`)
   const link = openLink({ url: fleetUrl, tls: config.fleet.tls, ca: config.fleet.ca }, 'command')
   try {
     await work(link)
@@ -37,7 +37,7 @@ async function withLog(options: FleetCommand, work: (link: Link) => Promise<void
 export const fleetStatus = (options: FleetCommand): Promise<void> =>
   withLog(options, async (link) => {
     const { version, problem } = await lookAtSchema(link)
-    if (problem !== null) throw new Error(`${problem}; \`waybill fleet migrate\` changes that`)
+    if (problem !== null) throw new Error(`${problem}; \`waybill fleet migrate\` fixes that`)
     print(`shared log: schema ${version}`)
     const instances = await listInstances(link)
     const configs = new Set(instances.filter(({ alive }) => alive).map(({ config }) => config))
@@ -45,7 +45,7 @@ export const fleetStatus = (options: FleetCommand): Promise<void> =>
       print(
         `${alive ? 'alive' : 'gone '} ${plain(name)} (${id})  seen ${seen_at}  Waybill ${plain(version)}  ${backlog} calls not shipped, ${open} open`,
       )
-    if (instances.length === 0) print('no gateway has taken part yet')
+    if (instances.length === 0) print('no gateway has joined yet')
     if (configs.size > 1) print(`the instances that are alive have ${configs.size} different configurations`)
   })
 
@@ -80,7 +80,7 @@ export const fleetForget = (options: FleetCommand, who: string): Promise<void> =
     for (const instance of gone) {
       const ended = await forget(link, instance, Date.now())
       print(
-        `forgot ${plain(instance.name)} (${instance.id}): ${ended} open calls are interrupted, its leases went back`,
+        `forgot ${plain(instance.name)} (${instance.id}): ${ended} open calls are interrupted, its leases were released`,
       )
     }
   })

@@ -8,7 +8,7 @@ import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** absent: nobody answers. stranger: something that is no gateway does. key: it wants one. unreadable: it cannot read its record now. */
+/** absent: nothing answers. stranger: something other than a gateway answers. key: it requires one. unreadable: it cannot read its record now. */
 export type Trouble = 'absent' | 'stranger' | 'key' | 'unreadable' | 'refused'
 
 export class GatewayTrouble extends Error {
@@ -53,14 +53,14 @@ export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get
     if (response.status === 401)
       throw new GatewayTrouble(
         'key',
-        `the gateway at ${base.origin} wants a key; put one into WAYBILL_KEY or a private file that --key-file names`,
+        `the gateway at ${base.origin} requires a key; set WAYBILL_KEY, or name a private file with --key-file`,
         401,
       )
     const told = errorBody.safeParse(body)
     if (!told.success)
       throw new GatewayTrouble(
         'stranger',
-        `what answers at ${base.origin} is no gateway of this kind (status ${response.status})`,
+        `the server at ${base.origin} is not a Waybill gateway (status ${response.status})`,
         response.status,
       )
     const { message, code } = told.data.error
@@ -97,7 +97,7 @@ export function readAddress(option: string, text: string): URL {
     )
   if (url.username || url.password)
     throw new UsageError(
-      `${option} holds no key; put the key into a private file and name it with --key-file`,
+      `${option} must not contain a key; put it into a private file and name it with --key-file`,
     )
   return url
 }

@@ -57,11 +57,11 @@ test('a file that is there, a provider that is not known, no terminal: one line,
   writeFileSync(there, '')
   const none = join(directory, 'none.yaml')
   for (const [args, says] of [
-    [[there, '--provider', 'openai'], /there\.yaml is there already; name another file/],
+    [[there, '--provider', 'openai'], /there\.yaml already exists; name another file/],
     [[none, '--provider', 'groqq'], /there is no preset for "groqq"; did you mean groq\?/],
-    [[none, '--provider', 'hal9000'], /there is no preset for "hal9000"; there are openai, /],
+    [[none, '--provider', 'hal9000'], /there is no preset for "hal9000"; known are openai, /],
     [[none, '--provider', ','], /name at least one provider/],
-    [[none], /there is no terminal to ask at; give --provider/],
+    [[none], /there is no terminal for questions; give --provider/],
     [[none, '--provider', 'openai', '--prefer', 'luck'], /Allowed choices are order, price, speed/],
   ] as const) {
     const { code, stderr } = await runCli(['init', ...args])
@@ -107,7 +107,7 @@ test('with --check it asks each provider for its models and nothing else, and sa
   ])
   assert.match(said[0]!, /✓ anthropic: the key works$/)
   assert.match(said[1]!, /✓ openai: the key works, but its list does not name gpt-5\.4, gpt-5-mini; /)
-  assert.match(said[2]!, /✗ groq: 401; look at GROQ_API_KEY$/)
+  assert.match(said[2]!, /✗ groq: 401; check GROQ_API_KEY$/)
   assert.match(said[3]!, /✗ deepseek: /)
   assert.match(said[4]!, /- xai: XAI_API_KEY is not set/)
 })

@@ -1,5 +1,5 @@
 // `waybill init`: a few questions, or the same as options, become a waybill.yaml with comments. It sends nothing but, where
-// the user agrees, a request for each provider's list of models, which costs nothing and shows whether the key is taken.
+// the user agrees, a request for each provider's list of models, which costs nothing and shows whether the key is accepted.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -26,11 +26,11 @@ const LIST_MS = 10_000
 
 /** Rejects with UsageError. */
 export async function init({ file, env, say = print, ...given }: InitOptions): Promise<void> {
-  if (existsSync(file)) throw new UsageError(`${file} is there already; name another file`)
+  if (existsSync(file)) throw new UsageError(`${file} already exists; name another file`)
   const { chosen, prefer, check } = await ask(given, env)
   if (check) for (const preset of chosen) say(`  ${await tried(preset, env[preset.keyVariable])}`)
   writeFileSync(file, textOf(chosen, prefer), { flag: 'wx' })
-  say(`Written: ${file}. It holds the names of your key variables, and no key.`)
+  say(`Written: ${file}. It contains the names of your key variables, but no key.`)
   for (const line of next(file, chosen, env)) say(`  ${line}`)
 }
 
@@ -41,7 +41,9 @@ async function ask(
   const withKey = PRESETS.filter(({ keyVariable }) => env[keyVariable])
   if (!process.stdin.isTTY) {
     if (given.provider === undefined)
-      throw new UsageError('there is no terminal to ask at; give --provider, such as --provider openai,groq')
+      throw new UsageError(
+        'there is no terminal for questions; give --provider, such as --provider openai,groq',
+      )
     return { chosen: chosenOf(given.provider), prefer: given.prefer ?? 'order', check: given.check ?? false }
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -90,14 +92,14 @@ function chosenOf(text: string): readonly Preset[] {
     throw new UsageError(
       meant
         ? `there is no preset for ${JSON.stringify(name)}; did you mean ${meant}?`
-        : `there is no preset for ${JSON.stringify(name)}; there are ${known.join(', ')}. Others can be written into the file by hand.`,
+        : `there is no preset for ${JSON.stringify(name)}; known are ${known.join(', ')}. You can add others to the file by hand.`,
     )
   })
 }
 
 function preferenceOf(text: string): Preference {
   const found = PREFERENCES.find((each) => each === text)
-  if (!found) throw new UsageError(`say one of ${PREFERENCES.join(', ')}`)
+  if (!found) throw new UsageError(`choose one of ${PREFERENCES.join(', ')}`)
   return found
 }
 
@@ -116,12 +118,12 @@ async function tried({ name, api, baseUrl, keyVariable, models }: Preset, key?: 
   const url = `${baseUrl}${path}`
   try {
     const response = await fetch(url, { headers, signal: AbortSignal.timeout(LIST_MS), redirect: 'error' })
-    if (!response.ok) return `✗ ${name}: ${response.status}; look at ${keyVariable}`
+    if (!response.ok) return `✗ ${name}: ${response.status}; check ${keyVariable}`
     const text = await response.text()
     const missing = models.filter((model) => !text.includes(JSON.stringify(model).slice(1, -1)))
     return missing.length === 0
       ? `✓ ${name}: the key works`
-      : `✓ ${name}: the key works, but its list does not name ${missing.join(', ')}; look at \`models\` in the file`
+      : `✓ ${name}: the key works, but its list does not name ${missing.join(', ')}; check \`models\` in the file`
   } catch (error) {
     const { cause, message } = error as Error
     return `✗ ${name}: ${clean(cause instanceof Error ? cause.message : message)}`

@@ -51,7 +51,7 @@ test('no two keys are the same, and none is written over', (t) => {
   const file = join(env.XDG_CONFIG_HOME, 'waybill', 'keys', 'a')
   assert.match(make('a'), /role: admin/)
   const first = readFileSync(file, 'utf8')
-  assert.throws(() => make('a'), /exists already; take another name/)
+  assert.throws(() => make('a'), /already exists; use another name/)
   assert.equal(readFileSync(file, 'utf8'), first)
   const elsewhere = join(env.XDG_CONFIG_HOME, 'else', 'where')
   make('a', elsewhere)

@@ -1,5 +1,5 @@
-// `waybill key new`: makes a key of the gateway. The key goes into a file that its owner alone can read, and nowhere
-// else unless somebody looks at a terminal; the configuration gets its digest.
+// `waybill key new`: makes a key of the gateway. The key goes into a file that only its owner can read, and nowhere
+// else, except to a terminal with --print; the configuration gets its digest.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
@@ -28,7 +28,7 @@ export function keyNew({ name, role, file, print = false, env, out }: KeyNewOpti
     writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' }) // x: a key that is in use is not written over
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    throw new Error(`${path} exists already; take another name, or remove it if its key is not in use`)
+    throw new Error(`${path} already exists; use another name, or remove it if its key is not in use`)
   }
   const entry = `{ name: ${JSON.stringify(name)}, role: ${role}, digest: "sha256:${hash('sha256', key)}" }`
   out.write(`The key is in ${path}\n`)

@@ -67,7 +67,7 @@ test('a time that cannot be read is one line, exit code 2, and the gateway is no
       '--since takes a time ago such as 90s, 15m, 1h, 7d or 2w, a date, or a moment such as 2026-11-21T07:00:00Z, not "2026-13-45"',
     ],
     [['--since', '1h', '--until', '2h'], '--since must be before --until'],
-    [['--follow', '--until', '1h'], '--follow shows what comes, so it takes no --until'],
+    [['--follow', '--until', '1h'], '--follow shows new calls, so it cannot be combined with --until'],
     [['--limit', '0'], '--limit takes a number from 1 to 200, not "0"'],
     [['--limit', 'all'], '--limit takes a number from 1 to 200, not "all"'],
     [['--status', 'bad'], '--status takes ok, error or an HTTP status, not "bad"'],

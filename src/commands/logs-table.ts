@@ -1,5 +1,5 @@
-// A call as one line of a table, as wide as the terminal. Pure: width and colours come in. What strangers named is made
-// fit for a terminal first (TELL-06).
+// A call as one line of a table, as wide as the terminal. Pure: width and colours are parameters. Names that
+// clients and providers chose are made safe for a terminal first (TELL-06).
 
 import type { styleText } from 'node:util'
 import { z } from 'zod'

@@ -129,7 +129,7 @@ test('no gateway, a key that is missing, a reader that leaves: one line or none,
   })
   const refused = logs('--url', gateway.url)
   assert.deepEqual(await refused.closed, [1, null])
-  assert.match(refused.said.stderr, /^waybill: the gateway at [^ ]+ wants a key; [^\n]+\n$/)
+  assert.match(refused.said.stderr, /^waybill: the gateway at [^ ]+ requires a key; [^\n]+\n$/)
 
   const other = createServer((_request, response) => response.end('{"data":[{"id":7}]}')).listen(
     0,
@@ -139,10 +139,7 @@ test('no gateway, a key that is missing, a reader that leaves: one line or none,
   await once(other, 'listening')
   const stranger = logs('--url', `http://127.0.0.1:${(other.address() as AddressInfo).port}`)
   assert.deepEqual(await stranger.closed, [1, null])
-  assert.match(
-    stranger.said.stderr,
-    /^waybill: what answers at \S+ is no gateway of this kind \(status 200\)\n$/,
-  )
+  assert.match(stranger.said.stderr, /^waybill: the server at \S+ is not a Waybill gateway \(status 200\)\n$/)
 
   const open = await testGateway(t)
   await open.chat(ask('auto'))

@@ -108,7 +108,8 @@ function filtersOf({
 }: Pick<LogsOptions, 'follow' | 'limit' | 'since' | 'until' | 'filters'>): Record<string, string> {
   if (!/^\d+$/.test(limit) || Number(limit) < 1 || Number(limit) > 200)
     throw new UsageError(`--limit takes a number from 1 to 200, not ${JSON.stringify(limit)}`)
-  if (follow && until !== undefined) throw new UsageError('--follow shows what comes, so it takes no --until')
+  if (follow && until !== undefined)
+    throw new UsageError('--follow shows new calls, so it cannot be combined with --until')
   const { status } = filters
   if (status !== undefined && !/^(ok|error|[1-5]\d\d)$/.test(status))
     throw new UsageError(`--status takes ok, error or an HTTP status, not ${JSON.stringify(status)}`)

@@ -28,7 +28,7 @@ const query = (asked: Readonly<Record<string, string | number | undefined>>): UR
 const TOOLS: readonly Tool[] = [
   {
     name: 'spend',
-    description: 'What calls cost and how many tokens they took, in US dollars, by day or hour.',
+    description: 'What calls cost and how many tokens they used, in US dollars, by day or hour.',
     input: {
       window,
       bucket: z.enum(['1h', '1d']).default('1d').describe('Sums for each hour or each day.'),

@@ -1,5 +1,5 @@
-// What commands print. A reader that has gone is no failure of the command; nothing that came from elsewhere steers the
-// terminal of whoever reads.
+// What commands print. A closed reader is not a failure of the command; text from elsewhere cannot control the reader's
+// terminal.
 import { getSystemErrorMessage } from 'node:util'
 import { clean, escaped } from '../terminal/clean.ts'
 

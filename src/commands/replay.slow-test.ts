@@ -336,5 +336,5 @@ test('--invent without --replay is a mistake of one line', async (t) => {
     env: { KEY: 'x', WAYBILL_PORT: '0' },
   })
   assert.equal(code, 2)
-  assert.match(stderr, /^waybill: --invent belongs to --replay; [^\n]+\n$/)
+  assert.match(stderr, /^waybill: --invent needs --replay; [^\n]+\n$/)
 })

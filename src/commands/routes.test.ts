@@ -45,7 +45,7 @@ test('without a gateway it is told from the file, and that is said', async (t) =
   assert.equal(code, 0, stderr)
   assert.match(
     stderr,
-    /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9\. So this is .*waybill\.yaml with every target ready\n$/,
+    /^waybill: no gateway answers at http:\/\/127\.0\.0\.1:9\. This shows .*waybill\.yaml with every target ready\n$/,
   )
   assert.match(stdout, /alpha\/model-a +balanced +100 %\n/)
   const named = await routes(['-c', fileFor(t, 9, TWO_TARGETS), '--url', 'http://127.0.0.1:9'])
@@ -67,7 +67,7 @@ test('a gateway that wants a key is asked with one; without it, that is said', a
   assert.equal(without.code, 0)
   assert.match(
     without.stderr,
-    /^waybill: the gateway at http:\S+ wants a key; put one into WAYBILL_KEY [^\n]+\. So this is .*waybill\.yaml with every target ready\n$/,
+    /^waybill: the gateway at http:\S+ requires a key; set WAYBILL_KEY, [^\n]+\. This shows .*waybill\.yaml with every target ready\n$/,
   )
 })
 
@@ -79,7 +79,7 @@ test('routes of the file that the running gateway does not have are said to be n
   const more = `${TWO_TARGETS.slice(0, -1)}, more: { targets: [ { model: beta/model-b } ] } }`
   const { code, stdout, stderr } = await routes(['-c', fileFor(t, new URL(url).port, more)])
   assert.equal(code, 0)
-  assert.match(stderr, /: the running gateway has no route "more" yet; it is shown from the file\n$/)
+  assert.match(stderr, /: the running gateway has no route "more" yet; this shows the one in the file\n$/)
   assert.match(stdout, /more {2}\(priority\)\n {2}beta\/model-b/)
 })
 

@@ -1,5 +1,5 @@
-// `waybill routes [MODEL]`: where a call would go now. The gateway that runs beside it is asked, because it alone knows
-// who cools down and whose turn it is; without one it is told from the configuration, as for targets that are all ready.
+// `waybill routes [MODEL]`: where a call would go now. The running gateway is asked, because only it knows which targets
+// cool down and whose turn it is; without one, the configuration answers, as if all targets were ready.
 import { z } from 'zod'
 import { type Config, loadConfig } from '../config.ts'
 import { createQuote, pricingOf, type Quote } from '../pricing.ts'
@@ -62,7 +62,7 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
   if (running instanceof GatewayTrouble) {
     if (url !== undefined) throw running
     const [reason] = running.message.split('; start it')
-    complain(`${reason}. So this is ${file} with every target ready`)
+    complain(`${reason}. This shows ${file} with every target ready`)
   } else complain(`as the gateway at ${base.origin} would route a call now`)
 
   const found = names.map((name) => {
@@ -71,7 +71,7 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
     const alone = router.resolve(name)
     if (!alone) throw new UsageError(`${file} has no route and no provider for ${JSON.stringify(name)}`)
     if (asked === null)
-      complain(`the running gateway has no route ${JSON.stringify(name)} yet; it is shown from the file`)
+      complain(`the running gateway has no route ${JSON.stringify(name)} yet; this shows the one in the file`)
     const candidates = alone.candidates.map((each) => ({ ...each, losses: lossesAt(each) }))
     return { ...alone, candidates, isRunning: false }
   })
@@ -131,7 +131,7 @@ function described(shown: Shown, config: Config, quote: Quote): string {
     return `  ${label} → ${tier === undefined ? target : `tier ${tier}`}`
   })
   if (depends_on.length > 0)
-    said.push(`  as for a first call in plain text; it depends on ${depends_on.join(', ')}`)
+    said.push(`  for a first call in plain text; it depends on ${depends_on.join(', ')}`)
   const title = `${model}  (${strategy}${sticky ? `, sticky: ${sticky}` : ''})`
   const lines = table(rows, { columns: null, header: false, right: [2], indent: '  ' })
   return [`${clean(title)}\n`, lines, ...said.map((line) => `${clean(line)}\n`)].join('')

@@ -62,7 +62,7 @@ test('the agent gets its environment and arguments; what is said holds no key; i
   )
   assert.deepEqual([env.ANTHROPIC_API_KEY, env.WAYBILL_SESSION_ID], [undefined, undefined])
   assert.match(said.stdout, /^arg: -p\narg: a b\narg: --model=x\nwhat it is told\n$/m)
-  assert.match(said.stderr, /^waybill: Claude Code; its own session id arrives with every call\n/)
+  assert.match(said.stderr, /^waybill: Claude Code; it sends its own session id with every call\n/)
   assert.match(said.stderr, /^ {2}ANTHROPIC_AUTH_TOKEN=\*\*\*$/m)
   assert.ok(!said.stderr.includes(KEY))
 })
@@ -107,8 +107,8 @@ test('what is missing is said in a line: the gateway, its key, the program', asy
   const claude = standIn(t, 'claude')
   for (const [args, code, says] of [
     [['--url', 'http://127.0.0.1:9', claude], 1, /^waybill: no gateway answers at .+; start it with/],
-    [['--url', url, claude], 1, /^waybill: the gateway at .+ wants a key; put one into WAYBILL_KEY/],
-    [['--url', url, '--', '/nowhere/claude'], 1, /\nwaybill: \/nowhere\/claude is not there; install it/],
+    [['--url', url, claude], 1, /^waybill: the gateway at .+ requires a key; set WAYBILL_KEY/],
+    [['--url', url, '--', '/nowhere/claude'], 1, /\nwaybill: \/nowhere\/claude was not found; install it/],
     [['--url', url], 2, /^waybill: missing required argument 'program'/],
   ] as const) {
     const env: Record<string, string> = args[1] === url && args[2] !== claude ? { WAYBILL_KEY: KEY } : {}

@@ -1,5 +1,5 @@
-// `waybill run -- PROGRAM`: starts a coding agent with the environment that points it at the gateway and ties its session.
-// Changes no file. Says what it set, without the key, and passes on signals and the exit code.
+// `waybill run -- PROGRAM`: starts a coding agent with the environment that points it at the gateway and sets its session.
+// Changes no file. Prints what it set, without the key, and passes on signals and the exit code.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -63,14 +63,14 @@ export async function runAgent(options: RunAgentOptions): Promise<number> {
 /** The model of an agent that has to be told one: `auto`, else the first of the gateway, which are its routes. */
 function modelOf(ids: readonly string[]): string {
   const [first] = ids
-  if (first === undefined) throw new Error('the gateway knows no model; name one with --model')
+  if (first === undefined) throw new Error('the gateway lists no model; name one with --model')
   return ids.includes('auto') ? 'auto' : first
 }
 
 const SESSIONS: Readonly<Record<Agent['session'], string>> = {
-  own: 'its own session id arrives with every call',
+  own: 'it sends its own session id with every call',
   given: 'its calls carry this session',
-  none: 'it cannot tell the gateway a session',
+  none: 'it cannot send a session id to the gateway',
 }
 
 /** What was set, a line each; `launch` holds no key. */
@@ -111,7 +111,7 @@ async function ended(
     const { code } = error as NodeJS.ErrnoException
     if (code !== 'ENOENT' && code !== 'EACCES') throw error
     throw new Error(
-      `${program} ${code === 'ENOENT' ? 'is not there' : 'may not be run'}; install it, or name it with its path`,
+      `${program} ${code === 'ENOENT' ? 'was not found' : 'cannot be executed'}; install it, or give its path`,
       { cause: error },
     )
   } finally {

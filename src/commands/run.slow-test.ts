@@ -57,7 +57,7 @@ test('a mistake is one line that says what to do, and exit code 2', (t) => {
       /^waybill: \/nowhere\/waybill\.yaml: no such file; write one, name another with --config FILE, or try `waybill serve --replay`, which needs none\n$/,
     ],
     [['config', 'check', '-c', bad], /^waybill: .*bad\.yaml:1:17 server\.port: .+\n$/],
-    [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or take the provider out/],
+    [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or remove the provider/],
     [['routes', 'nowhere', '-c', EXAMPLE], /has no route and no provider for "nowhere"/],
   ] as const) {
     const { status, stderr, stdout } = waybill(...args)
@@ -121,7 +121,7 @@ test('routes shows where calls would go, as a table and as JSON', () => {
     stdout,
     /\n {2}rule 2: input_tokens over 60000 → openai\/gpt-5-mini\n {2}rule 3: tools → tier cheap\n/,
   )
-  assert.match(stdout, /\n {2}as for a first call in plain text; it depends on session, shape, load\n$/)
+  assert.match(stdout, /\n {2}for a first call in plain text; it depends on session, shape, load\n$/)
   const [resolution] = JSON.parse(waybill('routes', 'auto/cheap', '-c', EXAMPLE, '--json').stdout)
   assert.deepEqual([resolution.route, resolution.strategy], ['auto/cheap', 'cheapest'])
 })
@@ -201,7 +201,7 @@ test('a port that is taken, a data directory that cannot be made, a public addre
   const live = join(directory, 'live.yaml')
   writeFileSync(live, 'providers: {}\n')
   for (const [env, message] of [
-    [{ WAYBILL_PORT: String(port) }, /port \d+: something listens there already; .*--port/],
+    [{ WAYBILL_PORT: String(port) }, /port \d+: the port is already in use; .*--port/],
     [{ WAYBILL_DATA: '/etc/hostname/data' }, /cannot use data directory \/etc\/hostname\/data/],
     [{ WAYBILL_DATA: directory }, /cannot use data directory/],
     [{ WAYBILL_HOST: '0.0.0.0' }, /refusing to listen on 0\.0\.0\.0 without keys/],

@@ -202,11 +202,11 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
   program
     .command('witness')
-    .description('run a stand-in for the providers on a port of this machine, with a ledger of what arrives')
-    .option('-p, --port <number>', 'port to listen on; 0 takes a free one', portNumber, 4950)
+    .description('run a stand-in for the providers on a local port, with a ledger of what arrives')
+    .option('-p, --port <number>', 'port to listen on; 0 picks a free one', portNumber, 4950)
     .option(
       '--control-port <number>',
-      'port of the ledger and of scripts; 0 takes a free one',
+      'port of the ledger and of scripts; 0 picks a free one',
       portNumber,
       4951,
     )
@@ -304,7 +304,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
 
   const suite = program
     .command('conform [target]')
-    .description('test a gateway against the contract; the target is a file, the name of one, or an address')
+    .description('test a gateway against the contract; the target is a target file, its name, or an address')
     .option('--list', 'print every requirement with its level and scope, and exit')
     .option('--profile <name>', 'core, observable or waybill', 'core')
     .option('--only <id...>', 'only these requirements')
@@ -335,7 +335,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .action(async (ids) => finish((await import('./explain.ts')).explain(ids)))
   const target = program
     .command('target')
-    .description('write and check target files, which tell the conformance suite of a gateway')
+    .description('write and check target files, which describe a gateway to the conformance suite')
   target
     .command('check <file>')
     .description(
@@ -348,7 +348,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .addHelpText('after', example('waybill target check my-gateway.yaml'))
     .addHelpText(
       'after',
-      '\nExit codes: 0 the gateway is as the file says, 1 it is not, 2 the file is wrong, 3 the gateway cannot be started or reached.',
+      '\nExit codes: 0 the gateway matches the file, 1 it does not, 2 the file is wrong, 3 the gateway cannot be started or reached.',
     )
     .action(async (file, options) => finish(await (await import('./target-check.ts')).check(file, options)))
   target
@@ -361,7 +361,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     .option('--log <path>', 'path of its log of calls')
     .option(
       '--read <paths>',
-      'other paths that cost nothing, separated by commas; the first one tells that the gateway is ready',
+      'other paths that cost nothing, separated by commas; the first one shows when the gateway is ready',
     )
     .addHelpText(
       'after',
@@ -376,7 +376,7 @@ export function commandLine(env: Env, finish: (exitCode: number) => void = () =>
     )
   program
     .command('judge <dir>')
-    .description('compute the verdicts of a run again, from its evidence')
+    .description('compute the verdicts of a run again from its evidence')
     .option('--report <dir>', 'write new reports there')
     .option('--baseline <file>', 'file with known failures')
     .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
@@ -416,7 +416,8 @@ function keyName(text: string): string {
 
 function portNumber(text: string): number {
   const port = Number(text)
-  if (!/^\d+$/.test(text) || port > 65_535) throw new InvalidArgumentError('A port is 0 to 65535.')
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('A port is a number from 0 to 65535.')
   return port
 }
 

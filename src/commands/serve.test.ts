@@ -125,7 +125,7 @@ test('SIGHUP reads the file again, and what needs a restart is said in one line 
     `server: { port: 1 }\ndata: ./elsewhere\ndurability: full\nproviders: { beta: { api: openai, base_url: "${provider.baseUrl}" } }\n`,
   )
   gateway.child.kill('SIGHUP')
-  const { settings } = await gateway.line(/wait for a restart/)
+  const { settings } = await gateway.line(/take effect after a restart/)
   assert.deepEqual(settings, ['server.port', 'data', 'durability'])
   assert.equal((await gateway.chat('beta/x')).status, 200, 'the rest is in force, at the old port')
   assert.equal((await gateway.chat('alpha/x')).status, 404)
@@ -200,7 +200,7 @@ test('the session is said at level debug only, and a level that does not exist i
   const options = { env: { KEY: 'x' } }
   const wrong = await runCli(['serve', '-c', gateway.file, '--log-level', 'loud'], options)
   assert.equal(wrong.code, 2)
-  assert.equal(wrong.stderr, 'waybill: log level "loud" is none of silent, error, warn, info, debug\n')
+  assert.equal(wrong.stderr, 'waybill: log level "loud" is not one of silent, error, warn, info, debug\n')
 })
 
 test('SIGTERM takes no new call, lets the open stream end, and the record is whole (LIFE-02)', async (t) => {

@@ -51,7 +51,7 @@ export async function serve({
   const loaded = load()
   let { config } = loaded
   if (invent && !replaying)
-    throw new UsageError('--invent belongs to --replay; live providers answer for themselves')
+    throw new UsageError('--invent needs --replay; live providers answer for themselves')
   const replayed =
     replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
@@ -90,7 +90,8 @@ export async function serve({
 
 function levelOf(level: string): LogLevel {
   const known = LOG_LEVELS.find((each) => each === level)
-  if (!known) throw new UsageError(`log level ${JSON.stringify(level)} is none of ${LOG_LEVELS.join(', ')}`)
+  if (!known)
+    throw new UsageError(`log level ${JSON.stringify(level)} is not one of ${LOG_LEVELS.join(', ')}`)
   return known
 }
 

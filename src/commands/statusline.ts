@@ -1,4 +1,4 @@
-// `waybill statusline [install|uninstall|doctor]`: the status line's other side, run by a person.
+// `waybill statusline [install|uninstall|doctor]`: the status line's commands for a person.
 import { resolve } from 'node:path'
 import { nearest } from '../config/nearest.ts'
 import type { Key } from '../statusline/client-settings.ts'
@@ -45,19 +45,19 @@ export function installLine(command: InstallCommand): void {
   const { client, key, file } = placeOf(command)
   if (wrap && sh) throw new UsageError('--wrap needs the program; leave out --sh')
   if (sh && key === 'subagentStatusLine')
-    throw new UsageError('the script draws no rows of subagents; leave out --sh')
+    throw new UsageError('the script draws no rows for subagents; leave out --sh')
   const directory = dataDirectory(env)
   const options = optionsOf(command)
   if (key === 'subagentStatusLine') options.push('--subagents')
   const words = [...(sh ? script(directory) : program()), ...options]
   const written = install({ file, key, directory, wrap, words })
-  print(`${file} runs now`)
+  print(`${file} now runs`)
   print(`  ${written}`)
   if (client.tie !== undefined) print(client.tie)
-  print('Take it back with `waybill statusline uninstall`.')
+  print('Undo this with `waybill statusline uninstall`.')
 }
 
-/** The options that stand behind the command, checked now: later nobody sees what the line complains about. */
+/** The options that follow the command, checked now: later, the complaints of the line are not visible. */
 function optionsOf({ env, url, keyFile, segments, theme }: InstallCommand): string[] {
   if (url !== undefined) readAddress('--url', url)
   const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs it somewhere else
@@ -81,9 +81,9 @@ function oneOf<Name extends string>(option: string, text: string, known: readonl
 }
 
 const OUTCOMES = {
-  restored: 'is as it was without our line',
-  nothing: 'has no line of ours; nothing was changed',
-  edited: 'has a line that somebody edited after us; it was left alone',
+  restored: 'is restored, without our line',
+  nothing: 'does not have our line; nothing was changed',
+  edited: 'has a line that was edited after it was installed; it was left unchanged',
 }
 
 export function uninstallLine(options: StatuslineOptions): void {
@@ -123,9 +123,9 @@ function placeOf({ env, client: name, scope: width, subagents }: StatuslineOptio
 } {
   const client: Client = CLIENTS[oneOf('--client', name, CLIENT_NAMES)]
   if (subagents && client !== CLIENTS['claude-code'])
-    throw new UsageError(`${client.title} has no rows of subagents; leave out --subagents`)
+    throw new UsageError(`${client.title} has no rows for subagents; leave out --subagents`)
   const scope = oneOf('--scope', width, SCOPES)
   const file = settingsFile(client, scope, env, process.cwd())
-  if (file === null) throw new UsageError(`${client.title} has no ${scope} settings; take --scope project`)
+  if (file === null) throw new UsageError(`${client.title} has no ${scope} settings; use --scope project`)
   return { client, key: subagents ? 'subagentStatusLine' : client.key, file }
 }

@@ -13,7 +13,7 @@ export async function check(file: string, options: { profile: string } & Witness
   try {
     const profile = profileOf(options.profile)
     const target = withWitness(readTarget(file), options)
-    print(`${file}: nothing is wrong with it. Starting ${target.name} …`)
+    print(`${file}: no mistakes found. Starting ${target.name} …`)
     endOnSignal()
     const { sights } = await look(target)
     for (const { ok, what } of sights) print(`  ${ok ? '✓' : '✗'} ${what}`)
@@ -39,7 +39,7 @@ function tellRequirements(target: Target, profile: Profile): void {
   )
   print(`Profile ${profile}: ${applies.length} of ${all.length} requirements apply:`)
   print(`  ${applies.map(({ requirement }) => requirement.id).join(' ')}`)
-  if (reasons.size > 0) print('Not, because the file does not declare')
+  if (reasons.size > 0) print('The others do not, because the file does not declare')
   for (const [missing, rows] of reasons)
     print(`  ${missing}: ${rows.map(({ requirement }) => requirement.id).join(' ')}`)
 }

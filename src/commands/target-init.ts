@@ -33,10 +33,10 @@ const QUESTIONS: readonly { name: keyof Answers; ask: string; must?: string }[] 
   { name: 'keyEnv', ask: 'Which environment variable holds its key? (none)' },
   {
     name: 'headers',
-    ask: 'Which response headers tell what? Such as provider=x-provider,model=x-model,request_id=x-request-id (none)',
+    ask: 'Which response headers report what? For example provider=x-provider,model=x-model,request_id=x-request-id (none)',
   },
   { name: 'log', ask: 'Where is its log of calls? A path (none)' },
-  { name: 'read', ask: 'Which other paths can be read at no cost, divided by commas? (/v1/models)' },
+  { name: 'read', ask: 'Which other paths can be read at no cost, separated by commas? (/v1/models)' },
 ]
 
 const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
@@ -44,7 +44,7 @@ const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
 /** Returns the exit code: 0 written, 2 the call is wrong, 3 written, and the gateway could not be tried. */
 export async function init(file: string, given: Answers): Promise<number> {
   try {
-    if (existsSync(file)) throw new UsageError(`${file} is there already; name another file`)
+    if (existsSync(file)) throw new UsageError(`${file} already exists; name another file`)
     const answers = await askFor(given)
     const known = fieldsOf(answers)
     const logAt = answers.log ? { path: answers.log, list: '', fields: { id: '/id' } } : null
@@ -83,7 +83,7 @@ async function askFor(given: Answers): Promise<Answers> {
   const missing = QUESTIONS.filter(({ name, must }) => must && !given[name]).map(({ must }) => must)
   if (!process.stdin.isTTY) {
     if (missing.length > 0)
-      throw new UsageError(`there is no terminal to ask at; give ${missing.join(' and ')}`)
+      throw new UsageError(`there is no terminal for questions; give ${missing.join(' and ')}`)
     return answers
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -165,10 +165,10 @@ function textOf(
   const comment = (field: string, value: string) => `# ${field}: ${value}`
   return `${[
     `# yaml-language-server: $schema=${schema}`,
-    '# What the conformance suite knows of this gateway. Every field: docs/target-files.md. What is not declared is not tested.',
+    '# What the conformance suite knows about this gateway. Every field: docs/target-files.md. What is not declared is not tested.',
     line('name', name),
     '',
-    '# How it comes to run, and when it is ready.',
+    '# How it is started, and when it is ready.',
     line('start', start),
     ...Object.entries(more).map(([field, value]) => line(field, value)),
     line('ready', ready),
@@ -179,14 +179,14 @@ function textOf(
       ? line('models', { direct: [{ id: models.call, provider: entry.provider, model: entry.model }] })
       : line('models', models),
     '',
-    '# Where it tells the route.',
+    '# Where it reports the route.',
     'observability:',
     `  ${line('headers', observability.headers)}`,
     ...(log
       ? [`  ${line('log', log)}`]
       : logPath
         ? [
-            `  # No record of the call was found there; say where the list is and where a record has what.`,
+            `  # No record of the call was found there; give the places of the list and of the fields of a record.`,
             `  # log: { path: ${JSON.stringify(logPath)}, list: /data, fields: { id: /id } }`,
           ]
         : []),

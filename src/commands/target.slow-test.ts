@@ -79,7 +79,7 @@ test('init tries the answers, finds out where the log has what, and check agrees
   const checked = await waybill('check', file)
   assert.equal(checked.err, '')
   assert.equal(checked.code, 0)
-  assert.match(checked.out, /✓ header x-call \(request_id\) says "call-1"/)
+  assert.match(checked.out, /✓ header x-call \(request_id\) is "call-1"/)
   assert.match(checked.out, /✓ the log, GET \/log: 1 records; in the first one all fields are there/)
   assert.match(checked.out, /\d+ of \d+ requirements apply:\n.* LOG-01 LOG-02 /)
   assert.match(checked.out, /\n {2}observability\.log\.attempts: LOG-07\n/)
@@ -105,8 +105,8 @@ test('check says what is not as the file says, exit code 1', async () => {
   )
   const { code, out } = await waybill('check', file, '--profile', 'core')
   assert.equal(code, 1)
-  assert.match(out, /✗ header x-provider \(provider\) is not there/)
-  assert.match(out, /✗ header x-call \(model\) says "call-1"/)
+  assert.match(out, /✗ header x-provider \(provider\) is missing/)
+  assert.match(out, /✗ header x-call \(model\) is "call-1"/)
   assert.match(out, /✗ the log, GET \/log: 200, no list at "\/data"/)
   assert.match(out, /✓ GET \/v1\/models: 200/)
   assert.match(out, /\n {2}models\.logical: ROUTE-01/)
@@ -132,7 +132,7 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
       'a witness that others may reach, on an address that this machine does not have',
       ['check', nobody, '--witness-host', '192.0.2.1'],
       3,
-      /^waybill: warning: the witness listens on 192\.0\.2\.1, so others .*\nwaybill: the witness cannot start: /,
+      /^waybill: warning: the witness listens on 192\.0\.2\.1, so other machines .*\nwaybill: the witness cannot start: /,
     ],
     [
       'a witness on another address of this machine',
@@ -141,7 +141,7 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
       /^waybill: x is not ready .*ECONNREFUSED/,
     ],
     ['no answers and no terminal', ['init', join(root, 'a.yaml')], 2, /give --start and --call$/m],
-    ['a file that is there already', ['init', GATEWAY], 2, /is there already/],
+    ['a file that is there already', ['init', GATEWAY], 2, /already exists/],
     [
       'headers that are none',
       ['init', join(root, 'b.yaml'), '--start', 'x', '--call', 'm', '--headers', 'modl=x'],

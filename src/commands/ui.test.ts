@@ -49,7 +49,7 @@ test('with a key the address holds a code that signs in once, and no key', { ski
   assert.equal((await exchange()).status, 401)
   const without = await ui(['--url', url])
   assert.equal(without.code, 1)
-  assert.match(without.stderr, /^waybill: the gateway at \S+ wants a key; [^\n]+\n$/)
+  assert.match(without.stderr, /^waybill: the gateway at \S+ requires a key; [^\n]+\n$/)
 })
 
 test('where no browser can be started, the address is printed', { skip }, async (t) => {

@@ -1,5 +1,5 @@
 // `waybill ui`: opens the page of the running gateway in a browser. Where the gateway has keys, the page is signed in by a
-// code that is good once and for a minute; it stands behind the `#`, which a browser sends to nobody.
+// code that works once, within a minute; it is after the `#`, which a browser does not send to any server.
 import { spawn } from 'node:child_process'
 import { z } from 'zod'
 import { gatewayAt, namedGateway } from './gateway-client.ts'
@@ -32,7 +32,7 @@ export async function ui({ config: file, url, keyFile, print: isPrinted, env }: 
   }
   if (await opened(address)) print(`opened ${base.origin} in the browser`)
   else {
-    complain('no browser could be started here; open this address, within a minute and once:')
+    complain('no browser could be started here; open this address once, within a minute:')
     print(address)
   }
 }

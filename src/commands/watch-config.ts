@@ -1,5 +1,5 @@
-// Tells when the configuration should be read again: its file was changed, or the process got SIGHUP. Looks at the file
-// by its name, so it does not matter whether an editor writes into it, puts another in its place, or a link is moved.
+// Tells when the configuration should be read again: its file was changed, or the process got SIGHUP. Watches the file
+// by its name, so it does not matter whether an editor writes into it, replaces it, or a link is moved.
 import { type Stats, unwatchFile, watchFile } from 'node:fs'
 
 /** How often the file is looked at, ms. Not by notification: in a container it lies beside the database, whose writes

@@ -1,4 +1,4 @@
-// Where the witness of a run listens, as options of a command: they go before what the target file says.
+// Where the witness of a run listens, as options of a command: they take precedence over the target file.
 import { isLoopback, type Target, targetSchema } from '../../conformance/target.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -27,7 +27,7 @@ export function withWitness(
   }
   if (!isLoopback(data.witness_host))
     complain(
-      `warning: the witness listens on ${data.witness_host}, so others than this machine may reach it: they can make calls, which cost nothing and reach no provider, and which a run takes for the gateway's; its ledger stays on 127.0.0.1`,
+      `warning: the witness listens on ${data.witness_host}, so other machines may reach it: they can make calls, which cost nothing and reach no provider, but which a run attributes to the gateway; its ledger stays on 127.0.0.1`,
     )
   return data
 }

@@ -51,10 +51,10 @@ test('it lists its scenarios, all of them labelled synthetic', async (t) => {
 test('a mistake is one line, and exit code 2; what cannot be had is 1', async (t) => {
   const wrong = await outcome(t, '--port', '70000')
   assert.deepEqual([wrong.code, wrong.out], [2, ''])
-  assert.match(wrong.err, /A port is 0 to 65535/)
+  assert.match(wrong.err, /A port is a number from 0 to 65535/)
   const missing = await outcome(t, '--port', '0', '--control-port', '0', '--recordings', '/nowhere/at/all')
   assert.equal(missing.code, 1)
-  assert.match(missing.err, /^waybill: \/nowhere\/at\/all is no folder of recordings: .*\n$/)
+  assert.match(missing.err, /^waybill: \/nowhere\/at\/all is not a folder of recordings: .*\n$/)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
   t.after(() => taken.close())
@@ -63,6 +63,6 @@ test('a mistake is one line, and exit code 2; what cannot be had is 1', async (t
   assert.equal(busy.code, 1)
   assert.match(
     busy.err,
-    /^waybill: cannot listen on 127\.0\.0\.1, port \d+: something listens there already; [^\n]+\n$/,
+    /^waybill: cannot listen on 127\.0\.0\.1, port \d+: the port is already in use; [^\n]+\n$/,
   )
 })

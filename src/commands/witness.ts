@@ -43,11 +43,11 @@ function greeting(running: Witness): string {
   const { url, controlUrl, providers } = running
   const width = Math.max(...providers.map((name) => running.baseUrl(name).length))
   return [
-    `The witness listens on ${url}: no network, no cost; the keys are words for tests.`,
+    `The witness listens on ${url}: no network, no cost; the keys are for tests only.`,
     '',
     ...providers.map((name) => `  ${running.baseUrl(name).padEnd(width)}  ${running.key(name)}`),
     '',
-    'Ask for a scenario by the model id, for example scenario-tools (`waybill witness --list` names them all).',
+    'Ask for a scenario by the model id, for example scenario-tools (`waybill witness --list` lists them all).',
     'See what arrived:',
     `  curl -s ${controlUrl}/ledger`,
     '',

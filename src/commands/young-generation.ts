@@ -1,6 +1,6 @@
-// Bounds the memory for short-lived objects. Left to itself V8 lets it grow to 96 MiB under load, and a call leaves nothing
-// behind that would need it: the process would be a third larger for nothing. Node has a flag for this that only its own
-// command line takes, so the growth is stopped where it is seen.
+// Bounds the memory for short-lived objects. By default V8 lets it grow to 96 MiB under load, although a call leaves
+// nothing behind that needs it: the process would be a third larger for nothing. Node's flag for this works only on its own
+// command line, so the growth is stopped here when it is seen.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 

@@ -1,6 +1,6 @@
-// Whether the parts of a configuration fit together: names that must exist, things that may stand once. Looks at what
-// is in the file, not at what the schema made of it, so that a wrong value elsewhere hides nothing. What has the wrong
-// kind is passed over here: the schema names it.
+// Checks whether the parts of a configuration fit together: names that must exist, things that may occur only once. It
+// reads the file as written, not as the schema parsed it, so that a wrong value elsewhere hides nothing. Values of the
+// wrong type are skipped here: the schema reports them.
 
 import { nearest } from './nearest.ts'
 import { type Problem, quoted } from './problem.ts'
@@ -36,23 +36,23 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
     ...Object.entries(fields(config.providers)).map(([id, provider]) => ({
       path: ['providers', id, 'key'],
       name: fields(provider).key,
-      remedy: 'take the provider out',
+      remedy: 'remove the provider',
       isRight: (value: string) => /^[\x21-\x7e]+$/.test(value),
-      wrong: 'holds characters that no key has',
+      wrong: 'contains characters that no key has',
     })),
     {
       path: ['telemetry', 'headers'],
       name: fields(config.telemetry).headers,
       remedy: 'take `headers` out',
       isRight: (value: string) => /^[^=\s,]+=[^,]*(,[^=\s,]+=[^,]*)*$/.test(value),
-      wrong: 'holds no headers of the form name=value,name=value',
+      wrong: 'must have the form name=value,name=value',
     },
     {
       path: ['fleet', 'url'],
       name: fields(config.fleet).url,
       remedy: 'take `fleet` out',
       isRight: (value: string) => /^postgres(ql)?:\/\/\S+$/.test(value),
-      wrong: 'holds no address of the form postgresql://USER:PASSWORD@HOST/DATABASE',
+      wrong: 'must have the form postgresql://USER:PASSWORD@HOST/DATABASE',
     },
   ]
   return named.flatMap(({ path, name, remedy, isRight, wrong }) => {
@@ -95,7 +95,7 @@ function serverProblems(server: Fields): Problem[] {
     ? [
         {
           path: ['server', 'request_timeout'],
-          message: 'must not be shorter than headers_timeout, which is a part of it',
+          message: 'must not be shorter than headers_timeout, which it includes',
         },
       ]
     : []
@@ -121,11 +121,11 @@ function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
     const path = ['targets', index, 'model']
     if (unknown !== null) found.push({ path, message: unknown })
     else if (seen.has(model))
-      found.push({ path, message: `${quoted(model)} is a target of this route already` })
+      found.push({ path, message: `${quoted(model)} is already a target of this route` })
     seen.add(model)
   }
   if (targets.length > 0 && targets.every(({ weight }) => weight === 0))
-    found.push({ path: ['targets'], message: 'all weights are 0' })
+    found.push({ path: ['targets'], message: 'all weights are 0; give at least one target a weight' })
   const models = fields(config.models)
   const tiers = targets.map((target) => target.tier ?? fields(models[String(target.model)]).tier)
   const ids = targets.map(({ model }) => model)
@@ -142,7 +142,7 @@ function ruleProblems(
 ): Problem[] {
   const found: Problem[] = []
   if (isFields(when) && Object.keys(when).length === 0)
-    found.push({ path: [...path, 'when'], message: 'says no condition' })
+    found.push({ path: [...path, 'when'], message: 'has no condition' })
   if (!isFields(use)) return found
   const { tier, target } = use
   if ((tier === undefined) === (target === undefined))

@@ -105,7 +105,7 @@ test('what is wrong is said with the name of the variable, and what needs teleme
     [{ ...ENV, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }, /^OTEL_EXPORTER_OTLP_PROTOCOL: must be http\/protobuf/],
     [
       { OTEL_EXPORTER_OTLP_HEADERS: 'nothing' },
-      /environment variable OTEL_EXPORTER_OTLP_HEADERS holds no headers/,
+      /environment variable OTEL_EXPORTER_OTLP_HEADERS must have the form/,
     ],
   ] as [Record<string, string>, RegExp][]) {
     const [first, ...more] = problemsOf('telemetry: {}', env)

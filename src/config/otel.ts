@@ -1,5 +1,5 @@
-// What the environment says of traces, in the variables of OpenTelemetry's specification. They are set for all programs of
-// a machine, so they count only where the file has `telemetry`, and behind what it says. Pure.
+// Settings for traces from the environment, in the variables of OpenTelemetry's specification. They are set for all programs
+// on a machine, so they count only if the file has `telemetry`, and the file takes precedence. Pure.
 
 type Env = Readonly<Record<string, string | undefined>>
 type Fields = Readonly<Record<string, unknown>>
@@ -50,7 +50,7 @@ export function withOtelVariables(file: Fields, env: Env): FromEnvironment {
     const protocol = firstSet(PROTOCOLS)
     if (protocol && valueIn(protocol) !== PROTOCOL)
       problems.push(
-        `${protocol}: must be ${PROTOCOL}, the one that is spoken here, or telemetry.endpoint in the file`,
+        `${protocol}: must be ${PROTOCOL}, the only protocol supported here; or set telemetry.endpoint in the file`,
       )
   }
   const headers = firstSet(HEADERS)

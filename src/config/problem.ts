@@ -1,4 +1,4 @@
-// One thing that is wrong with a configuration, and how it is said. Pure; knows neither YAML nor what may stand there.
+// One thing that is wrong with a configuration, and how it is worded. Pure; knows neither YAML nor the settings.
 import { escaped } from '../terminal/clean.ts'
 
 export interface Problem {

@@ -97,14 +97,14 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   'a base address with a key or a name in it': [
     'providers:\n  a: { api: openai, base_url: "https://me:sk-secret@a.example/v1" }\n  b: { api: openai, base_url: "https://b.example/v1?key=sk-secret" }\n  c: { api: openai, base_url: "https://c.example/v1#x" }\n',
     [
-      'w.yaml:2:31 providers.a.base_url: must not hold a user name or password; put the key into an environment variable and name it under key',
-      'w.yaml:3:31 providers.b.base_url: must not hold a query or fragment',
-      'w.yaml:4:31 providers.c.base_url: must not hold a query or fragment',
+      'w.yaml:2:31 providers.a.base_url: must not contain a user name or password; put the key into an environment variable and name it under key',
+      'w.yaml:3:31 providers.b.base_url: must not contain a query or fragment',
+      'w.yaml:4:31 providers.c.base_url: must not contain a query or fragment',
     ],
   ],
   'the same target twice': [
     `${PROVIDER}routes:\n  auto:\n    targets: [ { model: openai/x }, { model: openai/y }, { model: openai/x } ]\n`,
-    ['w.yaml:4:67 routes.auto.targets.2.model: "openai/x" is a target of this route already'],
+    ['w.yaml:4:67 routes.auto.targets.2.model: "openai/x" is already a target of this route'],
   ],
   'a key as shells write it': [
     'providers:\n  a: { api: openai, base_url: https://a.example/v1, key: ${OPENAI_API_KEY} }\n',
@@ -116,11 +116,11 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
   ],
   'a setting that stands twice': [
     'server: { port: 1 }\ndata: ./d\nserver: { host: x }\n',
-    ['w.yaml:3:1 server: stands twice; the first is in line 1'],
+    ['w.yaml:3:1 server: appears twice; the first is on line 1'],
   ],
   'a provider that stands twice': [
     'providers:\n  a: { api: openai, base_url: https://a.example/v1 }\n  a: { api: openai, base_url: https://b.example/v1 }\n',
-    ['w.yaml:3:3 providers.a: stands twice; the first is in line 2'],
+    ['w.yaml:3:3 providers.a: appears twice; the first is on line 2'],
   ],
   'an alias of nothing': [
     'server: { port: 1 }\ndata: *nowhere\n',
@@ -134,15 +134,15 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
         return `${name}: &${name} [${Array(10).fill(`*${before}`).join(',')}]\n`
       })
       .join('')}`,
-    ['w.yaml:2:8 the aliases stand for more than this file may hold'],
+    ['w.yaml:2:8 the aliases expand to more than this file may contain'],
   ],
   'an alias inside of what it names': [
     'providers: &p { a: *p }\n',
-    ['w.yaml:1:20 providers.a: the alias stands inside of what it names'],
+    ['w.yaml:1:20 providers.a: the alias is inside the value that it refers to'],
   ],
   'several documents': [
     'server: { port: 1 }\n---\nserver: { port: 2 }\n',
-    ['w.yaml:2:1 a second document begins; this file may hold one'],
+    ['w.yaml:2:1 a second document begins here; a file may contain only one'],
   ],
   'a tag that YAML does not know': ['data: !secret key\n', ['w.yaml:1:7 the tag !secret is not known']],
   'one digest under two names': [

@@ -1,6 +1,6 @@
-// What may stand in waybill.yaml: every setting with its kind, its default and its meaning. The schema is the
-// reference: docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a
-// description. Knows no file and no environment, and not whether the parts fit together (consistency.ts).
+// Every setting of waybill.yaml with its type, its default and its meaning. The schema is the reference:
+// docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a description.
+// Reads no file and no environment, and does not check whether the parts fit together (consistency.ts).
 // Over 250 lines, because it is a list of settings.
 import { z } from 'zod'
 import { LOSSES, type Loss } from '../losses.ts'
@@ -49,12 +49,12 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
   if (endpoint) complain(`leave out ${endpoint.replace(/\/$/, '')}; it is added to each request`)
   else if (url.username || url.password)
     complain(
-      'must not hold a user name or password; put the key into an environment variable and name it under key',
+      'must not contain a user name or password; put the key into an environment variable and name it under key',
     )
-  else if (url.search || url.hash) complain('must not hold a query or fragment')
+  else if (url.search || url.hash) complain('must not contain a query or fragment')
 })
 
-/** What a model makes; what nothing is said of makes the first. */
+/** What a model produces; the first is the default. */
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
 /** The dialects that there are; `dialects/registry.ts` holds each of them. */
@@ -93,7 +93,7 @@ const provider = z.strictObject({
       ...new Set([api].flat().flatMap((name) => ALIASES[name] ?? [name])),
     ])
     .describe(
-      'The dialect that it speaks, or a list of dialects: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, what Codex speaks), gemini (Google).',
+      'The dialect of the provider, or a list of dialects: chat, embeddings, images (OpenAI; `openai` means these three), messages (Anthropic; `anthropic` means the same), responses (OpenAI, used by Codex), gemini (Google).',
     ),
   base_url: baseUrl.describe(
     'The address without /chat/completions or /responses. For messages, /v1 may be left out; for gemini, /v1beta.',
@@ -106,19 +106,19 @@ const provider = z.strictObject({
   family: name
     .optional()
     .describe(
-      'For translated calls: which family of models made its sealed reasoning (signatures, encrypted reasoning). Providers of one family can read each other’s. By default the dialect’s own family (messages: anthropic); for chat the name of the provider.',
+      'For translated calls: the family of models whose sealed reasoning (signatures, encrypted reasoning) it returns. Providers of one family can read each other’s. Default: the dialect’s own family (messages: anthropic); for chat, the name of the provider.',
     ),
   trace: z
     .boolean()
     .default(false)
     .describe(
-      "true: it gets W3C's `traceparent`, and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. No other provider gets either.",
+      "true: it gets W3C's `traceparent` and the caller's `tracestate`, so that its spans join the trace of the call; needs `telemetry`. Other providers get neither.",
     ),
 })
 
 const rate = z.number().nonnegative()
 const price = z.strictObject({
-  input: rate.describe('Input that a cache neither held nor keeps.'),
+  input: rate.describe('Input that was neither read from a cache nor written to one.'),
   output: rate.describe('Output, reasoning included.'),
   cached_input: rate.optional().describe('Input read from a cache. Default: the price of `input`.'),
   cache_write: rate.optional().describe('Input written to a cache. Default: the price of `input`.'),
@@ -127,7 +127,7 @@ const price = z.strictObject({
     .describe('Input written to a cache for an hour. Default: the price of `cache_write`.'),
   image: rate
     .optional()
-    .describe('US dollars for each picture, for a model with such a price. Its tokens then cost nothing.'),
+    .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
 })
 
 /** A file of prices alone, which `prices` names. */
@@ -136,16 +136,16 @@ export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected prov
 const tokens = z.int().positive()
 
 const model = z.strictObject({
-  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('What the model makes.'),
+  type: z.enum(MODEL_TYPES).default(MODEL_TYPES[0]).describe('What the model produces.'),
   tier: z.string().min(1).optional().describe('Price class, for targets that name none.'),
-  context: tokens.optional().describe('The longest input that it takes, in tokens. Default: no limit.'),
+  context: tokens.optional().describe('The longest input that it accepts, in tokens. Default: no limit.'),
   capabilities: z
     .strictObject({
-      tools: z.boolean().optional().describe('false: it takes no tools.'),
-      images: z.boolean().optional().describe('false: it takes no images.'),
+      tools: z.boolean().optional().describe('false: it does not accept tools.'),
+      images: z.boolean().optional().describe('false: it does not accept images.'),
     })
     .default({})
-    .describe('What it can take. Only `false` keeps calls away from it.'),
+    .describe('What it accepts. Only `false` keeps calls away from it.'),
   price: price.optional().describe('US dollars per million tokens. Default: the built-in table.'),
 })
 
@@ -173,7 +173,7 @@ const rule = z.strictObject({
         .optional()
         .describe('Estimated tokens of the messages and tools.'),
       tools: z.boolean().optional().describe('The call offers tools; false: it offers none.'),
-      images: z.boolean().optional().describe('The call holds an image; false: it holds none.'),
+      images: z.boolean().optional().describe('The call contains an image; false: it contains none.'),
       effort: z
         .union(
           [effort, z.array(effort).min(1)],
@@ -228,12 +228,12 @@ const route = z.strictObject({
     .literal('native')
     .optional()
     .describe(
-      'native: targets that speak the dialect of the client are tried before those that need a translation.',
+      'native: targets that speak the client’s dialect are tried before those that need a translation.',
     ),
   on_loss: z
     .union(
       [z.enum(['allow', 'refuse']), z.array(z.enum(Object.keys(LOSSES) as [Loss, ...Loss[]])).min(1)],
-      'must be allow, refuse, or a list of losses such as [thinking.signature]; docs/losses.md has all of them',
+      'must be allow, refuse, or a list of losses such as [thinking.signature]; docs/losses.md lists them',
     )
     .default('allow')
     .describe(
@@ -250,16 +250,18 @@ const resilience = z.strictObject({
     .describe('Time from the request to the end of an answer that is not streamed.'),
   idle: wait
     .prefault('120s')
-    .describe('Time between two chunks of a stream, pings included; and for a client to read something.'),
+    .describe(
+      'Time between two chunks of a stream, pings included; also the time for a client to read something.',
+    ),
   retries: z
     .int()
     .min(0)
     .max(5)
     .default(1)
-    .describe('How often a target is tried again after no connection could be opened.'),
+    .describe('How often a target is tried again if no connection could be opened.'),
   cooldown: duration
     .prefault('30s')
-    .describe('How long a failed target is not tried. `Retry-After` takes precedence.'),
+    .describe('How long a failed target is skipped. `Retry-After` takes precedence.'),
 })
 
 const retention = z.strictObject({
@@ -272,7 +274,7 @@ const retention = z.strictObject({
   bytes: bytes
     .refine((value) => value >= 2 ** 20, 'must be at least 1MiB')
     .prefault('1GiB')
-    .describe('Size of database, write-ahead log and artifacts together.'),
+    .describe('Size of the database, write-ahead log and artifacts together.'),
 })
 
 const artifacts = z.strictObject({
@@ -333,7 +335,7 @@ const cache = z.strictObject({
     .describe('How long an answer is kept.'),
   max_bytes: bytes
     .prefault('64MiB')
-    .describe('Memory for answers. One that is larger than a sixteenth of it is not kept.'),
+    .describe('Memory for answers. An answer larger than a sixteenth of it is not kept.'),
 })
 
 const server = z.strictObject({
@@ -341,32 +343,32 @@ const server = z.strictObject({
     .string()
     .default('127.0.0.1')
     .describe(
-      'Address to listen on. Beyond this machine it needs `keys`. The variable WAYBILL_HOST takes precedence.',
+      'Address to listen on. An address that other machines can reach needs `keys`. The variable WAYBILL_HOST takes precedence.',
     ),
   port: z
     .int()
     .min(0)
     .max(65535)
     .default(4949)
-    .describe('0 takes a free one. The variable WAYBILL_PORT takes precedence.'),
+    .describe('Port to listen on; 0 picks a free one. The variable WAYBILL_PORT takes precedence.'),
   body_limit: bytes.prefault('20MiB').describe('The largest request body. A larger one is refused with 413.'),
   max_calls: z
     .int()
     .min(1)
     .default(1_000)
     .describe(
-      'How many calls may be open at the same time. More are refused with 503. If there are several keys, one never gets more than half.',
+      'How many calls may be open at the same time. More are refused with 503. With several keys, one never gets more than half.',
     ),
   max_body_bytes: bytes
     .optional()
     .describe(
-      'Memory for the request bodies of open calls, at least `body_limit`. Default: an eighth of the heap. If there are several keys, one never gets more than half.',
+      'Memory for the request bodies of open calls, at least `body_limit`. Default: an eighth of the heap. With several keys, one never gets more than half.',
     ),
   allowed_hosts: z
     .array(z.string())
     .default([])
     .describe(
-      'Names of the gateway, besides localhost and IP addresses. Pages of these hosts may call it. The variable WAYBILL_ALLOWED_HOSTS (with commas) takes precedence.',
+      'Host names of the gateway, in addition to localhost and IP addresses. Pages of these hosts may call it. The variable WAYBILL_ALLOWED_HOSTS (with commas) takes precedence.',
     ),
   allowed_origins: z
     .array(
@@ -391,48 +393,52 @@ const telemetry = z.strictObject({
   endpoint: collector
     .default('http://127.0.0.1:4318')
     .describe(
-      'Where a collector takes OTLP over HTTP in protobuf; /v1/traces is added. Else OTEL_EXPORTER_OTLP_ENDPOINT.',
+      'Address of a collector for OTLP over HTTP in protobuf; /v1/traces is added. If unset: OTEL_EXPORTER_OTLP_ENDPOINT.',
     ),
   traces_endpoint: collector
     .optional()
     .describe(
-      'The whole address for traces instead, to which nothing is added. Else OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.',
+      'The full address for traces instead, to which nothing is added. If unset: OTEL_EXPORTER_OTLP_TRACES_ENDPOINT.',
     ),
   headers: secret('header')
     .optional()
     .describe(
-      '$NAME of the environment variable that holds headers for it, name=value with commas between. Else OTEL_EXPORTER_OTLP_TRACES_HEADERS or OTEL_EXPORTER_OTLP_HEADERS.',
+      '$NAME of the environment variable that holds headers for the collector, as name=value,name=value. If unset: OTEL_EXPORTER_OTLP_TRACES_HEADERS or OTEL_EXPORTER_OTLP_HEADERS.',
     ),
   service: z
     .string()
     .min(1)
     .default('waybill')
-    .describe('What the service is called in traces. Else OTEL_SERVICE_NAME.'),
+    .describe('Name of the service in traces. If unset: OTEL_SERVICE_NAME.'),
   attributes: z
     .record(z.string().min(1), z.string())
     .default({})
-    .describe('Further attributes of the service. Else OTEL_RESOURCE_ATTRIBUTES.'),
+    .describe('Further attributes of the service. If unset: OTEL_RESOURCE_ATTRIBUTES.'),
   parent: z
     .enum(TRACE_PARENTS)
     .default('trace')
     .describe(
-      'What becomes of the trace that a caller names in `traceparent`. trace: the call is a part of it; link: the call has a trace of its own with a link to it; none: it is not looked at.',
+      'How the trace in the caller’s `traceparent` is used. trace: the call becomes part of it; link: the call gets its own trace, with a link to it; none: it is ignored.',
     ),
   sample: z
     .number()
     .min(0)
     .max(1)
     .default(1)
-    .describe('Share of the calls that are traced. Else OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.'),
+    .describe(
+      'Share of the calls that are traced. If unset: OTEL_TRACES_SAMPLER and OTEL_TRACES_SAMPLER_ARG.',
+    ),
   follow_caller: z
     .boolean()
     .default(true)
-    .describe('With `parent: trace` the caller says whether its trace is sampled; false: `sample` says it.'),
+    .describe(
+      'With `parent: trace`, the caller decides whether its trace is sampled; false: `sample` decides.',
+    ),
   content: z
     .boolean()
     .default(false)
     .describe(
-      'Requests and answers go along, prompts included, as artifacts hold them; needs `artifacts.bodies`.',
+      'Send requests and answers too, prompts included, as artifacts hold them; needs `artifacts.bodies`.',
     ),
 })
 
@@ -449,13 +455,13 @@ const fleet = z.strictObject({
     .enum(['verify', 'off'])
     .default('verify')
     .describe(
-      'verify: beyond this machine the certificate of the database is checked, and its name; off: it is reached in the clear.',
+      'verify: the certificate of a database on another machine is checked, including its name; off: the connection is not encrypted.',
     ),
   ca: z
     .string()
     .optional()
     .describe(
-      'File of certificates to trust instead of the usual ones, relative to this file; on this machine, too, it is then checked.',
+      'File of certificates to trust instead of the usual ones, relative to this file. A database on this machine is then checked too.',
     ),
   days: z
     .number()
@@ -471,13 +477,13 @@ const fleet = z.strictObject({
     })
     .prefault({})
     .describe(
-      'How much may wait while the shared log is away. Beyond that, calls are refused; none is dropped.',
+      'How much may wait while the shared log is unavailable. Beyond that, calls are refused; none is dropped.',
     ),
   rate_fallback: z
     .enum(['divide', 'refuse'])
     .default('divide')
     .describe(
-      'What happens to keys with a rate while the shared log is away. divide: each gateway allows its part of the rate. refuse: their calls are refused.',
+      'What happens to keys with a rate while the shared log is unavailable. divide: each gateway allows its part of the rate. refuse: their calls are refused.',
     ),
 })
 
@@ -501,7 +507,7 @@ export const schema = z.strictObject({
   telemetry: telemetry
     .optional()
     .describe(
-      'Traces of calls, made from the record after the fact and sent to a collector. What is not said here is taken from the OTEL_* variables of the environment; these alone send nothing.',
+      'Traces of calls, made from the record after the fact and sent to a collector. Settings that are missing here are taken from the OTEL_* environment variables; those variables alone send nothing.',
     ),
   providers: z.record(name, provider).default({}).describe('The providers, by name.'),
   models: z
@@ -513,7 +519,7 @@ export const schema = z.strictObject({
     .min(1)
     .optional()
     .describe(
-      'A file of your own prices, relative to this file: by provider/model, the same settings as `models.<name>.price`, which takes precedence. It is read again when this file changes, or on SIGHUP.',
+      'A file with your own prices, relative to this file. By provider/model, it has the same settings as `models.<name>.price`, which takes precedence. It is read again when this file changes, or on SIGHUP.',
     ),
   routes: z
     .record(z.string().min(1), route)
@@ -530,8 +536,8 @@ export const schema = z.strictObject({
     .describe('How long to wait for providers, and what happens after a failure.'),
   retention: retention
     .prefault({})
-    .describe('How much stays on record. What is over a limit is dropped, oldest first.'),
-  artifacts: artifacts.prefault({}).describe('The newest calls with all details, for looking into one.'),
+    .describe('How much stays on record. Calls over a limit are dropped, oldest first.'),
+  artifacts: artifacts.prefault({}).describe('The newest calls in full detail.'),
   cache: cache.prefault({}).describe('Answers kept in memory, for equal requests.'),
   keys: z
     .array(key)

@@ -1,11 +1,11 @@
-// What a schema refuses, in words for whoever wrote the file. Knows the kinds of a schema, and no setting of any.
+// What a schema refuses, in words for the author of the file. Knows the types of a schema, but no setting.
 import type { z } from 'zod'
 import { escaped } from '../terminal/clean.ts'
 import type { JsonSchema } from './json-schema.ts'
 import { nearest } from './nearest.ts'
 import type { Problem } from './problem.ts'
 
-/** What may stand in a file, twice: as what checks it, and as what names the settings. */
+/** What a file may contain, in two forms: the zod schema that checks it, and the JSON Schema that names the settings. */
 export interface Settings {
   readonly schema: z.ZodType
   readonly json: JsonSchema
@@ -31,7 +31,7 @@ function withoutEchoes(problems: readonly Told[]): Told[] {
 const key = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String))
 
 const MISSING = 'is missing'
-/** What zod says where nobody words it. */
+/** What zod writes where no message of ours replaces it. */
 const UNWORDED = 'Invalid input'
 
 /** `above` is where the issue's path begins. */
@@ -109,5 +109,5 @@ function not(input: unknown): string {
   if (typeof input === 'object') return ', not a mapping'
   if (typeof input === 'string') return ', not text'
   if (typeof input === 'boolean') return `, not ${input}`
-  return Number.isFinite(input) ? `, not ${escaped(String(input))}` : ', not what stands there'
+  return Number.isFinite(input) ? `, not ${escaped(String(input))}` : ', not this value'
 }

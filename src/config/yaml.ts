@@ -1,5 +1,5 @@
-// The text of waybill.yaml -> plain values, and where each of them stands. Says what is wrong with the text itself in
-// words that need no knowledge of YAML. Knows no setting.
+// The text of waybill.yaml -> plain values, and where each of them is. Reports what is wrong with the text itself in words
+// that need no knowledge of YAML. Knows no setting.
 import {
   type Alias,
   isAlias,
@@ -27,7 +27,7 @@ export interface Text {
 
 export function readYaml(text: string, file: string): Text {
   const lines = new LineCounter()
-  // Settings that stand twice are found below, where they can be named.
+  // Settings that appear twice are found below, where they can be named.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, uniqueKeys: false })
   const lineOf = (offset: number) => lines.linePos(offset).line
   const placeOf = (offset: number) => {
@@ -72,7 +72,7 @@ export function readYaml(text: string, file: string): Text {
     const first = /\*/.exec(text)?.index ?? 0
     return result(undefined, [
       ...problems,
-      problemAt(first, 'the aliases stand for more than this file may hold'),
+      problemAt(first, 'the aliases expand to more than this file may contain'),
     ])
   }
 }
@@ -103,17 +103,17 @@ function inWords(code: string, message: string): string {
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {
-  BAD_ALIAS: 'a word after & or * is missing, or is none; put text that begins with them in quotes',
-  BAD_DIRECTIVE: 'a line may not begin with %',
+  BAD_ALIAS: 'the name after & or * is missing or invalid; put text that begins with them in quotes',
+  BAD_DIRECTIVE: 'a line must not begin with %',
   BAD_DQ_ESCAPE: 'there is no such escape; use single quotes, or write \\\\ for a backslash',
-  BAD_INDENT: 'is indented differently from what stands beside it',
+  BAD_INDENT: 'is indented differently from the lines around it',
   BAD_SCALAR_START: 'text cannot begin with this character; put it in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a second ":" in one line; put the text in quotes, or begin a new line',
-  BLOCK_IN_FLOW: 'between braces or brackets everything is divided by commas',
+  BLOCK_IN_FLOW: 'separate the entries between braces or brackets with commas',
   KEY_OVER_1024_CHARS: 'a name is too long',
   MISSING_CHAR: 'something is missing here',
-  MULTILINE_IMPLICIT_KEY: 'a name goes over several lines; is a ":" or a quote missing?',
-  MULTIPLE_DOCS: 'a second document begins; this file may hold one',
+  MULTILINE_IMPLICIT_KEY: 'a name spans several lines; is a ":" or a quote missing?',
+  MULTIPLE_DOCS: 'a second document begins here; a file may contain only one',
   TAB_AS_INDENT: 'tabs cannot indent; use spaces',
   UNEXPECTED_TOKEN: 'this does not belong here; is a quote, a comma or a ":" missing before it?',
 }
@@ -123,7 +123,7 @@ interface NodeProblem extends Problem {
   readonly fatal?: true
 }
 
-/** Settings that stand twice, and aliases of nothing or of themselves. */
+/** Settings that appear twice, and aliases of nothing or of themselves. */
 function nodeProblems(root: unknown, lineOf: (offset: number) => number): NodeProblem[] {
   const found: NodeProblem[] = []
   const anchors = new Map<string, Node>()
@@ -133,7 +133,7 @@ function nodeProblems(root: unknown, lineOf: (offset: number) => number): NodePr
       named === undefined
         ? `there is no anchor ${quoted(alias.source)} before this alias`
         : around.includes(named)
-          ? 'the alias stands inside of what it names'
+          ? 'the alias is inside the value that it refers to'
           : null
     if (message !== null) found.push({ path, message, fatal: true, offset: alias.range![0] })
   }
@@ -150,7 +150,7 @@ function nodeProblems(root: unknown, lineOf: (offset: number) => number): NodePr
       if (before)
         found.push({
           path: [...path, name],
-          message: `stands twice; the first is in line ${lineOf(before.range![0])}`,
+          message: `appears twice; the first is on line ${lineOf(before.range![0])}`,
           offset: (key as Node).range![0],
         })
       else first.set(name, key as Node)

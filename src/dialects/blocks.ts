@@ -1,7 +1,7 @@
 // The ordered-block model: what a conversation and an answer hold, in words of no dialect, and the seam by which a dialect
 // is translated (`DialectBlocks`). Used only across dialects: where client and provider speak the same one, bytes are relayed
-// and none of this runs. Knows no dialect; a block keeps what it can, and who cannot write it names the loss (losses.ts).
-// Over 250 lines, because it is the one list of what can be said.
+// and none of this runs. Knows no dialect; a block keeps what it can, and a dialect that cannot write it names the loss
+// (losses.ts). Over 250 lines, because it is the one list of everything that can be expressed.
 import type { Tokens } from '../call.ts'
 import type { Loss, Losses } from '../losses.ts'
 import type { ClientRequest, StreamEvent } from './dialect.ts'
@@ -12,7 +12,7 @@ export type Source =
   | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string }
   | { readonly kind: 'text'; readonly text: string }
-  /** A file that the provider holds; nobody else knows the id. */
+  /** A file that the provider holds; only it knows the id. */
   | { readonly kind: 'file'; readonly id: string }
 
 /** What a model keeps to itself: a signature, redacted or encrypted reasoning. Only its own family can read it. */
@@ -142,7 +142,7 @@ export interface Extra {
   readonly owner: 'anthropic' | 'openai' | 'google'
   readonly name: string
   readonly value: unknown
-  /** What is lost where nobody writes it. */
+  /** What is lost if it is not written. */
   readonly loss: Loss
 }
 
@@ -295,7 +295,7 @@ export const namedSchema = ({ name, schema, strict }: Extract<Format, { type: 's
 export const textOfBlocks = (blocks: readonly Block[], between = '\n\n'): string =>
   blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(between)
 
-/** Fields of a request that nobody has read yet become extras, each with the word for its loss. */
+/** Fields of a request that have not been read become extras, each with the word for its loss. */
 export function extrasOf(
   json: Json,
   owner: Extra['owner'],

@@ -1,5 +1,5 @@
 // Sealed reasoning of one family in a field of another dialect that its clients return unchanged: `wb1:<family>:<base64>`.
-// Who gets it back sees whose it is; it is unpacked for that family only. Knows no dialect.
+// When it comes back, its family can be read from it; it is unpacked for that family only. Knows no dialect.
 import type { Opaque } from './blocks.ts'
 
 const MARK = 'wb1:'

@@ -23,9 +23,9 @@ export interface ArrivedRequest {
   readonly headers: IncomingHttpHeaders
   /** That of the endpoint at which it arrived. */
   readonly path: string
-  /** What stands in the path where the endpoint's has a `*`, decoded; some dialects name the model there. */
+  /** What is in the path where the endpoint's has a `*`, decoded; some dialects name the model there. */
   readonly rest: string
-  /** What stands behind the `?` of the URL, as it came; empty where nothing does. */
+  /** What follows the `?` of the URL, as it came; empty if nothing does. */
   readonly query: string
 }
 
@@ -61,7 +61,7 @@ export interface ReadRequest {
 
 /** How clients speak. */
 export interface ClientDialect {
-  /** As it stands behind `api` in the configuration and in `decision.skipped`. */
+  /** As it is written after `api` in the configuration and in `decision.skipped`. */
   readonly name: string
   /** As polka reads it, but that a `:` and a word may follow a `*` at the end; matched whatever the query. */
   readonly path: string
@@ -79,7 +79,7 @@ export interface ClientDialect {
   readonly requestIdHeader: string
   /** Throws GatewayError `invalid_request`. */
   parse(arrived: ArrivedRequest): ReadRequest
-  /** Tokens of the input, roughly: for calls that ended half-way and that nobody counted. */
+  /** Tokens of the input, roughly: for calls that ended half-way without a count. */
   estimateInput(request: ClientRequest): number
   /** What a cached answer is known by, beside the form (streamed or whole): equal for requests that mean the same. Null where there is no such text. */
   cacheIdentity(request: ClientRequest): string | null
@@ -94,7 +94,7 @@ export interface ClientDialect {
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
    */
   renameModel(json: string, model: string): string
-  /** Why answers of two models must not stand in for each other; absent where they may. */
+  /** Why answers of two models must not be mixed; absent where they may. */
   readonly staysWithModel?: string
   /** Whether a request to a path of no dialect comes from a client of this one, which then gets errors in its own words. */
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean

@@ -1,5 +1,5 @@
 // A request that goes to a provider of the client's own dialect, but whose history holds reasoning that another family made
-// and that was marked on its way to the client (carrier.ts): what is not the provider's own is taken out, for it would be
+// and that was marked on its way to the client (carrier.ts): what is not the provider's own is removed, because it would be
 // refused as a forged signature. A request without such marks is not even parsed.
 import { mayHoldCarriers, unpackOpaque } from './carrier.ts'
 import { isObject } from './json.ts'

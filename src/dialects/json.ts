@@ -20,7 +20,7 @@ export const count = (value: unknown): number | null =>
 export const errorStatus = (value: unknown): number | null =>
   Number.isInteger(value) && (value as number) >= 400 && (value as number) < 600 ? (value as number) : null
 
-/** What may stand in a record as the code of an error; anything else is text, and text may hold anything. */
+/** What a record may have as the code of an error; anything else is text, and text may contain anything. */
 const CODE = /^[\w.-]{1,64}$/
 
 export const errorCode = (value: unknown): string | null =>

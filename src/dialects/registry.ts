@@ -1,4 +1,4 @@
-// Every dialect there is, by the name that stands behind `api` in the configuration. One line each.
+// Every dialect there is, by its name under `api` in the configuration. One line each.
 import type { DIALECT_NAMES } from '../config/schema.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'

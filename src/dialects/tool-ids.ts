@@ -16,7 +16,7 @@ export function safeId(id: string): string {
     : `wbx_${createHash('sha256').update(bytes).digest('base64url').slice(0, 36)}`
 }
 
-/** The id in a request to a provider, which takes longer ones than clients do; nobody has to read it back. */
+/** The id in a request to a provider, which takes longer ones than clients do; it is never read back. */
 export const idForProvider = (id: string): string => (FITS_PROVIDER.test(id) ? id : safeId(id))
 const FITS_PROVIDER = /^[a-zA-Z0-9_-]{1,64}$/
 
@@ -34,7 +34,7 @@ export function originalId(id: string): string {
   if (!id.startsWith(MARK) || !FITS.test(id)) return id
   const bytes = Buffer.from(id.slice(MARK.length), 'base64url')
   const original = bytes.toString('utf8')
-  // What somebody else made that begins like ours is left as it is.
+  // An id of another origin that begins like ours is left as it is.
   return original !== '' && safeId(original) === id ? original : id
 }
 

@@ -1,5 +1,5 @@
-// Numbers of a request that are none. A provider refuses them; a translation would leave them out without a word, so a request
-// that is translated is refused here. Knows the members by name, and no dialect.
+// Values in number fields of a request that are not numbers. A provider refuses them; a translation would drop them silently, so
+// a request that is translated is refused here. Knows the members by name, and no dialect.
 import { GatewayError } from '../errors.ts'
 
 const NUMBERS = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'temperature', 'top_p', 'top_k']

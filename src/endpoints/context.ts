@@ -18,7 +18,7 @@ export interface ConfigurationState {
 
 /** US dollars; null without a key. */
 export interface BudgetUse {
-  /** What counts of the budget in this month, and the part of it that nobody reported. */
+  /** What counts of the budget in this month, and the part of it that was not reported. */
   readonly usd: number | null
   readonly estimatedUsd: number | null
   /** What is set aside for open calls. */

@@ -1,4 +1,4 @@
-// GET /api/usage/export: every call that the filters leave, newest first, as a file: whole records as JSON, or columns as
+// GET /api/usage/export: every call that matches the filters, newest first, as a file: whole records as JSON, or columns as
 // CSV. Written as it is read, so that a million calls take no memory.
 import { once } from 'node:events'
 import { z } from 'zod'
@@ -27,7 +27,7 @@ const query = callList.omit({ cursor: true, limit: true }).extend({
     .transform((names) => names.split(','))
     .pipe(z.array(z.enum(COLUMNS, `expected a list of ${COLUMNS.join(', ')}`)))
     .optional()
-    .describe('Of a CSV file; all by default.'),
+    .describe('Columns of a CSV file; default: all.'),
 })
 
 let open = 0
@@ -35,19 +35,23 @@ let open = 0
 export const exported = {
   method: 'GET',
   path: '/api/usage/export',
-  summary: 'every call that the filters leave, as a file; `?form=csv|json`, `columns=`',
+  summary: 'every call that matches the filters, as a file; `?form=csv|json`, `columns=`',
   mediaType: 'text/csv',
   query,
   async handle({ caller, query: text }, response, context) {
     const { form, columns = COLUMNS, ...filters } = query.parse(Object.fromEntries(new URLSearchParams(text)))
     if (form === 'json' && text.includes('columns='))
-      throw invalid('columns', 'a JSON file has whole records')
+      throw invalid('columns', 'a JSON file always has whole records')
     const [filter] = listArguments({ ...filters, limit: ROWS, cursor: undefined }, caller)
     const calls = readsOf(filters, context)
     if (open >= MOST)
-      throw new GatewayError('overloaded', 'Two exports are under way already. Try again when one is done.', {
-        retryAfter: 10,
-      })
+      throw new GatewayError(
+        'overloaded',
+        'Two exports are already running. Try again when one has finished.',
+        {
+          retryAfter: 10,
+        },
+      )
     open++
     try {
       let page = await calls.list(filter, { limit: ROWS }) // before the headers: it may fail

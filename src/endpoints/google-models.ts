@@ -1,11 +1,11 @@
-// The catalog in the shape of Google's Gemini, for a client of Google's: which one is one, and what it is told.
+// The catalog in the format of Google's Gemini: which clients are Google's, and what they get.
 import { z } from 'zod'
 import type { AdmittedRead } from '../http/endpoint.ts'
 
 /** What such a client sends along; the list is short, so it is always whole. */
 export const googleQuery = {
-  pageSize: z.string().optional().describe("Of Google's clients; the list is always whole."),
-  pageToken: z.string().optional().describe("Of Google's clients; the list is always whole."),
+  pageSize: z.string().optional().describe("Sent by Google's clients; the list is always complete."),
+  pageToken: z.string().optional().describe("Sent by Google's clients; the list is always complete."),
   key: z.string().optional().describe("The gateway key, as Google's clients may send it."),
 }
 

@@ -1,5 +1,5 @@
-// GET /api/health: what `waybill doctor` would say of a gateway that runs, as far as the gateway itself knows it; how full
-// the record is; how old the prices are. For admins, because it tells of all keys.
+// GET /api/health: what `waybill doctor` would report of a running gateway, as far as the gateway itself knows it; how full
+// the record is; how old the prices are. For admins, because it covers all keys.
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import { GatewayError } from '../errors.ts'
@@ -28,21 +28,20 @@ const response = z.strictObject({
     artifacts: z.strictObject({ keep: count, bytes: count, bodies: z.boolean() }),
   }),
   prices: z.strictObject({
-    table: z.string().describe('the package that they are from, with its version'),
+    table: z.string().describe('the package that they come from, with its version'),
     date: z.iso.date().describe('when this version was published'),
-    own: count.describe('models whose price the configuration says'),
+    own: count.describe('models whose price the configuration sets'),
   }),
 })
 
 export const health = {
   path: '/api/health',
-  summary:
-    'what is not well with the running gateway, how full its record is, how old its prices; for admins',
+  summary: 'problems of the running gateway, how full its record is, how old its prices are; for admins',
   query: noQuery,
   response,
   async answer(_query, { caller, requestId }, context) {
     if (caller.role !== 'admin')
-      throw new GatewayError('forbidden', 'This tells of all keys; it needs an admin key.')
+      throw new GatewayError('forbidden', 'This covers all keys, so it needs an admin key.')
     const { config, calls, about, replay } = context
     const { calls: onRecord, fills } = await calls.fill(config.retention, timeOfId(requestId))
     return {
@@ -81,7 +80,7 @@ function gatewayFindings({
   const { state, since } = configuration()
   return [
     unwritable === null
-      ? { verdict: 'ok', text: 'calls can be recorded, so they are taken' }
+      ? { verdict: 'ok', text: 'calls can be recorded, so they are accepted' }
       : { verdict: 'BAD', text: `the record cannot be written, so calls are refused: ${unwritable}` },
     unreadable === null
       ? { verdict: 'ok', text: 'the record can be read' }
@@ -96,7 +95,7 @@ function gatewayFindings({
       ? [
           {
             verdict: 'note' as const,
-            text: 'providers are replayed: no call reaches one, and nothing is spent',
+            text: 'providers are replayed: no call reaches them, and nothing is spent',
           },
         ]
       : []),
@@ -104,7 +103,7 @@ function gatewayFindings({
       ? { verdict: 'ok', text: `${config.keys.length} keys are configured` }
       : {
           verdict: 'note',
-          text: 'no keys are configured, so whoever reaches this address may call and read',
+          text: 'no keys are configured, so anyone who can reach this address may call and read',
         },
   ]
 }
@@ -120,10 +119,10 @@ function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {
     const text = `the key "${name}" has spent $${spent.toFixed(2)} of its $${budget.usd.toFixed(2)} this month (UTC)`
     return [
       spent < budget.usd
-        ? { verdict: 'note', text: `${text}; its calls are refused when it is spent` }
+        ? { verdict: 'note', text: `${text}; its calls are refused when the budget is spent` }
         : {
             verdict: 'note',
-            text: `${text}; its calls are refused until the month ends, or raise its budget`,
+            text: `${text}; its calls are refused until the month ends; to allow them, raise its budget`,
           },
     ]
   })

@@ -1,4 +1,4 @@
-// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn that somebody is there.
+// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn that a server is there.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
@@ -8,7 +8,8 @@ const response = z.strictObject({ message: z.literal('hello') })
 
 export const hello = {
   path: '/api/hello',
-  summary: 'somebody is there: no key, no database; Claude Code asks before its first call',
+  summary:
+    'answers that a gateway is there: needs no key and no database; Claude Code asks before its first call',
   open: true,
   query: noQuery,
   response,

@@ -100,7 +100,7 @@ test('a body of a million values is 413 before it is parsed, and one of long tex
   for (const [name, value] of INTRICATE) {
     const { status, json } = await gateway.chat(holding(value))
     assert.deepEqual([status, json.error.code], [413, 'body_too_large'], name)
-    assert.match(json.error.message, /^The body holds more than 250000 JSON values /)
+    assert.match(json.error.message, /^The body contains more than 250000 JSON values /)
   }
   assert.equal(gateway.received(), 0)
   assert.deepEqual((await gateway.get('/api/usage/request-logs')).json.data, [])

@@ -1,5 +1,5 @@
-// GET /api/keys/me: who the caller is, what it may do, and what of its budget is gone. GET /api/keys: the same of every
-// key, for an admin; of one's own, for a client.
+// GET /api/keys/me: who the caller is, what it may do, and how much of its budget is spent. GET /api/keys: the same for
+// every key if the caller is an admin, for its own if it is a client.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
@@ -12,9 +12,9 @@ const response = z.strictObject({
   rate: z
     .strictObject({ requests: z.int(), per_ms: z.int() })
     .nullable()
-    .describe('so many calls in each window'),
+    .describe('number of calls in each window'),
   budget: z.strictObject({ usd, per: z.literal('month'), unpriced: z.enum(['refuse', 'allow']) }).nullable(),
-  spent_usd: usd.nullable().describe('what counts in this month (UTC), with a budget or without'),
+  spent_usd: usd.nullable().describe('what counts in this month (UTC), with or without a budget'),
   estimated_usd: usd.nullable().describe('the part of it that no provider reported'),
   reserved_usd: usd.nullable().describe('set aside for calls that are open now; only with a budget'),
   resets_at: time.describe('when the month ends'),
@@ -22,7 +22,8 @@ const response = z.strictObject({
 
 export const ownKey = {
   path: '/api/keys/me',
-  summary: 'the key that asks: name, role, rate, budget, what of it is spent and set aside, and until when',
+  summary:
+    'the calling key: name, role, rate, budget, how much of it is spent and set aside, and when it resets',
   query: noQuery,
   response,
   answer: (_query, { caller: { name, role } }, context) => described(name, role, context),
@@ -32,7 +33,7 @@ const list = z.strictObject({ object: z.literal('list'), data: z.array(response)
 
 export const keys = {
   path: '/api/keys',
-  summary: 'the keys that this key may see (an admin all, a client its own), each as `/api/keys/me` tells it',
+  summary: 'the keys that this key may see (an admin all, a client its own), each as in `/api/keys/me`',
   query: noQuery,
   response: list,
   answer(_query, { caller }, context) {

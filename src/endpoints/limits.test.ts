@@ -69,7 +69,7 @@ test('a budget ends with what is on record, says when it begins anew, and does',
   assert.deepEqual([refused.status, refused.json.error.code], [429, 'budget_exceeded'])
   assert.equal(
     refused.json.error.message,
-    'The key "ann" has spent $4.00 of its $3 for this month; the budget begins anew at 2026-12-01T00:00:00.000Z.',
+    'The key "ann" has spent $4.00 of its $3 for this month; the budget resets at 2026-12-01T00:00:00.000Z.',
   )
   assert.equal(refused.headers.get('retry-after'), '60')
   assert.equal(gateway.received(), 3)

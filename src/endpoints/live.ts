@@ -21,7 +21,7 @@ export const live = {
   method: 'GET',
   path: '/api/usage/live',
   summary:
-    'the calls as they happen, as server-sent events: each change of a call as its record will have it',
+    'the calls as they happen, as server-sent events: each change of a call, as its record will have it',
   mediaType: 'text/event-stream',
   query: noQuery,
   handle({ caller, authenticate }, response, { feed }) {
@@ -30,7 +30,7 @@ export const live = {
     if (open.size >= MOST_READERS)
       throw new GatewayError(
         'overloaded',
-        `${open.size} readers follow the calls already. Close a page and try again.`,
+        `${open.size} readers already follow the calls. Close a page and try again.`,
         { retryAfter: 5 },
       )
     response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })

@@ -15,7 +15,10 @@ export const metrics = {
   response,
   answer(_query, { caller }, { metrics }) {
     if (caller.role !== 'admin')
-      throw new GatewayError('forbidden', 'These figures are totals over all keys; they need an admin key.')
+      throw new GatewayError(
+        'forbidden',
+        'These figures are totals over all keys, so they need an admin key.',
+      )
     return metrics()
   },
 } satisfies ReadEndpoint<ReadContext, typeof noQuery, typeof response>

@@ -61,7 +61,7 @@ export const models = {
 
 export const model = {
   path: '/v1/models/*',
-  summary: 'one of them; the id may hold slashes, encoded or not',
+  summary: 'one of them; the id may contain slashes, encoded or not',
   keyParameter: 'key',
   query: oneQuery,
   response: modelResponse,

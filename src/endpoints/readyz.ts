@@ -1,6 +1,6 @@
-// Calls can be taken: the store can be written to. A file that was changed into an invalid one does not take
-// the gateway out of service, because the configuration before it stays in force; it is told here, its errors in the log. So is
-// a record that cannot be read for a while: calls do not need it.
+// Calls can be accepted: the store can be written to. A configuration file that became invalid does not take the gateway out
+// of service, because the previous configuration stays in force; this answer reports it, and the log has the errors. The same
+// holds for a record that cannot be read for a while: calls do not need to read it.
 import { z } from 'zod'
 import { GatewayError } from '../errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
@@ -20,15 +20,15 @@ const response = z.strictObject({
     .describe('Providers answer from recordings: calls cost nothing and count in no budget.'),
   reads: z
     .enum(['ready', 'restarting'])
-    .describe('restarting: reads are 503, because what answers them died and is started again'),
+    .describe('restarting: reads get 503, because the thread that answers them died and is being restarted'),
   fleet: z
     .strictObject({
       instance: z.string(),
-      instances: z.int().nonnegative().describe('that are alive; 0 while the shared log is away'),
-      backlog: z.int().nonnegative().describe('calls that the shared log has not taken yet'),
+      instances: z.int().nonnegative().describe('that are alive; 0 while the shared log is unavailable'),
+      backlog: z.int().nonnegative().describe('calls that the shared log has not received yet'),
       shared_log: z
         .enum(['ready', 'unavailable'])
-        .describe('unavailable: reads are 503, but for those with scope=instance'),
+        .describe('unavailable: reads get 503, except those with scope=instance'),
     })
     .optional()
     .describe('One of several gateways that share a log.'),
@@ -37,7 +37,7 @@ const response = z.strictObject({
 export const readyz = {
   path: '/readyz',
   summary:
-    'ready: calls can be recorded; says whether the configuration in force is the one in the file, whether providers are replayed, and whether reads are answered',
+    'ready: calls can be recorded; reports whether the configuration in force is the one in the file, whether providers are replayed, and whether reads are answered',
   open: true,
   query: noQuery,
   response,

@@ -1,4 +1,4 @@
-// GET /api/recordings: what a gateway answers from that replays, and what is said of it. Empty for one that is live.
+// GET /api/recordings: the recordings from which a replaying gateway answers, and their metadata. Empty for a live one.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
@@ -32,7 +32,7 @@ export type RecordingSummary = z.output<typeof response>['data'][number]
 
 export const recordings = {
   path: '/api/recordings',
-  summary: 'with `--replay`, the recordings that answers come from; their bodies are not told',
+  summary: 'with `--replay`, the recordings that answers come from, without their bodies',
   query: noQuery,
   response,
   answer: (_query, _admitted, { replay, recordings: { notes, list } }) => ({ replay, notes, data: list }),

@@ -17,7 +17,7 @@ const response = z.strictObject({
       endpoint: z.string(),
       status: z.int(),
       code: z.string(),
-      message: z.string().describe('what the client was told'),
+      message: z.string().describe('the message that the client got'),
     }),
   ),
 })

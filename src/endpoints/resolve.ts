@@ -1,5 +1,5 @@
-// GET /api/cloud/model/resolve?model=: where a call would go now, without going there (PURE-04). It may be said what the
-// call is like; else it is a few words of plain text.
+// GET /api/cloud/model/resolve?model=: where a call would go now, without making it (PURE-04). Parameters can describe
+// the call; the default is a few words of plain text.
 import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
 import { GatewayError } from '../errors.ts'
@@ -52,7 +52,7 @@ const response = z.strictObject({
 export const resolve = {
   path: '/api/cloud/model/resolve',
   summary:
-    'where a call would go now, without going there; `?model=`, and what it is like: `tools`, `images`, `effort`, `input_tokens`, `dialect`',
+    'where a call would go now, without making it; `?model=`, and what the call is like: `tools`, `images`, `effort`, `input_tokens`, `dialect`',
   query,
   response,
   answer(

@@ -1,5 +1,5 @@
-// GET /api/routes: every route with its targets: what share of the calls each is to have and has had, whether it is
-// passed over and until when, and what it cost. Calls for no route, by a direct id, stand beside them.
+// GET /api/routes: every route with its targets: its intended and actual share of the calls, whether it is
+// passed over and until when, and what it cost. Calls to a direct id, without a route, are listed separately.
 import { z } from 'zod'
 import { timeOfId } from '../call.ts'
 import type { Config } from '../config.ts'
@@ -38,7 +38,7 @@ const response = z.strictObject({
             .min(0)
             .max(1)
             .describe('the share of plain calls without a session that it gets while every target is ready'),
-          now: z.number().min(0).max(1).describe('the same as things are'),
+          now: z.number().min(0).max(1).describe('the same in the current state'),
           state: z.enum(['ready', 'cooling']),
           cooling_until: schemas.time.nullable(),
         }),
@@ -50,7 +50,7 @@ const response = z.strictObject({
 
 export const routes = {
   path: '/api/routes',
-  summary: 'every route with its targets, their state, the shares they are to have and have had; `?window=`',
+  summary: 'every route with its targets, their state, and their intended and actual shares; `?window=`',
   query,
   response,
   async answer({ scope, ...asked }, { caller, requestId }, context) {

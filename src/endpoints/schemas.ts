@@ -10,7 +10,7 @@ export const usd = z.number().nonnegative().describe('US dollars')
 export const count = z.int().nonnegative()
 const reported = count.nullable().describe('null: not reported')
 export const callsWithoutCost = count.describe(
-  'calls whose cost is not known, or not yet; they are not in cost_usd',
+  'calls whose cost is not known, or not known yet; they are not in cost_usd',
 )
 /** Of all calls; null where there are none. */
 export const share = z.number().min(0).max(1).nullable()

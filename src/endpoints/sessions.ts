@@ -14,7 +14,7 @@ const query = z.strictObject({
   order: z
     .enum(['newest', 'cost'])
     .default('newest')
-    .describe('cost: those that cost most; one page of them'),
+    .describe('cost: the most expensive ones; a single page'),
 })
 
 const sessionsResponse = schemas.page(schemas.session)
@@ -22,13 +22,13 @@ const sessionsResponse = schemas.page(schemas.session)
 export const sessions = {
   path: '/api/sessions',
   summary:
-    'sessions, newest first, with their calls, tokens and cost; in pages; `order=cost` for the dearest',
+    'sessions, newest first, with their calls, tokens and cost; in pages; `order=cost` for the most expensive',
   query,
   response: sessionsResponse,
   async answer({ order, scope, ...page }, { caller }, context) {
     const calls = readsOf({ scope }, context)
     if (order === 'cost') {
-      if (page.cursor !== undefined) throw invalid('cursor', 'there is one page of the dearest sessions')
+      if (page.cursor !== undefined) throw invalid('cursor', 'order=cost has a single page')
       const data = await calls.dearest(page.limit, ownKey(caller))
       return { object: 'list', data, has_more: false, next_cursor: null }
     }
@@ -62,7 +62,7 @@ const sessionResponse = schemas.session.extend({
         calls_without_cost: schemas.callsWithoutCost,
       }),
     )
-    .describe('its agents, and what the calls of each were for'),
+    .describe('its agents, and what the calls of each agent were for'),
 })
 
 export const session = {

@@ -1,6 +1,6 @@
 // How a page is signed in: POST /page/sign-in takes a gateway key, or a code that `waybill ui` asked for with one at
-// /page/code, and gives a token that reads for some hours; /page/sign-out ends it. All of them stand in `Authorization`,
-// so nothing is kept in a cookie, and nothing in a URL that is sent.
+// /page/code, and gives a token that reads for some hours; /page/sign-out ends it. All of them are sent in
+// `Authorization`, so nothing is kept in a cookie or in a URL.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'
@@ -19,14 +19,17 @@ const bearer = ({ request }: AdmittedOther): string =>
 function refuseOtherPages({ request }: AdmittedOther): void {
   const site = request.headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin')
-    throw new GatewayError('host_not_allowed', 'Only the page of this gateway signs in here.')
+    throw new GatewayError('host_not_allowed', 'Only the page of this gateway may sign in here.')
 }
 
 /** A key is asked for as at every other endpoint; a token of the page does not make another one. */
 function holderOfKey(admitted: AdmittedOther) {
   refuseOtherPages(admitted)
   if (bearer(admitted).startsWith(TOKEN_PREFIX))
-    throw new GatewayError('forbidden', 'Sign in with a gateway key; a token of the page gives no other.')
+    throw new GatewayError(
+      'forbidden',
+      'Sign in with a gateway key; a page token cannot be exchanged for another.',
+    )
   return admitted.authenticate()
 }
 
@@ -43,7 +46,7 @@ export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
   {
     ...post,
     path: '/page/sign-in',
-    summary: 'a token of the page for a key or a code in `Authorization`: it reads, for twelve hours',
+    summary: 'exchanges a key or a code in `Authorization` for a page token, which can read for twelve hours',
     handle(admitted, response, { pageTokens }) {
       const shown = bearer(admitted)
       let caller: ReturnType<typeof holderOfKey>
@@ -53,7 +56,7 @@ export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
         if (!redeemed)
           throw new GatewayError(
             'invalid_api_key',
-            'This link was used already, or is older than a minute. Run `waybill ui` again.',
+            'This link has already been used or is older than a minute. Run `waybill ui` again.',
           )
         caller = redeemed
       } else caller = holderOfKey(admitted)
@@ -63,7 +66,8 @@ export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
   {
     ...post,
     path: '/page/code',
-    summary: 'a code for `waybill ui`, for a key in `Authorization`: it signs one page in, within a minute',
+    summary:
+      'exchanges a key in `Authorization` for a code for `waybill ui`, which signs in one page within a minute',
     handle(admitted, response, { pageTokens }) {
       reply(response, pageTokens.code(holderOfKey(admitted)))
     },
@@ -71,7 +75,7 @@ export const SIGN_IN: readonly OtherEndpoint<ReadContext>[] = [
   {
     ...post,
     path: '/page/sign-out',
-    summary: 'the token of the page in `Authorization` is good no longer',
+    summary: 'invalidates the page token in `Authorization`',
     handle(admitted, response, { pageTokens }) {
       refuseOtherPages(admitted)
       pageTokens.forget(bearer(admitted))

@@ -35,7 +35,7 @@ const usageLogsResponse = schemas.page(item)
 
 export const usageLogs = {
   path: '/api/usage/logs',
-  summary: 'tokens and cost of each call; filters and pages of the request log',
+  summary: 'tokens and cost of each call; with the filters and pages of the request log',
   query: callList,
   response: usageLogsResponse,
   async answer(query, { caller }, context) {
@@ -66,14 +66,14 @@ const usageHistoryResponse = z.strictObject({
 
 export const usageHistory = {
   path: '/api/usage/history',
-  summary: 'usage in buckets of time; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
+  summary: 'usage in time buckets; `?window=24h|7d|30d` or `since`, `until`; `bucket=1m|5m|1h|1d`, `by=`',
   query,
   response: usageHistoryResponse,
   async answer({ bucket, by, scope, ...asked }, { caller, requestId }, context) {
     const span = spanOf(asked, timeOfId(requestId))
     const bucketMs = BUCKETS[bucket]
     if ((span.until - span.since) / bucketMs > MOST_BUCKETS)
-      throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones, or for less time`)
+      throw invalid('bucket', `more than ${MOST_BUCKETS} buckets; ask for larger ones or a shorter time`)
     return {
       window: spanAnswer(span),
       ...(await readsOf({ scope }, context).history(span, bucketMs, by, ownKey(caller))),

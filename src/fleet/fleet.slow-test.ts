@@ -59,7 +59,7 @@ test('two live gateways with one identity: a copied directory or a name twice, a
   const copy = temporaryDirectory(t)
   cpSync(data, copy, { recursive: true })
   await assert.rejects(instance(t, url, { data: copy, name: 'other' }), /copy of this data directory/)
-  await assert.rejects(instance(t, url), /another gateway takes part as "one"/)
+  await assert.rejects(instance(t, url), /another gateway already uses the name "one"/)
   await one.gateway.close()
   const again = await instance(t, url, { data })
   assert.equal((await listed(again)).length, 1)
@@ -109,5 +109,5 @@ test('the address of the shared log is in no log, error or read (FLEET-17)', { s
     }),
   )
   assert.doesNotMatch([...texts.flat(), ...lines].join('\n'), /hunter2|postgresql:/)
-  assert.ok(lines.some((line) => line.includes('the shared log does not take calls')))
+  assert.ok(lines.some((line) => line.includes('the shared log does not accept calls')))
 })

@@ -1,6 +1,6 @@
-// A gateway as one of several: the journal stays as it is, and what it holds goes to the log that all share. Writes pass
-// through here, reads come from there, and once a second the instances tell each other what they have to know. Holds the
-// thread that speaks with PostgreSQL; knows no SQL. Loaded with `fleet:` alone.
+// A gateway as one of several: the journal stays as it is, and its contents are sent to the shared log. Writes pass through
+// here, reads come from the shared log, and once a second the instances exchange their state. Owns the thread that talks to
+// PostgreSQL; knows no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../errors.ts'
 import type { ReadName, Reads } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
@@ -45,7 +45,7 @@ export interface Fleet {
   readonly reads: Reads
   /** Why no call can be taken just now; null when they are. */
   refusal(): string | null
-  /** Why the shared log does not take calls just now; null when it does. */
+  /** Why the shared log does not accept calls just now; null when it does. */
   failure(): string | null
   readonly backlog: number
   readonly instances: readonly { readonly name: string; readonly config: string }[]
@@ -101,8 +101,8 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       } else if ('note' in said) log.warn({ instance: name }, said.note)
       else {
         failure = said.failure
-        if (failure !== null) log.error({ reason: failure }, 'the shared log does not take calls')
-        else log.info({ instance: name }, 'the shared log takes calls')
+        if (failure !== null) log.error({ reason: failure }, 'the shared log does not accept calls')
+        else log.info({ instance: name }, 'the shared log accepts calls')
       }
     },
     (reason) => log.error({ reason }, 'the fleet thread died; it restarts in one second'),
@@ -133,7 +133,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
     for (const { name: other, config } of told.pulse.live) {
       if (config === digest || digestsSeen.has(`${other} ${config} ${digest}`)) continue
       digestsSeen.add(`${other} ${config} ${digest}`)
-      log.warn({ instance: other }, 'another instance of the fleet has another configuration')
+      log.warn({ instance: other }, 'another instance of the fleet has a different configuration')
     }
   }
   let stopped = false
@@ -145,9 +145,9 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
 
   const refusal = (): string | null => {
     if (standing?.refused) return `this instance may not take part in the fleet: ${standing.refused}`
-    if (shared && failure !== null) return `the shared log does not take calls: ${failure}`
+    if (shared && failure !== null) return `the shared log does not accept calls: ${failure}`
     const full = spool.full(now())
-    return full && `the shared log does not take calls (${failure ?? 'it is behind'}): ${full}`
+    return full && `the shared log does not accept calls (${failure ?? 'it is behind'}): ${full}`
   }
   const write: Store['write'] = async (what) => {
     if (what.kind === 'streaming' || what.kind === 'close') return journal.write(what)
@@ -177,7 +177,7 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       } catch (cause) {
         throw new GatewayError(
           'log_unavailable',
-          'The log that the gateways share cannot be read; ask with scope=instance for what this one has on record.',
+          'The shared log cannot be read; use scope=instance for what this gateway has on record.',
           { cause },
         )
       }

@@ -1,4 +1,4 @@
-// Who this instance is, and where: so that two gateways with one identity are told apart.
+// Which instance this is, and where it runs, so that two gateways with one identity can be told apart.
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'

@@ -1,9 +1,9 @@
 // What this instance may spend of each key's budget: a lease of the shared budget, from which calls are admitted in memory.
-// A new one is asked for when it does not suffice, for as much as the last ten seconds cost, doubled; one question at a
-// time for each key. What is not needed for ten seconds goes back. Knows no SQL.
+// When it does not suffice, a new one is requested, for twice what the last ten seconds cost; one request at a time for
+// each key. What is not needed for ten seconds is given back. Knows no SQL.
 import type { Asks } from './protocol.ts'
 
-/** A call that is let in sets aside what it may cost, and no more than this part of the budget: an estimate must not use up what nobody has spent. */
+/** A call that is let in sets aside what it may cost, and no more than this part of the budget: an estimate must not use up what has not been spent. */
 const MOST_OF_BUDGET = 0.01
 /** A lease is for so many calls at least, so that not every call asks, but for no more than this part of the budget. */
 const STEP_CALLS = 10
@@ -27,7 +27,7 @@ export interface LeaseDeps {
 export type Uncovered = 'spent' | 'unreachable'
 
 export interface Leases {
-  /** What is set aside for a call that may cost `usd`; null where nobody knows what it may cost. */
+  /** What is set aside for a call that may cost `usd`; null if it is not known what it may cost. */
   claimed(usd: number | null, budget: number): number
   /** Lets a call in that may cost so much, calling `admit` in the same moment; else says why not. */
   cover(

@@ -130,7 +130,7 @@ test('without the shared log a lease is used up, then a call is 429 that says wh
   assert.equal(ends.at(-1)!.status, 429)
   assert.match(
     ends.at(-1)!.text,
-    /part of the budget of the key \\"ann\\" is used up, and the log that the gateways share cannot be asked/,
+    /part of the budget of the key \\"ann\\" is used up, and the shared log cannot be asked/,
   )
   assert.ok(ends.length < 70, `${ends.length} calls`)
   await fleetOf.postgres.start()

@@ -44,9 +44,9 @@ test('fleet migrate, status and forget: the tables, who takes part, and an end f
   skip,
 }, async (t) => {
   const url = await freshDatabase('empty')
-  assert.match(waybill(t, url, 'fleet', 'status').text, /no tables of Waybill; `waybill fleet migrate`/)
+  assert.match(waybill(t, url, 'fleet', 'status').text, /no Waybill tables; `waybill fleet migrate`/)
   assert.deepEqual(waybill(t, url, 'fleet', 'migrate').status, 0)
-  assert.match(waybill(t, url, 'fleet', 'status').text, /no gateway has taken part yet/)
+  assert.match(waybill(t, url, 'fleet', 'status').text, /no gateway has joined yet/)
   const one = await instance(t, url, 'one')
   await one.chat(ask('auto'))
   await one.get('/api/usage/request-logs')

@@ -1,4 +1,4 @@
-// What the gateway asks of the thread that speaks with the shared log, and what it hears from it. Types only.
+// The messages between the gateway and the thread that talks to the shared log. Types only.
 
 import type { Beat, Identity, Pulse } from '../store/postgres/instances.ts'
 import type { LeaseRequest } from '../store/postgres/leases.ts'

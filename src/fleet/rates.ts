@@ -1,5 +1,5 @@
-// A key's rate over the whole fleet; while the shared log cannot be asked, what the configuration says instead: this
-// instance's part of it, or nothing. Says how often that was so.
+// A key's rate over the whole fleet; while the shared log is unavailable, what the configuration sets instead: this
+// instance's part of it, or nothing. Counts how often that happened.
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateRequest } from '../store/postgres/rates.ts'
 
@@ -10,7 +10,7 @@ export interface FleetRates {
   readonly fallbacks: number
 }
 
-/** How long a refused call is told to wait while nobody counts, ms. */
+/** How long a refused call is told to wait while the rate is not counted, ms. */
 const UNCOUNTED_MS = 1_000
 
 export function createFleetRates(

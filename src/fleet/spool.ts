@@ -1,5 +1,5 @@
-// What of the journal the shared log has not taken yet, and whether there is room for more: at a bound calls are refused,
-// nothing is ever dropped. Between two looks at the journal every call that begins is counted, so the bound holds.
+// The part of the journal that the shared log has not received yet, and whether there is room for more: at the limit, calls
+// are refused; nothing is ever dropped. Calls that begin between two checks of the journal are counted, so the limit holds.
 import type { Standing } from './protocol.ts'
 
 export interface SpoolLimits {
@@ -43,9 +43,10 @@ export function createSpool(limits: SpoolLimits): Spool {
     full(now) {
       const { backlog, bytes } = seen
       const calls = waiting()
-      if (calls >= limits.calls) return `${calls} calls wait for it, and the spool holds ${limits.calls}`
+      if (calls >= limits.calls)
+        return `${calls} calls are waiting for it, and the spool holds ${limits.calls}`
       if (calls > FEW && bytes > limits.bytes)
-        return `the journal has ${Math.round(bytes / 2 ** 20)} MiB in use while calls wait for it, and the spool may have ${Math.round(limits.bytes / 2 ** 20)}`
+        return `the journal has ${Math.round(bytes / 2 ** 20)} MiB in use while calls wait for it, and the spool may use ${Math.round(limits.bytes / 2 ** 20)}`
       if (backlog.since !== null && now - backlog.since > limits.age)
         return `calls have waited for it for more than ${Math.round(limits.age / 60_000)} minutes`
       return null

@@ -1,5 +1,5 @@
-// This side of the thread that speaks with the shared log: questions and answers in any order, each with a time limit; a
-// thread that dies is started again. Knows nothing of what is asked.
+// The gateway's side of the thread that talks to the shared log: requests and answers in any order, each with a time limit;
+// a thread that dies is restarted. Does not know what the requests mean.
 import { Worker } from 'node:worker_threads'
 import type { AskName, Asks, Request, Said, WorkerData } from './protocol.ts'
 

@@ -1,6 +1,6 @@
-// The thread that speaks with the shared log: it carries the calls of the journal there, reads from it, and keeps the
-// pulse. Three connections, none of which waits for another: calls, reads, and what is short and must not be late. Only
-// reads the journal. Loaded with `fleet:` alone.
+// The thread that talks to the shared log: it sends the calls of the journal there, reads from it, and reports once a second
+// that this gateway is alive. Three connections, so that none waits for another: calls, reads, and short requests that must
+// not be late. Only reads the journal. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { openCallReads } from '../store/postgres/call-reads.ts'

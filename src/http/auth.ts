@@ -5,7 +5,7 @@ import type { KeyConfig } from '../config.ts'
 import { GatewayError } from '../errors.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
-/** Whose call it is. Without configured keys everybody is the operator: `{ name: null, role: 'admin' }`. */
+/** Whose call it is. Without configured keys every caller is the operator: `{ name: null, role: 'admin' }`. */
 export interface Caller {
   readonly name: string | null
   readonly role: 'client' | 'admin'
@@ -38,7 +38,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
       if (use === 'call')
         throw new GatewayError(
           'forbidden',
-          'A token of the page reads the record and makes no call. Send a gateway key.',
+          'A page token can read the record, but cannot make calls. Send a gateway key.',
         )
       const holder = tokens?.find(key)
       if (holder) return holder
@@ -54,14 +54,14 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
   }
 }
 
-/** `Authorization: Bearer KEY`, or the key alone in a header, or in the query where it may stand there. Two that differ are neither's call. */
+/** `Authorization: Bearer KEY`, or the key alone in a header, or in the query where that is allowed. Two that differ are refused. */
 function presented({ headers }: IncomingMessage, keyInQuery: unknown): string | null {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const all = [bearer, headers['x-api-key'], headers['x-goog-api-key'], keyInQuery].flat().filter(Boolean)
   if (new Set(all).size > 1)
     throw new GatewayError(
       'invalid_api_key',
-      `${INCORRECT}: \`Authorization\`, \`x-api-key\` and the like hold different keys. Send one of them.`,
+      `${INCORRECT}: \`Authorization\`, \`x-api-key\` and similar headers contain different keys. Send only one of them.`,
     )
   return typeof all[0] === 'string' ? all[0] : null
 }

@@ -58,16 +58,16 @@ function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
       'unsupported_media_type',
       `Content-Type must be application/json, not ${JSON.stringify(type.slice(0, 100))}.`,
     )
-  // A page may send a POST without a type to any address, and its browser asks nobody first.
+  // A page may send a POST without a type to any address, and its browser does so without a preflight.
   if (type === undefined && headers.origin !== undefined)
     throw new GatewayError(
       'unsupported_media_type',
-      'A request with an Origin must have a Content-Type, application/json.',
+      'A request with an Origin must have the Content-Type application/json.',
     )
   if (headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity')
     throw new GatewayError(
       'unsupported_media_type',
-      'Compressed request bodies are not taken; send the body as it is.',
+      'Compressed request bodies are not accepted; send the body uncompressed.',
     )
   if (Number(headers['content-length']) > limit) throw tooLarge(limit)
 }
@@ -79,7 +79,7 @@ function parse(bytes: Buffer): JsonBody {
   if (holdsMoreValues(bytes, MOST_VALUES))
     throw new GatewayError(
       'body_too_large',
-      `The body holds more than ${MOST_VALUES} JSON values (an empty list or object counts twice); every other call would wait while they are read.`,
+      `The body contains more than ${MOST_VALUES} JSON values (an empty list or object counts twice). Send fewer: every other call would wait while they are read.`,
     )
   const text = bytes.toString('utf8')
   let json: unknown
@@ -125,7 +125,7 @@ function collect(
     body = null
     reject(error)
   }
-  const gone = () => refuse(new GatewayError('client_closed', 'The client went away.'))
+  const gone = () => refuse(new GatewayError('client_closed', 'The client disconnected.'))
   request
     .on('data', (chunk: Buffer) => {
       const before = size

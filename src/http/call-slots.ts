@@ -18,7 +18,7 @@ export interface SlotLimits {
 export interface CallSlot {
   /**
    * So many more bytes of its body are held. Where that is too much, the largest body that is still coming in is
-   * refused: that may be another's, and somebody who sends a small one is not kept waiting by those who send large ones.
+   * refused: that may be another's, and clients that send small ones do not wait for those that send large ones.
    */
   hold(bytes: number, refuse: (error: GatewayError) => void): void
   /** The body is there: from now on it is held to the end of the call. */
@@ -37,7 +37,7 @@ export interface CallSlots {
 export const defaultBodyBytes = (oneBody: number): number =>
   Math.max(getHeapStatistics().heap_size_limit / 8, 2 * oneBody)
 
-/** Somebody's call ends or somebody's body is complete within this time, usually, s. */
+/** Usually another call ends, or another body is complete, within this time, s. */
 const RETRY_S = 1
 
 interface Held {
@@ -70,11 +70,10 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
       limits = wanted
     },
     take(keyName) {
-      if (open.size >= limits.calls)
-        throw overloaded(`${open.size} ${noun} are open, and there is room for no more`)
+      if (open.size >= limits.calls) throw overloaded(`${open.size} ${noun} are open, which is the limit`)
       if (ofKey(keyName).calls >= share(limits.calls))
         throw overloaded(
-          `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, half of all that there may be`,
+          `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, which is half of the limit`,
         )
       const held: Held = { bytes: 0, refuse: null, keyName }
       open.add(held)
@@ -90,7 +89,7 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
             const { refuse } = largest
             count(largest, 0, -largest.bytes)
             largest.refuse = null
-            refuse!(overloaded('the calls that are open hold as much of their bodies as there is room for'))
+            refuse!(overloaded('the bodies of the open calls fill the memory set aside for them'))
           }
         },
         complete() {

@@ -3,7 +3,7 @@
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-/** Requests that may wait on one connection; each costs memory before anybody has looked at it. */
+/** Requests that may wait on one connection; each costs memory before it is looked at. */
 const MOST_WAITING = 16
 
 /** How often it is asked whether a client that has closed its side is still there, ms. */

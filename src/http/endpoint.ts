@@ -1,5 +1,5 @@
-// What an endpoint is. A read endpoint is given the routing table and what is stored, and no way to reach a
-// provider: that reading never spends holds by construction.
+// What an endpoint is. A read endpoint gets the routing table and what is stored, but no way to reach a
+// provider, so reading cannot spend by construction.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { z } from 'zod'
 import type { GatewayError } from '../errors.ts'
@@ -13,9 +13,9 @@ export interface AdmittedRead {
   readonly caller: Caller
   /** Made when the request arrived; the record's id, should it become a call. */
   readonly requestId: string
-  /** What stands in the path where the endpoint's has a `*`, decoded. */
+  /** What is in the path where the endpoint's has a `*`, decoded. */
   readonly rest: string
-  /** What stands behind the `?` of the URL, as it came. */
+  /** What follows the `?` of the URL, as it came. */
   readonly query: string
 }
 

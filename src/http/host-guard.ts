@@ -36,15 +36,15 @@ export function createHostGuard(
     if (!isOwn(hostName(host)))
       throw new GatewayError(
         'host_not_allowed',
-        'This Host is not served here; the operator can add it to server.allowed_hosts.',
+        'This Host is not allowed here; the operator can add it to server.allowed_hosts.',
       )
     const { origin } = headers
-    // A link that somebody follows may come from anywhere; what a page loads without saying who it is may not.
+    // A link that a user follows may come from anywhere; what a page loads without saying who it is may not.
     const isLoaded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
     if (origin === undefined ? isLoaded : !mayCall(origin.toLowerCase(), host))
       throw new GatewayError(
         'host_not_allowed',
-        'Requests from this Origin are not served here; the operator can add it to server.allowed_origins.',
+        'Requests from this Origin are not allowed here; the operator can add it to server.allowed_origins.',
       )
   }
 }

@@ -1,6 +1,6 @@
-// What a key may still do: so many calls in a window of time, so many dollars in a month. Asked before a call is read,
-// so that a refused one costs nothing, and again when it is known what it may cost. Knows neither digests nor the store;
-// what was spent and what is set aside is handed in.
+// What a key may still do: calls in a window of time, dollars in a month. Asked before a call is read, so that a refused one
+// costs nothing, and again when it is known what the call may cost. Knows neither digests nor the store; it is given what was
+// spent and what is set aside.
 import { createRequire } from 'node:module'
 import type { RateLimiterMemory as Limiter, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Claim, type ClaimOptions, claimOf, isPriced } from '../budget.ts'
@@ -31,7 +31,7 @@ export interface LimitsDeps {
 export interface SharedLimits {
   /** Null where one more call passes, else how long it has to wait, ms. */
   consume(rate: { keyName: string; requests: number; per: number }): Promise<number | null>
-  /** What is set aside for a call that may cost `usd`; null where nobody knows what it may cost. */
+  /** What is set aside for a call that may cost `usd`; null if it is not known what it may cost. */
   claimed(usd: number | null, budget: number): number
   /** Lets a call in, calling `admit` in the same moment; else says why not. */
   cover(
@@ -41,7 +41,7 @@ export interface SharedLimits {
     admit: () => void,
   ): Uncovered | null | Promise<Uncovered | null>
 }
-/** Nothing is left, or nobody can say so. */
+/** Nothing is left, or it is not known whether anything is. */
 export type Uncovered = 'spent' | 'unreachable'
 
 /** A call that is routed and about to be opened. */
@@ -60,7 +60,7 @@ export interface KeyLimits {
   admit(keyName: string | null): Promise<void> | null
   /**
    * Sets aside what the call may cost, where its key has a budget. Returns its route without the targets that the key
-   * may not call because nobody knows what they cost. Throws `budget_exceeded` or `price_unknown`. A promise only where
+   * may not call because it is not known what they cost. Throws `budget_exceeded` or `price_unknown`. A promise only where
    * other gateways have to be asked.
    */
   reserve(call: RoutedCall): Route | Promise<Route>
@@ -154,7 +154,7 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
     if (why === 'unreachable')
       throw new GatewayError(
         'budget_exceeded',
-        `This gateway's part of the budget of the key "${keyName}" is used up, and the log that the gateways share cannot be asked for more; try again later.`,
+        `This gateway's part of the budget of the key "${keyName}" is used up, and the shared log cannot be asked for more; try again later.`,
         { retryAfter: 5 },
       )
     if (why === null) return
@@ -176,12 +176,12 @@ export function createLimits(deps: LimitsDeps): (keys: readonly KeyConfig[], pri
     if (sum < usd)
       throw new GatewayError(
         'budget_exceeded',
-        `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them is over.`,
+        `${gone}, and ${dollars(open)} are set aside for its open calls; try again when one of them has ended.`,
         { retryAfter: 1 },
       )
     throw new GatewayError(
       'budget_exceeded',
-      `${gone}; the budget begins anew at ${new Date(reset).toISOString()}.`,
+      `${gone}; the budget resets at ${new Date(reset).toISOString()}.`,
       { retryAfter: Math.ceil((reset - at) / 1000) },
     )
   }
@@ -214,7 +214,7 @@ function pricedOnly(keyName: string, route: Route, price: Pricer, at: number): R
     const id = targetId(unpriced[0] as Target)
     throw new GatewayError(
       'price_unknown',
-      `The key "${keyName}" has a budget, and the price of ${id} is not known; the operator can set models.${id}.price, or budget.unpriced: allow for this key.`,
+      `The key "${keyName}" has a budget, but the price of ${id} is not known; the operator can set models.${id}.price, or budget.unpriced: allow for this key.`,
     )
   }
   const reason = 'its price is not known, and the key has a budget'

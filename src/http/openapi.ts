@@ -1,5 +1,5 @@
-// The interface as an OpenAPI 3.1 document, made from the endpoints themselves: what is checked is what is told.
-// Pure; knows the shape of an endpoint and none of them.
+// The interface as an OpenAPI 3.1 document, made from the endpoints themselves, so it describes what is checked.
+// Pure; knows what an endpoint is, but no single one.
 import { z } from 'zod'
 import { errorSchema } from '../errors.ts'
 import type { AnyReadEndpoint, CallEndpoint, OtherEndpoint } from './endpoint.ts'

@@ -1,6 +1,6 @@
-// What the page in the browser shows instead of a key: a random token that reads as its key does and is refused for
-// calls. It is given for a key, or for a code that is good once and for a minute, so that `waybill ui` can open a page
-// that is signed in. Kept as digests, in memory only. Knows no HTTP.
+// What the page in the browser sends instead of a key: a random token that can read what its key can and is refused for
+// calls. It is issued for a key, or for a code that works once, within a minute, so that `waybill ui` can open a signed-in
+// page. Kept as digests, in memory only. Knows no HTTP.
 import { hash, randomBytes } from 'node:crypto'
 import type { Caller } from './auth.ts'
 
@@ -27,7 +27,7 @@ export interface PageTokens {
   /** Who a code was given to; it is good for this once. */
   redeem(code: string): Caller | null
   forget(token: string): void
-  /** Other keys are configured: everybody signs in again. */
+  /** Other keys are configured: all pages sign in again. */
   clear(): void
 }
 

@@ -1,4 +1,4 @@
-// What a call is for, by what its client says of it in headers, and nothing guessed from its words. Contract DIAL-10.
+// What a call is for, as its client says in headers; nothing is guessed from the text. Contract DIAL-10.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Purpose } from '../call.ts'
 import type { RequestTraits } from '../request-traits.ts'

@@ -1,12 +1,12 @@
-// Calls that were refused before they had a record: they must not push records out, and still somebody wants to know.
-// The newest of each key are kept in memory, and apart from them those of strangers, who can push out only each other's.
+// Calls that were refused before they had a record: they must not push records out, but operators need to see them.
+// The newest of each key are kept in memory; those without a known key are kept apart and push out only each other.
 import type { ErrorCode } from '../errors.ts'
 
 export interface Refusal {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Null where nobody was let in, or there are no keys. */
+  /** Null if no key was accepted, or there are no keys. */
   readonly keyName: string | null
   readonly endpoint: string
   readonly status: number

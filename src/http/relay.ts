@@ -44,7 +44,10 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
     'upstream_unreachable',
     'Connection reset: the connection to the provider was terminated before the answer was finished.',
   ],
-  timed_out: ['upstream_timeout', 'The provider timed out: it fell silent before the answer was finished.'],
+  timed_out: [
+    'upstream_timeout',
+    'The provider timed out: it stopped sending before the answer was finished.',
+  ],
 }
 
 /**

@@ -1,4 +1,4 @@
-// The only file that knows polka: mounts endpoints, lets requests in, turns whatever goes wrong into one shape.
+// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -47,7 +47,7 @@ export interface ServerOptions<Read, Live> {
   readonly slots: CallSlots
   /** Room for reads: each may keep the thread that reads busy for a while. */
   readonly readSlots: CallSlots
-  /** A call was turned away before it was on record; `caller` is null where nobody was let in. */
+  /** A call was turned away before it was on record; `caller` is null if no key was accepted. */
   readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
   /** A call is over, whatever became of it. */
   readonly onCallOver: (requestId: string) => void
@@ -193,7 +193,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     admit(admission, ({ request, requestId }, response) => {
       // Codex tries a WebSocket first, and goes on at once with POST after this status only. What else came is not read.
       if (request.headers.upgrade?.toLowerCase() === 'websocket') {
-        const error = new GatewayError('upgrade_refused', `No WebSocket is served here; send ${allow}.`)
+        const error = new GatewayError('upgrade_refused', `WebSocket is not supported here; send ${allow}.`)
         const wording = admission.wording ?? wordingOf(request.headers)
         replyError(response, error, requestId, wording, { upgrade: 'HTTP/1.1', connection: 'upgrade, close' })
         return
@@ -204,7 +204,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
       }
       const error = new GatewayError(
         'method_not_allowed',
-        `${request.method} is not served here, only ${allow}.`,
+        `${request.method} is not allowed here, only ${allow}.`,
       )
       replyError(response, error, requestId, admission.wording ?? wordingOf(request.headers), { allow })
     })
@@ -267,7 +267,7 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
   return server
 }
 
-/** What stands in the URL beside the path of the endpoint. */
+/** What the URL has in addition to the path of the endpoint. */
 const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'query'> => ({
   rest: params.rest ?? params['*'] ?? '',
   query: search?.slice(1) ?? '',
@@ -306,7 +306,7 @@ function refuseKeyInUrl(query: Record<string, unknown>, allowed?: string): void 
   )
     throw new GatewayError(
       'invalid_request',
-      'A key in the URL is refused; send it as `Authorization: Bearer KEY`, and replace it, for it may have been logged.',
+      'A key in the URL is refused. Send it as `Authorization: Bearer KEY`, and replace it, because it may have been logged.',
     )
 }
 
@@ -324,7 +324,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
     return
   }
   const [status, code] = BROKEN[error.code ?? ''] ?? [400, 'invalid_request']
-  const message = `The request is not usable: ${STATUS_CODES[status]}.`
+  const message = `The request is invalid: ${STATUS_CODES[status]}.`
   const body = JSON.stringify({
     error: { message, type: 'invalid_request_error', param: null, code },
     request_id: idOf(Date.now()),

@@ -1,5 +1,5 @@
-// Answers that are written and that their clients do not take: how long one may wait, and how much all of them may be.
-// Knows no endpoint; a call's stream looks after itself.
+// Answers that are written but not read by their clients: how long one may wait, and how large all of them may be.
+// Knows no endpoint; a call's stream has its own limit.
 import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 

@@ -1,7 +1,7 @@
 // Changes top-level members of a JSON object in its own text, so that everything else keeps its bytes:
 // number spellings, escapes, order, fields that we do not know.
 
-/** What a member becomes, as JSON text: the same wherever it stands, or made from what stands there (undefined where nothing does). */
+/** What a member becomes, as JSON text: the same everywhere, or made from the present value (undefined if there is none). */
 export type Replacement = string | ((before: string | undefined) => string)
 
 /**

@@ -1,5 +1,5 @@
-// What is told while it happens: each change of a call as the record will have it, to whoever listens. It costs nothing
-// while nobody does. Knows the definition of the record, no HTTP and no database.
+// What is reported while it happens: each change of a call, as the record will have it, for all listeners. It costs nothing
+// while there are none. Knows the definition of the record, no HTTP and no database.
 import { CALL_FIELDS, type CallRecord, type Field } from '../record.ts'
 import { storable } from '../store/storable.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'

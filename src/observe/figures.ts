@@ -1,5 +1,5 @@
-// Figures that are counted in place and put into Prometheus' text format when somebody looks: counting is on the way of
-// every call, looking is not. Knows the format (text/plain; version=0.0.4), not what is counted.
+// Figures that are counted in place and put into Prometheus' text format when they are read: every call counts, few
+// requests read. Knows the format (text/plain; version=0.0.4), not what is counted.
 
 /** Labels as they stand between the braces; empty for none. */
 export type Labels = string
@@ -66,7 +66,7 @@ export class Counter implements Figure {
   }
 }
 
-/** Asked when somebody looks. */
+/** Asked when the figures are read. */
 export class Gauge implements Figure {
   readonly #name: string
   readonly #help: string

@@ -11,7 +11,7 @@ const WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5
 
 const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
 
-/** What is asked for when somebody looks. */
+/** What is asked for when the figures are read. */
 export interface Gauges {
   /** Targets of the configuration, and whether each is being passed over. */
   readonly cooling: () => readonly { provider: string; model: string; cooling: boolean }[]
@@ -77,7 +77,7 @@ export function createMetrics(gauges: Gauges): Metrics {
   )
   const recordWrite = new Histogram(
     'waybill_record_write_seconds',
-    'From asking for a write that must precede a request to its commit.',
+    'From requesting a write that must precede a request to its commit.',
     WRITE_SECONDS,
   )
   let open = 0
@@ -110,21 +110,21 @@ export function createMetrics(gauges: Gauges): Metrics {
     firstToken,
     recordWrite,
     one('waybill_open_calls', 'Calls that are open now.', () => open),
-    // A target that stands in two routes has one line.
+    // A target of two routes has one line.
     new Gauge(
       'waybill_target_cooling',
-      '1 for a target of the configuration that is being passed over.',
+      '1 for a configured target that is being passed over.',
       () => new Map(cooling()),
     ),
     one(
       'waybill_configuration_current',
-      '0 while the configuration in the file was rejected and an earlier one is in force.',
+      '0 while the configuration in the file is rejected and an earlier one is in force.',
       gauges.configurationCurrent,
     ),
     one('waybill_record_writable', '0 while the record is not writable.', gauges.writable),
     one('waybill_record_readable', '0 while the record is not readable.', gauges.readable),
     budget('budget', 'What a key may spend in a month, US dollars.'),
-    budget('spent', 'What counts of the budget of a key in this month, US dollars.'),
+    budget('spent', 'What counts as spent of the budget of a key in this month, US dollars.'),
     budget('reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'),
     one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
   ]
@@ -136,17 +136,17 @@ export function createMetrics(gauges: Gauges): Metrics {
     })
   const droppedSpans = new Gauge(
     'waybill_telemetry_dropped_spans_total',
-    'Spans that no collector took.',
+    'Spans that no collector accepted.',
     () => [['', gauges.droppedSpans() ?? 0]],
   )
   const fleetFigures = [
     ofFleet(
       'instances',
-      'Gateways that share the log and are alive; 0 while it is away.',
+      'Gateways that share the log and are alive; 0 while it is unavailable.',
       ({ instances }) => instances,
     ),
-    ofFleet('backlog_calls', 'Calls that the shared log has not taken yet.', ({ backlog }) => backlog),
-    ofFleet('log_available', '0 while the shared log does not take calls.', ({ failure }) =>
+    ofFleet('backlog_calls', 'Calls that the shared log has not received yet.', ({ backlog }) => backlog),
+    ofFleet('log_available', '0 while the shared log does not accept calls.', ({ failure }) =>
       Number(failure === null),
     ),
     ofFleet(

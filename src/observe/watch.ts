@@ -1,5 +1,5 @@
-// What happens to calls, seen from the one place that all of it passes: the writes to the record. So whatever is
-// on record is observed, and nothing else. Knows the writes; knows no log and no metric.
+// What happens to calls, observed at the one place that it all passes: the writes to the record. So exactly what is on
+// record is observed. Knows the writes; knows no log and no metric.
 
 import type { Call, CallOutcome, Route, Target } from '../call.ts'
 import { costOfCall, savedOfCall } from '../record.ts'

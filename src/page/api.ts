@@ -40,7 +40,7 @@ export interface Read<T> {
   reload(): void
 }
 
-/** Reads a path, and again when it changes or after `every` ms while somebody looks; null reads nothing. */
+/** Reads a path, and again when it changes or after `every` ms while the page is visible; null reads nothing. */
 export function useRead<T>(path: string | null, every?: number): Read<T> {
   const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({
     path: null,

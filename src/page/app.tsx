@@ -1,4 +1,4 @@
-// The frame of the page: where one can go, who reads, and the view of the address. Knows the views by their paths.
+// The frame of the page: navigation, the signed-in key, and the view of the address. Knows the views by their paths.
 import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
 import { Help, useKeys } from './keys.tsx'
@@ -79,10 +79,10 @@ export function App() {
           {fleet && (
             <span
               class="note"
-              title={`Its own calls are shown as they happen, those of the others every ${OTHERS_MS / 1_000} s.`}
+              title={`The calls of this gateway are shown as they happen, those of the others every ${OTHERS_MS / 1_000} s.`}
             >
               {fleet.instance},{' '}
-              {fleet.shared_log === 'ready' ? `one of ${fleet.instances}` : 'the shared log is away'}
+              {fleet.shared_log === 'ready' ? `one of ${fleet.instances}` : 'the shared log is unavailable'}
             </span>
           )}
           <Connection />

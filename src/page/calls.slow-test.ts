@@ -71,7 +71,7 @@ test('a click on a value narrows the list, also for new calls; back undoes it (P
   await rows.nth(4).waitFor()
   await page.goForward()
   await page.locator('tbody:not(:has-text("alpha"))').waitFor()
-  await page.getByRole('button', { name: 'Take out the filter provider beta' }).click()
+  await page.getByRole('button', { name: 'Remove the filter provider beta' }).click()
   await rows.nth(4).waitFor()
   assert.equal(new URL(page.url()).search, '')
 })
@@ -150,7 +150,7 @@ test('`waybill ui` signs a page in by a code that is good once', { skip }, async
   await page.locator('tbody tr').first().waitFor()
   assert.equal(page.url(), `${gateway.url}/calls`, 'the code is not left in the address')
   const { page: again } = await openTab(t, address)
-  await again.getByText('This link was used already').waitFor()
+  await again.getByText('This link has already been used').waitFor()
 })
 
 test('names, errors and sessions that are markup are shown as text (PAGE-02)', { skip }, async (t) => {

@@ -43,10 +43,10 @@ export function parseTerms(text: string): Filter {
         throw new Error(`Write a name and a value, for example provider:groq, not ${JSON.stringify(term)}.`)
       if (!FILTERS.has(name) && !TIMES.includes(name as 'since'))
         throw new Error(
-          `There is no filter ${JSON.stringify(name)}. There are ${[...FILTERS.keys()].join(', ')}.`,
+          `There is no filter ${JSON.stringify(name)}. Known filters: ${[...FILTERS.keys()].join(', ')}.`,
         )
       const value = quoted ?? bare!
-      if (value === '') throw new Error(`Which ${name}? Write it behind the colon.`)
+      if (value === '') throw new Error(`Which ${name}? Write it after the colon.`)
       return [name, value]
     }),
   )

@@ -1,5 +1,5 @@
-// The calls as they happen: one connection for the page, open while a view listens and somebody looks. After a gap whoever
-// listens is told to read anew. A browser has six connections to a host, so a hidden page holds none.
+// The calls as they happen: one connection for the page, open while a view listens and the page is visible. After a gap,
+// listeners are told to read again. A browser has six connections to a host, so a hidden page holds none.
 import { signal } from '@preact/signals'
 import type { CallRecord } from '../record.ts'
 import { authorization, signedOut } from './who.ts'

@@ -41,7 +41,7 @@ export const sessionHref = (id: string): string => `/sessions/${encodeURICompone
 export const callsHref = (filters: Readonly<Record<string, string>>): string =>
   `/calls?${new URLSearchParams(filters)}`
 
-/** What stands behind the name of a view in its path, decoded. */
+/** What follows the name of a view in its path, decoded. */
 export function rest(view: string): string {
   const text = path.value.slice(view.length + 2)
   try {

@@ -28,8 +28,8 @@ export function SignIn() {
         </p>
         <h1>Sign in</h1>
         <p>
-          This gateway has keys. Show one, and this tab may read for twelve hours. A client key sees its own
-          calls, an admin key all of them.
+          This gateway requires a key. Enter one, and this tab can read for twelve hours. A client key sees
+          its own calls, an admin key sees all of them.
         </p>
         <label>
           Gateway key
@@ -52,7 +52,7 @@ export function SignIn() {
           Sign in
         </button>
         <p class="note">
-          Or run <code>waybill ui</code> where the key is: it opens a page that is signed in.
+          Or run <code>waybill ui</code> where the key is: it opens a page that is already signed in.
         </p>
       </form>
     </main>

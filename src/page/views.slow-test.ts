@@ -79,7 +79,7 @@ const VIEWS = (id: string): readonly (readonly [path: string, text: string])[] =
   ['/sessions', 'conversation'],
   ['/sessions/conversation', 'explorer'],
   ['/routes', 'Where would a call go?'],
-  ['/costs', 'Dearest sessions'],
+  ['/costs', 'Most expensive sessions'],
   ['/recordings', 'Answers come from a test.'],
   ['/health', 'No route and no provider/model is called'],
 ]

@@ -1,4 +1,4 @@
-// Who reads: nobody yet, whoever the key or code is exchanged for, or anybody where no keys are configured. What is kept
+// Who reads: not known yet, the owner of the key or code, or anyone if no keys are configured. What is kept
 // is a token that reads for some hours, in this tab only; the key itself is kept nowhere.
 import { signal } from '@preact/signals'
 
@@ -44,7 +44,7 @@ export async function signOut(): Promise<void> {
 
 export const canSignOut = (): boolean => sessionStorage.getItem(NAME) !== null
 
-/** `waybill ui` puts a code behind the `#`, which is sent to nobody; it is taken out of the address at once. */
+/** `waybill ui` puts a code after the `#`, which is never sent; it is removed from the address at once. */
 export async function redeemCode(): Promise<void> {
   const code = /^#code=(wbc-[\w-]+)$/.exec(location.hash)?.[1]
   if (code === undefined) return

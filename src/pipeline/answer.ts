@@ -117,7 +117,7 @@ function partAsSent(
   }
   return ({ bytes, parsed }) => {
     if (parsed) events += eventsOf(parsed)
-    // An error that long is told in our words: everybody would wait while it is looked through for secrets.
+    // An error that long is told in our words: every call would wait while it is searched for secrets.
     if (parsed?.error && (isTranslated || bytes.length > MOST_ERROR))
       return Buffer.from(shortErrorEvent(parsed.error))
     if (parsed?.error || holdsKey(bytes, keyBytes)) return maskBytes(bytes, mask)

@@ -1,5 +1,5 @@
-// How many tokens a request would be: no call. A provider of the dialect is asked, and where none can say it is estimated;
-// nothing is written, nothing spent, no target cooled, the router not moved. Knows no dialect by name.
+// How many tokens a request has, without a call. A provider of the dialect is asked; if none can say, it is estimated.
+// Nothing is written, nothing spent, no target cooled, the router not moved. Knows no dialect by name.
 import type { ServerResponse } from 'node:http'
 import type { Target } from '../call.ts'
 import type { ClientDialect, ClientRequest, TokenCounting } from '../dialects/dialect.ts'

@@ -1,5 +1,5 @@
-// `on_loss` of a route: targets for which the translation of this request would lose what the route does not allow are passed
-// over, before anything leaves. Knows no dialect by name.
+// `on_loss` of a route: targets are passed over if the translation of this request would lose what the route does not allow,
+// before anything is sent. Knows no dialect by name.
 import { type Route, type Target, targetId } from '../call.ts'
 import type { RouteConfig } from '../config.ts'
 import type { ClientDialect, ClientRequest } from '../dialects/dialect.ts'
@@ -40,7 +40,7 @@ export function withoutLossy(
     const why = reasons.map(({ target, reason }) => `${target} ${reason}`).join('; ')
     throw new GatewayError(
       'translation_lossy',
-      `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Leave these out, or ask for a model that speaks ${name}.`,
+      `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Remove these parts, or ask for a model that speaks ${name}.`,
     )
   }
   const { cause, skipped } = route.decision

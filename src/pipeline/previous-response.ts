@@ -1,4 +1,4 @@
-// An answer that a provider keeps can only be gone on from there. Who gave it is on record.
+// Only the provider that keeps an answer can continue it. The record says which one that is.
 import { previousResponseNotFound } from '../errors.ts'
 import type { CallContext } from './context.ts'
 

@@ -76,9 +76,9 @@ export function judgeWhole(
   const { status, headers } = response
   if (status >= 400) return { kind: 'whole', status, headers, body, parsed: null }
   const invalid = (why: string) => failure('failed', 'upstream_invalid', `a ${status} that ${why}`, response)
-  if (status >= 300) return invalid('leads elsewhere; look at the base_url of the provider')
+  if (status >= 300) return invalid('redirects elsewhere; check the base_url of the provider')
   const most = dialect.mostValues ?? MOST_VALUES
-  if (holdsMoreValues(body, most)) return invalid(`holds more than ${most} JSON values`)
+  if (holdsMoreValues(body, most)) return invalid(`contains more than ${most} JSON values`)
   let parsed: ParsedEvent
   try {
     parsed = dialect.readAnswer(body.toString('utf8'))

@@ -210,7 +210,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     const wasSent = this.#controller !== null
     const reason = (error as NodeJS.ErrnoException).code ?? error.message // a code names no address and no secret
     if (this.#stopped === ABORTED)
-      return failure(wasSent ? 'aborted' : 'not_sent', 'client_closed', 'the client went away', response)
+      return failure(wasSent ? 'aborted' : 'not_sent', 'client_closed', 'the client disconnected', response)
     if (this.#stopped === TIMED_OUT)
       return failure(
         wasSent ? 'timed_out' : 'not_sent',
@@ -222,7 +222,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     if (!isConnectionError(reason))
       return failure('failed', 'upstream_invalid', `not a usable answer (${reason})`, response)
     if (response)
-      return failure('failed', 'upstream_unreachable', `the answer broke off (${reason})`, response)
+      return failure('failed', 'upstream_unreachable', `the answer was cut off (${reason})`, response)
     return failure('unknown', 'upstream_unreachable', `the connection broke (${reason})`, response)
   }
 
@@ -239,7 +239,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     this.#decide({ kind: 'stream', status, headers })
   }
 
-  /** Nobody takes the stream yet. False where it has failed. */
+  /** The stream is not being read yet. False where it has failed. */
   #hold(part: StreamPart): boolean {
     const { bytes, parsed } = part
     if (this.#started || (parsed?.opens && !parsed.error)) {

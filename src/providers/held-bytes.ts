@@ -1,8 +1,8 @@
-// What all open exchanges together hold of answers that no client has got yet: whole answers on their way, and events
-// that are not complete. Each has a limit of its own; many of them would take all memory all the same.
+// The bytes that all open exchanges hold of answers that no client has received yet: whole answers in transit, and events
+// that are not complete. Each has its own limit, but many together could still take all memory.
 import { getHeapStatistics } from 'node:v8'
 
-/** Somebody who holds bytes and can let go of them. */
+/** A holder of bytes that can let go of them. */
 export interface Holder {
   /** Ends the exchange, whose bytes are counted no more. */
   letGo(reason: Error): void
@@ -28,7 +28,7 @@ export class HeldBytes {
     while (this.#total > this.#limit) {
       const [largest] = [...this.#held].reduce((most, each) => (each[1] > most[1] ? each : most))
       this.set(largest, 0)
-      largest.letGo(new Error('the answers on their way hold more than there is room for'))
+      largest.letGo(new Error('the answers in transit take up more memory than is allowed'))
     }
   }
 }

@@ -1,5 +1,5 @@
 // Walks the candidates of a route until one answers: which failure moves on, which is final, what cools a
-// target down. Knows no client and no store; what has to be recorded is told to its listener.
+// target down. Knows no client and no store; its listener is told what has to be recorded.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
@@ -24,7 +24,7 @@ export interface Provider {
   /** Path of the base URL, without a slash at the end. */
   readonly basePath: string
   readonly key: string | null
-  /** The key as it would stand in an answer. */
+  /** The key as it would appear in an answer. */
   readonly keyBytes: Buffer | null
   /** It is told of the call's trace. */
   readonly trace: boolean
@@ -81,7 +81,7 @@ export interface SendResult {
   readonly requestsSent: number
   /** Changes of target. */
   readonly fallbacks: number
-  /** An earlier attempt may have used tokens that nobody reported. */
+  /** An earlier attempt may have used tokens that were not reported. */
   readonly unknownSpend: boolean
   /** The answer; or, when every target failed, the last thing that a provider answered. */
   readonly answer: Whole | (Streaming & { readonly exchange: Exchange }) | Failure
@@ -230,7 +230,7 @@ class Walk {
   }
 }
 
-/** How providers say that something stands in a request that they do not take. */
+/** How providers say that a request contains something that they do not accept. */
 const REFUSALS = [400, 422]
 
 /** What is asked next where the provider refused a part of the request that can be left out, and how this try is recorded. */
@@ -263,7 +263,7 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   const error = () => readError(body, providers.get(target.provider)!.dialects.get(dialect)!)
   // Google answers a wrong key with 400 and says inside what it is.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
-    const message = `${targetId(target)}: refused the gateway's own access with status ${status}`
+    const message = `${targetId(target)}: denied the gateway access with status ${status}`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }
   }
   if (isUnknownModel(status, body, target.model)) {
@@ -284,7 +284,7 @@ const endOf = ({ outcome, status, code, error }: Failure, translation: Translati
   losses: translation?.losses ?? null,
 })
 
-/** An attempt that was refused by an error status, or never left, used nothing; of any other nobody knows. */
+/** An attempt that was refused by an error status, or never sent, used nothing; of any other it is not known. */
 const mayHaveSpent = ({ outcome, status }: Failure): boolean =>
   outcome !== 'not_sent' && (status === null || status < 300)
 

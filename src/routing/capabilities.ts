@@ -1,5 +1,5 @@
-// What a model lacks for a call, in words (ROUTE-12). Knows what the operator said of the model and the call's shape;
-// what was not said of a model is assumed to be there.
+// What a model lacks for a call, in words (ROUTE-12). Knows the operator's settings for the model and the call's shape;
+// a model is assumed to have what the settings do not mention.
 import type { ModelConfig } from '../config.ts'
 import type { RequestTraits } from '../request-traits.ts'
 

@@ -1,5 +1,5 @@
-// Which targets of a route a call may go to, by what it is like: what it needs goes first, then the rules. Pure; what
-// cools down and which of them is tried first is decided elsewhere.
+// Which targets of a route a call may go to, by its properties: first what it needs, then the rules. Pure; which targets
+// cool down and which of them is tried first is decided elsewhere.
 import { type Skipped, type Target, targetId } from '../call.ts'
 import { GatewayError, previousResponseNotFound } from '../errors.ts'
 import type { RequestTraits } from '../request-traits.ts'
@@ -60,7 +60,7 @@ export function onlyOf(provider: string, { targets, rule, skipped }: Choice): Ch
     targets.filter((t) => (t.provider === provider) === isIts),
   )
   if (its!.length === 0)
-    throw previousResponseNotFound(`${provider} gave it, and is no target of the model that is asked for`)
+    throw previousResponseNotFound(`it came from ${provider}, which is not a target of the requested model`)
   const reason = `the previous response is kept by ${provider}`
   return {
     targets: its!,

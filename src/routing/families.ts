@@ -16,7 +16,7 @@ export class Family {
   readonly #state: RoutingState
   readonly #of: (target: Target) => string
   readonly #key: string
-  /** The one that the history ties the call to; undefined where nothing does, or nobody remembers. */
+  /** The one that the history ties the call to; undefined where nothing does, or it is no longer remembered. */
   readonly #home: string | undefined
 
   /** `of` names the family of a target. */

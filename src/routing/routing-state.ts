@@ -13,7 +13,7 @@ const NO_ANSWER_HOLDS = 30_000
 /** Direct ids are the clients' to choose, and sessions too. */
 const MOST_LATENCIES = 1_000
 const MOST_SESSIONS = 10_000
-/** Nobody may ask. */
+/** Bounded, because the list may never be fetched. */
 const MOST_FAILED = 1_000
 
 interface Latency {

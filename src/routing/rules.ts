@@ -4,7 +4,7 @@ import type { RuleConfig } from '../config.ts'
 import type { RequestTraits } from '../request-traits.ts'
 
 export interface Rule {
-  /** As it stands in the record, for example `rule 2: tools`. Numbers begin with 1. */
+  /** As it is in the record, for example `rule 2: tools`. Numbers begin with 1. */
   readonly label: string
   readonly matches: (traits: RequestTraits) => boolean
   readonly allows: (target: Target) => boolean

@@ -1,5 +1,5 @@
-// The client's settings file as text: our entry is put in and taken out without touching another byte. Pure; whoever
-// calls reads and writes the file.
+// The client's settings file as text: our entry is inserted and removed without touching another byte. Pure; the
+// caller reads and writes the file.
 import { parseDocument } from 'yaml'
 import { isObject } from './facts.ts'
 
@@ -20,7 +20,7 @@ export function readSettings(text: string): Readonly<Record<string, unknown>> {
   } catch (error) {
     throw new Error(`it is not valid JSON (${(error as Error).message}); repair it first`)
   }
-  if (!isObject(settings)) throw new Error('it holds no JSON object; repair it first')
+  if (!isObject(settings)) throw new Error('it is not a JSON object; repair it first')
   return settings
 }
 

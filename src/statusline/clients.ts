@@ -1,4 +1,4 @@
-// The coding clients whose settings take a status line: where these are, and under which name the line stands in them.
+// The coding clients whose settings accept a status line: where the settings are, and the name of the line in them.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Key } from './client-settings.ts'
@@ -37,14 +37,14 @@ export const CLIENTS = {
     home: (env) => env.COPILOT_HOME || join(homeOf(env), '.copilot'),
     project: '.github/copilot/settings.json',
     local: '.github/copilot/settings.local.json',
-    tie: 'It tells the gateway no session of its own: start it with `waybill run -- copilot`, which ties the two.',
+    tie: 'It does not send the gateway a session of its own: start it with `waybill run -- copilot`, which connects the two.',
   },
   qwen: {
     title: 'Qwen Code',
     key: 'ui.statusLine',
     home: (env) => join(homeOf(env), '.qwen'),
     project: '.qwen/settings.json',
-    tie: 'It tells the gateway no session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents.md shows.',
+    tie: 'It does not send the gateway a session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents.md shows.',
   },
 } as const satisfies Record<string, Client>
 export type ClientName = keyof typeof CLIENTS

@@ -44,7 +44,7 @@ export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
   const url = URL.parse(address.url)
   const gateway = url
     ? await gatewayFindings(url, address, examined.sessionId)
-    : [{ ok: false, text: 'the address of the gateway is no URL; install again with --url' }]
+    : [{ ok: false, text: 'the address of the gateway is not a URL; install again with --url' }]
   return [...settings.findings, ...ran, ...gateway]
 }
 
@@ -140,7 +140,7 @@ async function gatewayFindings(
     if (sessionId !== null && !record)
       findings.push({
         ok: false,
-        text: `this key sees no main call of session ${JSON.stringify(sessionId)}: either none was made through this gateway, or the client uses another key; a key sees its own rows only`,
+        text: `this key sees no main call of session ${JSON.stringify(sessionId)}: either none was made through this gateway, or the client uses another key; a key sees only its own calls`,
       })
     else if (record) findings.push({ ok: true, text: 'the session has calls on record' })
   } catch (error) {

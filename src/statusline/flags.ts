@@ -1,4 +1,4 @@
-// The options that stand behind the command in the client's settings. A mistake is a reason for stderr and never
+// The options that follow the command in the client's settings. A mistake is a reason for stderr and never
 // stops the line.
 import { DEFAULT_SEGMENTS, isSegmentName, SEGMENT_NAMES, type SegmentName } from './segments.ts'
 import { isThemeName, THEME_NAMES, type ThemeName } from './themes.ts'
@@ -40,16 +40,16 @@ export function readFlags(args: readonly string[]): { flags: Flags; problems: st
     else if (name === '--links') {
       const links = value()
       if (links === 'auto' || links === 'on' || links === 'off') flags.links = links
-      else problems.push('--links is auto, on or off')
+      else problems.push('--links must be auto, on or off')
     } else if (name === '--theme') {
       const theme = value()
       if (isThemeName(theme)) flags.theme = theme
-      else problems.push(`--theme is one of ${THEME_NAMES.join(', ')}`)
+      else problems.push(`--theme must be one of ${THEME_NAMES.join(', ')}`)
     } else if (name === '--segments' || name === '--segment') {
       const names = value().split(',')
       const known = names.filter(isSegmentName)
       if (known.length < names.length)
-        problems.push(`--segments is a list of ${SEGMENT_NAMES.join(', ')}, with commas`)
+        problems.push(`--segments must be a list of ${SEGMENT_NAMES.join(', ')}, with commas`)
       if (known.length > 0) flags.segments = known
     }
     // Only its name: what follows may be a key.

@@ -1,4 +1,5 @@
-// Where the gateway is and which key it takes, by what the command says and by what the client hands down. Asks nobody.
+// Where the gateway is and which key it takes, from the options of the command and the environment of the client. Sends no
+// request.
 import { findKey } from '../terminal/key.ts'
 
 type Env = Readonly<Record<string, string | undefined>>

@@ -25,7 +25,7 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
       const asked = model === null ? query : { ...query, requested_model: model }
       const { status, json } = await get('/api/usage/request-logs', asked)
       if (status !== 200) throw new NoAnswer(`answered ${status}`)
-      if (!isObject(json) || !Array.isArray(json.data)) throw new NoAnswer('answered nonsense')
+      if (!isObject(json) || !Array.isArray(json.data)) throw new NoAnswer('sent an invalid answer')
       return json.data[0] ?? null
     },
     async resolve(model) {

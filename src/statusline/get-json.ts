@@ -12,7 +12,7 @@ export class NoAnswer extends Error {
 /** Begins a connection to `url`'s host; whether it comes about, `getJson` says. */
 export function dial(url: URL): Socket {
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  // `getBuiltinModule`, because a literal import would load TLS for everybody.
+  // `getBuiltinModule`, because a literal import would always load TLS.
   const socket =
     url.protocol === 'https:'
       ? process
@@ -49,13 +49,13 @@ export function getJson(
     socket.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       bytes += chunk.length
-      if (bytes > LIMIT_BYTES) fail('answered nonsense')
+      if (bytes > LIMIT_BYTES) fail('sent an invalid answer')
     })
     socket.on('end', () => {
       const answer = Buffer.concat(chunks).toString('utf8')
       const status = /^HTTP\/1\.[01] ([1-5]\d\d)\b/.exec(answer)?.[1]
       const headersEnd = answer.indexOf('\r\n\r\n')
-      if (status === undefined || headersEnd < 0) return fail('answered nonsense')
+      if (status === undefined || headersEnd < 0) return fail('sent an invalid answer')
       clearTimeout(timer)
       resolve({ status: Number(status), json: parse(answer.slice(headersEnd)) })
     })

@@ -45,12 +45,12 @@ test('an option that the line could not use is one line and exit code 2, and no 
       /--url takes an address such as http:\/\/127\.0\.0\.1:4949, not "localhost:4949"/,
     ],
     [['--url', 'ftp://127.0.0.1'], /--url takes an address/],
-    [['--url', 'http://me:secret@127.0.0.1:4949'], /--url holds no key; [^\n]*--key-file/],
+    [['--url', 'http://me:secret@127.0.0.1:4949'], /--url must not contain a key; [^\n]*--key-file/],
     [['--key-file', join(directory, 'nowhere')], /the key file .*nowhere cannot be read \(ENOENT\)/],
     [['--key-file', open], /is open to others; run chmod 600 on it/],
-    [['--key-file', words], /holds is no key/],
+    [['--key-file', words], /does not contain a key/],
     [['--scope', 'usr'], /--scope: there is no "usr"; did you mean user\?/],
-    [['--subagents'], /the script draws no rows of subagents; leave out --sh/],
+    [['--subagents'], /the script draws no rows for subagents; leave out --sh/],
   ] as const) {
     const { code, stderr } = await waybill('install', '--sh', ...args)
     assert.equal(code, 2, `${args.join(' ')}: ${stderr}`)
@@ -105,7 +105,7 @@ test('the program is not installed from where npm may clear it', (t) => {
     (error: Error) => {
       assert.match(
         error.message,
-        /lies in npm's cache, which npm may clear; install waybill first, or take --sh, which keeps a copy/,
+        /is in npm's cache, which npm may clear; install waybill first, or use --sh, which keeps its own copy/,
       )
       return true
     },

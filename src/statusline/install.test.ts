@@ -71,7 +71,7 @@ test('the installed line runs in a shell as the client runs it, and is gone afte
   assert.match(other.stdout, /BAD {2}this key sees no main call of session "elsewhere"/)
   assert.equal((await waybill('uninstall')).code, 0)
   assert.equal(statSync(file, { throwIfNoEntry: false }), undefined, 'it was not there before')
-  assert.match((await waybill('uninstall')).stdout, /has no line of ours/)
+  assert.match((await waybill('uninstall')).stdout, /does not have our line/)
 })
 
 test('a foreign line is left alone unless it is wrapped, and comes back as it was (LINE-11)', async (t) => {
@@ -79,7 +79,7 @@ test('a foreign line is left alone unless it is wrapped, and comes back as it wa
   const { file, waybill, env } = home(t, text)
   const refused = await waybill('install', '--sh')
   assert.equal(refused.code, 1)
-  assert.match(refused.stderr, /has a statusLine already; `--wrap` keeps it/)
+  assert.match(refused.stderr, /already has a statusLine; `--wrap` keeps it/)
   assert.equal(readFileSync(file, 'utf8'), text)
 
   const directory = temporaryDirectory(t)
@@ -97,7 +97,7 @@ test('an edited line is somebody else’s now; other edits of the file stay (LIN
   assert.equal((await waybill('install', '--sh')).code, 0)
   const edited = readFileSync(file, 'utf8').replace('/bin/sh', '/bin/dash')
   writeFileSync(file, edited)
-  assert.match((await waybill('uninstall')).stdout, /somebody edited after us; it was left alone/)
+  assert.match((await waybill('uninstall')).stdout, /edited after it was installed; it was left unchanged/)
   assert.equal(readFileSync(file, 'utf8'), edited)
 
   writeFileSync(file, edited.replace('/bin/dash', '/bin/sh').replace('"a": 1', '"a": 2, "b": 3'))
@@ -109,7 +109,7 @@ test('settings that are no JSON are refused, links are followed, both keys go si
   const broken = home(t, '{ "a": 1, // comment\n}')
   const { code, stderr } = await broken.waybill('install', '--sh')
   assert.equal(code, 1)
-  assert.match(stderr, /is left as it is: it is not valid JSON/)
+  assert.match(stderr, /was not changed: it is not valid JSON/)
   assert.equal(readFileSync(broken.file, 'utf8'), '{ "a": 1, // comment\n}')
 
   const { file, waybill } = home(t, null)
@@ -152,7 +152,7 @@ for (const [name, text] of Object.entries(QWEN))
     assert.deepEqual(Object.keys(ui), [...Object.keys(before.ui ?? {}), 'statusLine'])
     assert.match(ui.statusLine.command, /statusline\.sh$/)
     assert.deepEqual({ ...others, ui: before.ui }, { ...before, ui: before.ui })
-    assert.match((await waybill('install', '--sh')).stdout, /runs now/, 'twice is once')
+    assert.match((await waybill('install', '--sh')).stdout, /now runs/, 'twice is once')
     writeFileSync(file, JSON.stringify(JSON.parse(readFileSync(file, 'utf8')))) // somebody formats it
     assert.equal((await waybill('uninstall')).code, 0)
     const { ui: left = {}, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
@@ -173,8 +173,8 @@ test('Copilot: the line goes into its own settings, and what it does not have is
     /statusline\.sh$/,
   )
   for (const [args, says] of [
-    [['--client', 'copilot', '--subagents'], /GitHub Copilot CLI has no rows of subagents/],
-    [['--client', 'qwen', '--scope', 'local'], /Qwen Code has no local settings; take --scope project/],
+    [['--client', 'copilot', '--subagents'], /GitHub Copilot CLI has no rows for subagents/],
+    [['--client', 'qwen', '--scope', 'local'], /Qwen Code has no local settings; use --scope project/],
     [['--client', 'qwn'], /--client: there is no "qwn"; did you mean qwen\?/],
   ] as const) {
     const { code, stderr } = await waybill('install', ...args)

@@ -1,5 +1,5 @@
-// `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of somebody else is never
-// replaced; with `wrap` it is kept inside of ours.
+// `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of another program is never
+// replaced; with `wrap` it is kept inside ours.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import {
   commandOf,
@@ -32,7 +32,7 @@ export function install({ file, key, directory, wrap, words }: InstallOptions): 
   const settings = settingsOf(file, text)
   const foreign = commandOf(settings, key)
   if (entryOf(settings, key) !== undefined && !(wrap && foreign !== null))
-    throw new Error(`${file} has a ${key} already; \`--wrap\` keeps it and puts ours behind it`)
+    throw new Error(`${file} already has a ${key}; \`--wrap\` keeps it and puts ours after it`)
   const wrapped = wrap && foreign !== null ? ['--wrap', foreign] : []
   const command = [...words, ...wrapped].map(quote).join(' ')
   const put = putCommand(text, key, command)
@@ -43,7 +43,7 @@ export function install({ file, key, directory, wrap, words }: InstallOptions): 
 
 export type Uninstalled = 'restored' | 'nothing' | 'edited'
 
-/** `edited`: somebody changed our entry, so it is theirs now and stays. */
+/** `edited`: our entry was changed, so it belongs to the user now and stays. */
 export function uninstall({
   file,
   key,
@@ -83,7 +83,7 @@ function settingsOf(file: string, text: string): Readonly<Record<string, unknown
   try {
     return readSettings(text)
   } catch (error) {
-    throw new Error(`${file} is left as it is: ${(error as Error).message}`)
+    throw new Error(`${file} was not changed: ${(error as Error).message}`)
   }
 }
 

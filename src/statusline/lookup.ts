@@ -57,5 +57,5 @@ async function findRoute({ sessionId, model, modelAsGiven }: Subject, source: So
 
 function known(facts: Facts | null): Facts {
   if (facts) return facts
-  throw new Error('the answer is not one of a Waybill gateway')
+  throw new Error('the answer is not from a Waybill gateway')
 }

@@ -78,7 +78,7 @@ function forget(directory: string): void {
   }
 }
 
-/** FNV-1a, 32 bits: a short file name. The subject stands in the file, so nothing depends on its strength; a
+/** FNV-1a, 32 bits: a short file name. The subject is in the file, so nothing depends on its strength; a
  * cryptographic one would cost 4 ms of start-up. */
 function fingerprint(subject: readonly (string | null)[]): string {
   let hash = 0x811c9dc5

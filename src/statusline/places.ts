@@ -28,7 +28,7 @@ export function program(from: string = import.meta.url): string[] {
   if (!existsSync(built)) throw new Error('the status line is not built; run `npm run build` first')
   if (/[\\/]_npx[\\/]/.test(built))
     throw new Error(
-      `${built} lies in npm's cache, which npm may clear; install waybill first, or take --sh, which keeps a copy of its own`,
+      `${built} is in npm's cache, which npm may clear; install waybill first, or use --sh, which keeps its own copy`,
     )
   return [process.execPath, built]
 }

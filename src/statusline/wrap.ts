@@ -1,4 +1,4 @@
-// Runs the status line that the user had before and puts ours behind it. Loaded only where `--wrap` is given.
+// Runs the status line that the user had before and puts ours after it. Loaded only where `--wrap` is given.
 import { spawn } from 'node:child_process'
 import measure from 'fast-string-truncated-width'
 
@@ -10,7 +10,7 @@ export function outputOf(command: string, input: string): Promise<string> {
     const child = spawn(command, { shell: true, stdio: ['pipe', 'pipe', 'inherit'], timeout: LIMIT_MS })
     let output = ''
     child.stdout.setEncoding('utf8').on('data', (part) => (output += part))
-    child.stdin.on('error', () => {}).end(input) // not everybody reads it
+    child.stdin.on('error', () => {}).end(input) // not every program reads it
     child.on('error', () => resolve(''))
     child.on('close', () => resolve(output.replace(/\n+$/, '')))
   })

@@ -1,5 +1,5 @@
-// How the fields of `src/record.ts` stand in a table: which columns each has, what is written into them, and what is
-// read out of them. Knows the kinds of fields and no single one.
+// How the fields of `src/record.ts` are stored in a table: which columns each has, what is written into them, and what is
+// read from them. Knows the kinds of fields and no single one.
 import type { Tokens } from '../call.ts'
 import type { Field, Kind } from '../record.ts'
 
@@ -80,7 +80,7 @@ export function writingOf<Given>(
   }
 }
 
-/** Returns what makes a row into JSON. The row of a price stands in it as `price`, as JSON text. */
+/** Returns what makes a row into JSON. The row of a price is in it as `price`, as JSON text. */
 export function readerOf<Json>(fields: Fields): (row: Row) => Json {
   const parts = Object.entries(fields).map(([name, { kind }]) => ({ name, read: READ[kind] }))
   return (row) => {

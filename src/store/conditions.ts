@@ -1,4 +1,4 @@
-// What of a row must hold for a filter, as SQL that every engine takes, with ? where a value stands. Knows the fields
+// What must hold for a row to match a filter, as SQL that every engine accepts, with ? for each value. Knows the fields
 // of the record and no engine.
 import { CALL_FIELDS, type Field } from '../record.ts'
 import type { CallFilter } from './filters.ts'

@@ -1,5 +1,5 @@
 // Joins the writes of many calls into transactions: one batch in flight at a time. Openings go at once, because calls wait
-// for them; closings wait for company. While nothing can be written, calls are refused at once. Knows nothing of SQL;
+// for them; closings wait for others to join. While nothing can be written, calls are refused at once. Knows nothing of SQL;
 // `commit` is given.
 import type { Write } from './writes.ts'
 
@@ -132,7 +132,7 @@ export class WriteQueue {
     this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
   }
 
-  /** What goes now. A call's end stands behind its opening, which was committed before. */
+  /** What goes now. A call's end comes after its opening, which was committed before. */
   #take(): Waiting[] {
     const batch = this.#openings
     this.#openings = []

@@ -1,5 +1,5 @@
-// The end of a call that was refused and yet may be on record: nothing was sent. Where it is not on record, this writes
-// nothing. Pure.
+// The end of a call that was refused but may be on record: nothing was sent. If it is not on record, this writes nothing.
+// Pure.
 import type { Write } from './writes.ts'
 
 export const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at: number): Write => ({

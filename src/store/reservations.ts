@@ -1,6 +1,6 @@
-// What is set aside for the open calls of keys that have a budget. Sees every write to the record: with the opening one
-// goes what is set aside, so that a killed gateway's calls are charged at the next start, and with an attempt's end what
-// it is charged where nobody counted. Knows no database.
+// What is set aside for the open calls of keys that have a budget. Sees every write to the record: it adds to
+// an opening what is set aside, so that a killed gateway's calls are charged at the next start, and to an attempt's end what
+// it is charged if nothing was counted. Knows no database.
 import type { Claim } from '../budget.ts'
 import type { Store } from './store.ts'
 import type { EndedAttempt, Write } from './writes.ts'
@@ -66,7 +66,7 @@ export function createReservations(write: Store['write']): Reservations {
 }
 
 /**
- * What an attempt counts whose cost nobody told: nothing where it did not leave or was refused by an error status, all
+ * What an attempt without a reported cost counts: nothing if it was not sent or was refused by an error status, all
  * that was set aside where the provider answered without usage, else its input.
  */
 function chargeOf({ outcome, status, target }: EndedAttempt, claim: Claim): number {

@@ -1,5 +1,5 @@
-// What a write says of a provider's answer, in a form that any table takes. A provider may put anything into a number or a
-// text: what cannot be a count, a status or an amount is unknown, texts are cut. Pure; knows the writes and no database.
+// What a write says of a provider's answer, in a form that any table accepts. A provider may put anything into a number or
+// a text: what cannot be a count, a status or an amount is unknown, texts are cut. Pure; knows the writes and no database.
 import type { Tokens } from '../call.ts'
 import type { Cost } from '../pricing.ts'
 import type { EndedAttempt, Write } from './writes.ts'

@@ -47,7 +47,7 @@ export interface Spending {
 export interface Spent {
   /** All that counts. */
   readonly usd: number
-  /** The part of it that nobody reported: calls that were left, broke off, or answered without usage. */
+  /** The part of it that was not reported: calls that were left, broke off, or answered without usage. */
   readonly estimatedUsd: number
 }
 

@@ -1,5 +1,5 @@
 // What calls add up to. One definition for every sum: what is kept per hour and per session, and what is summed
-// up when somebody asks. Pure; knows a row's columns and nothing of SQL.
+// up when they are read. Pure; knows a row's columns and nothing of SQL.
 
 /** What is summed where it is known, by the names of its columns in `call_logs`. */
 const SUMMED = [

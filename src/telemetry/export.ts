@@ -1,6 +1,6 @@
 // Sends the spans of calls to a collector, after the fact: hears which calls ended, reads them from the record and posts
-// them as OTLP in protobuf. What the collector does changes nothing about a call; what it does not take in time is dropped
-// and counted. Loaded with `telemetry:` alone.
+// them as OTLP in protobuf. The collector cannot affect a call; what it does not accept in time is dropped and counted.
+// Loaded only with `telemetry:`.
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { pairsIn } from '../config/otel.ts'
 import type { CallDetail } from '../record.ts'

@@ -1,4 +1,4 @@
-// A call on record as spans: one for the call, and below it one for each attempt. Usage and cost stand on the attempts alone,
+// A call on record as spans: one for the call, and below it one for each attempt. Usage and cost are on the attempts alone,
 // so nothing is counted twice. Ids follow from the record, so an export that is repeated makes no second trace. Pure; knows
 // no prompt but those that it is handed.
 import type { AttemptRecord, CallDetail } from '../record.ts'

@@ -1,4 +1,4 @@
-// Text that came from elsewhere, made fit for a terminal: nothing that steers it, and no more cells than there are.
+// Makes text from elsewhere safe for a terminal: no control sequences, and no more cells than there are.
 // Knows no colour and no segment, and not how wide a character is.
 
 /** No label is worth more; also bounds the work for a hostile one. Characters. */

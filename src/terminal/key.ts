@@ -1,5 +1,5 @@
-// The gateway key: from the environment or a private file, never from an argument (LINE-08). Whoever gets it here
-// may send it to the gateway and nowhere else.
+// The gateway key: from the environment or a private file, never from an argument (LINE-08). Code that gets it
+// here may send it to the gateway and nowhere else.
 import { readFileSync, statSync } from 'node:fs'
 
 export interface FoundKey {
@@ -32,4 +32,4 @@ export function findKey(env: Env, file: string | null): FoundKey {
 const checked = (key: string, where: string): FoundKey =>
   /^[\x21-\x7e]{1,1000}$/.test(key)
     ? { key, problem: null }
-    : { key: null, problem: `what ${where} holds is no key: one word of ASCII is expected` }
+    : { key: null, problem: `${where} does not contain a key: expected one word of ASCII` }

@@ -1,5 +1,5 @@
-// A table for a terminal: columns as wide as they need to be, the widest of those that may be cut where there is no
-// room for all. Pure; knows no stream.
+// A table for a terminal: columns as wide as they need to be; if there is not enough room, the widest of those that may be
+// cut are cut. Pure; knows no stream.
 import truncated from 'fast-string-truncated-width'
 import { clean } from './clean.ts'
 

@@ -1,4 +1,4 @@
-// What the containers of this project have in common: our image, and the last words of one that does not become ready.
+// What the containers of this project have in common: our image, and the last output of one that does not become ready.
 import { text } from 'node:stream/consumers'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
 import manifest from '../../package.json' with { type: 'json' }

@@ -1,5 +1,5 @@
-// Waybill as a container, for the tests of programs that ask a gateway: on recordings unless told otherwise, so that
-// they need no key and no network. Knows the image; of the gateway only the shape of a record.
+// Waybill as a container, for the tests of programs that use a gateway: it answers from recordings by default, so
+// that they need no key and no network. Knows the image; of the gateway, only the format of a record.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'

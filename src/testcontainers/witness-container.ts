@@ -71,7 +71,7 @@ export class WitnessContainer extends OwnContainer {
       const told = TOLD.exec(printed)?.[0]
       if (told) return new StartedWitnessContainer(container, JSON.parse(told).providers, this.networkAliases)
     }
-    throw new Error(`The witness told no providers, but printed:\n${printed}`)
+    throw new Error(`The witness named no providers; it printed:\n${printed}`)
   }
 }
 

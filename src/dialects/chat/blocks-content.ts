@@ -22,7 +22,7 @@ export function answerBlocks(message: Json, losses: Losses, family: string | nul
   return blocks
 }
 
-/** Sealed details stand beside the text; where there are any, the text is theirs. */
+/** Sealed details come beside the text; if there are any, the text is theirs. */
 function reasoningOf(message: Json, family: string | null, losses: Losses): Block[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = message
   const blocks = list(details).flatMap((detail) => detailOf(detail, family, losses))

@@ -129,7 +129,7 @@ function resultFor({ id, blocks, error }: ResultBlock, moved: object[], losses: 
   for (const block of blocks) if (block.type === 'unknown') losses.add(block.loss)
   if (error) losses.add('tool_result.error')
   const text = textOfBlocks(blocks)
-  const said = text === '' && parts.length > 0 ? 'It stands in the next message.' : text
+  const said = text === '' && parts.length > 0 ? 'It is in the next message.' : text
   return { role: 'tool', tool_call_id: id, content: error ? `[error] ${said}` : said }
 }
 

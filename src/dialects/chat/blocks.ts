@@ -6,7 +6,7 @@ import { ChatReader, ChatWriter } from './blocks-stream.ts'
 import { writeRequest } from './blocks-write.ts'
 
 export const blocks = {
-  // Everybody speaks it, and what one of them sealed no other can read.
+  // Every provider speaks it, and no other can read what one of them sealed.
   family: null,
   // OpenAI alone takes `custom` tools.
   tools: { name: /^[a-zA-Z0-9_-]{1,64}$/, namespaces: false, custom: false },

@@ -20,7 +20,7 @@ const schema = z.object({
 export const client = {
   name: 'chat',
   path: '/v1/chat/completions',
-  summary: 'live routing of chat completions, streamed or not; it spends',
+  summary: 'live routing of chat completions, streamed or not; spends money',
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',

@@ -15,7 +15,7 @@ const schema = z.object({
 export const client = {
   name: 'embeddings',
   path: '/v1/embeddings',
-  summary: 'live routing of embeddings; it spends',
+  summary: 'live routing of embeddings; spends money',
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',

@@ -139,7 +139,7 @@ export function blockOf(part: Json, calls: Calls, losses: Losses): Block {
   if (isObject(fileData)) {
     const { mimeType, fileUri: uri, displayName } = camel(fileData)
     const mediaType = textOf(mimeType)
-    // What lies with Google is nobody else's to read.
+    // Only Google can read a file that it stores.
     const source: Source = /^gs:|^https:\/\/generativelanguage\.googleapis\.com\//.test(textOf(uri))
       ? { kind: 'file', id: textOf(uri) }
       : { kind: 'url', url: textOf(uri), ...(mediaType && { mediaType }) }

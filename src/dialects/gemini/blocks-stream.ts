@@ -51,7 +51,7 @@ export class GeminiReader implements BlockReader {
     return events
   }
 
-  /** A seal ends the thought that it stands on; one that stands elsewhere is a block of its own. */
+  /** A seal ends the thought that it is on; a seal elsewhere is a separate block. */
   #thought(said: string, opaque: Opaque | null, repeats: boolean): BlockEvent[] {
     const bytes = opaque?.bytes ?? ''
     const isRepeated = repeats && said !== '' && this.#told.startsWith(said)

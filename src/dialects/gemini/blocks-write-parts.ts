@@ -98,7 +98,7 @@ function resultFor({ id, blocks, error }: ResultBlock, writing: Writing): Json[]
     else if (block.type === 'unknown') losses.add(block.loss)
     else if (block.type !== 'text') losses.add('unknown.block')
   }
-  // Models since 3 take pictures and files inside of a result; before, they stand behind it.
+  // Models since 3 accept pictures and files inside a result; for older ones they follow it.
   const isInside = media.length > 0 && isSince3(peer) && media.every((part) => 'inlineData' in part)
   if (media.length > 0 && !isInside) losses.add('tool_result.media')
   const response = error ? { error: text } : { output: text }

@@ -29,7 +29,7 @@ export const client = {
   path: PATH,
   alsoAt: ALSO_AT,
   keyParameter: 'key',
-  summary: "live routing of Google's Gemini, whole or as a stream of events (`?alt=sse`); it spends",
+  summary: "live routing of Google's Gemini, whole or as a stream of events (`?alt=sse`); spends money",
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',
@@ -56,7 +56,7 @@ export const client = {
 
   estimateInput: ({ text }) => new GeminiTraits(JSON.parse(text)).inputTokens,
 
-  // The model stands in the path; without events a stream is another answer than one that is whole.
+  // The model is in the path; without events, a streamed answer is a different one from a whole answer.
   cacheIdentity({ text, model, forwarded, query, stream, path }) {
     const body = canonical(text, [])
     return body === null
@@ -69,7 +69,7 @@ export const client = {
   counting: {
     path: COUNT_PATH,
     alsoAt: COUNT_ALSO_AT,
-    summary: 'the same for Gemini: how many tokens a request would be',
+    summary: 'the same for Gemini: how many tokens a request has',
     schema: countSchema.loose(),
     estimate: (json) => JSON.stringify({ totalTokens: estimateAll(json) }),
   },

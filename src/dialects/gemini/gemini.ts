@@ -1,4 +1,4 @@
-// Google's Gemini, which Gemini CLI speaks: the model and what is asked of it stand in the path.
+// Google's Gemini, which Gemini CLI speaks: the model and the method are in the path.
 import type { Dialect } from '../dialect.ts'
 import { blocks } from './blocks.ts'
 import { client } from './client.ts'

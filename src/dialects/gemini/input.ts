@@ -1,5 +1,5 @@
 // What of a Gemini request a model reads: the texts of all kinds of parts and of tools, and how many pictures and files.
-// Google takes names in camelCase and in snake_case. Never recurses: how deep a request is, is its sender's to choose.
+// Google takes names in camelCase and in snake_case. Never recurses: the sender chooses how deep a request is.
 import { estimateTokens } from '../../token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 

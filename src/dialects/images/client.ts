@@ -16,7 +16,7 @@ const schema = z.object({
 export const client = {
   name: 'images',
   path: '/v1/images/generations',
-  summary: 'live routing of images, streamed or not; it spends',
+  summary: 'live routing of images, streamed or not; spends money',
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',

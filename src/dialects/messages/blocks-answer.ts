@@ -61,7 +61,7 @@ export function blockFor(block: Block, losses: Losses): object[] {
     case 'text':
       return [{ type: 'text', text: block.text }]
     case 'reasoning': {
-      // Reasoning that nobody sealed is marked too: it must not reach another family as its own.
+      // Unsealed reasoning is marked too: it must not reach another family as its own.
       const carrier = packOpaque(block.opaque ?? { family: '', bytes: '' })
       return [{ type: 'thinking', thinking: block.text, signature: carrier }]
     }

@@ -21,7 +21,7 @@ const schema = z.object({
 export const client = {
   name: 'messages',
   path: '/v1/messages',
-  summary: "live routing of Anthropic's messages, streamed or not; it spends",
+  summary: "live routing of Anthropic's messages, streamed or not; spends money",
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'request-id',
@@ -55,7 +55,7 @@ export const client = {
   isSpokenBy: (headers) => headers['anthropic-version'] !== undefined,
   counting: {
     path: '/v1/messages/count_tokens',
-    summary: 'how many tokens a request would be: no call, no cost; a provider says, else it is estimated',
+    summary: 'how many tokens a request has, as a provider counts or else estimated; no call, no cost',
     schema: schema.loose(),
     estimate: (json) => JSON.stringify({ input_tokens: estimateAll(json) }),
   },

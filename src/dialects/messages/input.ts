@@ -1,5 +1,5 @@
 // What of a messages request a model reads: the texts of all kinds of blocks and of tools, and how many pictures and
-// files. Never recurses: how deep a request is, is its sender's to choose.
+// files. Never recurses: the sender chooses how deep a request is.
 import { estimateTokens } from '../../token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 

@@ -39,7 +39,7 @@ export class MessagesTraits implements RequestTraits {
     return budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
   }
 
-  /** Where a block has no signature yet, nobody can take it amiss. */
+  /** A block that has no signature yet cannot be refused for it. */
   get opaqueReasoning(): boolean {
     return blocksOf(this.#body.messages).some(
       (block) =>

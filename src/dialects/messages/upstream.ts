@@ -28,7 +28,7 @@ const requestTo =
   }
 
 export const upstream = {
-  // Of what Anthropic says in headers, only the operator's organization is nobody else's business.
+  // Of Anthropic's headers, only the operator's organization is private.
   relayedHeaders: /^(anthropic-(?!organization-id$).+|request-id|x-request-id|x-ratelimit-.+)$/,
 
   request: requestTo('/messages'),

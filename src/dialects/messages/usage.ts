@@ -1,5 +1,5 @@
-// Anthropic's `usage`. It leaves what was read from a cache or written to one out of `input_tokens`; our `input` holds all
-// of it. A stream reports it in parts, each count as it stands so far.
+// Anthropic's `usage`. Its `input_tokens` excludes what was read from a cache or written to one; our `input` includes
+// all of it. A stream reports it in parts, each count as the total so far.
 import type { Tokens } from '../../call.ts'
 import { count, isObject, type Json, member } from '../json.ts'
 

@@ -113,7 +113,7 @@ function itemFor(block: Block, losses: Losses): Json[] {
   }
 }
 
-/** Reasoning that nobody sealed is marked too: it must not reach another family as its own. */
+/** Unsealed reasoning is marked too: it must not reach another family as its own. */
 export const NOBODYS = { family: '', bytes: '' }
 
 export function nameLost(block: Block, losses: Losses): void {

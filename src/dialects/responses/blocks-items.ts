@@ -1,4 +1,4 @@
-// Items of responses -> blocks: what stands in `input` of a request and in `output` of an answer. Shapes: OpenAI API reference,
+// Items of responses -> blocks: what is in `input` of a request and in `output` of an answer. Shapes: OpenAI API reference,
 // "Responses". Never throws for a shape that it does not know.
 import type { Loss, Losses } from '../../losses.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'

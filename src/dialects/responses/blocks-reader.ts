@@ -1,5 +1,5 @@
-// A stream of responses -> blocks. Shapes: OpenAI API reference, "Streaming events". Servers leave events out: what was not told
-// in parts is taken from the item when it is done, and what was told of no item from the response at its end.
+// A stream of responses -> blocks. Shapes: OpenAI API reference, "Streaming events". Servers leave events out: what
+// did not come in parts is taken from the finished item, and what came in no item from the response at its end.
 import type { Losses } from '../../losses.ts'
 import type { BlockEvent, BlockReader, Peer } from '../blocks.ts'
 import type { StreamEvent } from '../dialect.ts'

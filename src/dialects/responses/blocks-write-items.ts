@@ -48,7 +48,7 @@ export function itemsFor(
   return items
 }
 
-/** What stands beside messages, and is no part of one. */
+/** What comes beside messages and is not part of one. */
 const isItem = (raw: unknown): raw is object =>
   isObject(raw) && typeof raw.type === 'string' && !/^(input|output)_|^text$|^refusal$/.test(raw.type)
 

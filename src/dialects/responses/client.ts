@@ -22,7 +22,7 @@ const schema = z.object({
 export const client = {
   name: 'responses',
   path: '/v1/responses',
-  summary: "live routing of OpenAI's responses, streamed or not; it spends",
+  summary: "live routing of OpenAI's responses, streamed or not; spends money",
   schema: schema.loose(),
   errorSchema,
   requestIdHeader: 'x-request-id',

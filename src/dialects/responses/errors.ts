@@ -46,7 +46,7 @@ export function errorIn(json: unknown): ProviderError | null {
     : null
 }
 
-/** What stands in an `error` event, flat or as in a body, or in the `error` of a response that failed. */
+/** What is in an `error` event, flat or as in a body, or in the `error` of a response that failed. */
 export function failureIn(json: Json): ProviderError {
   const { code, message } = json
   return typeof message === 'string'

@@ -1,4 +1,4 @@
-// A dialect that nobody speaks, for the tests: whatever holds for it holds for any. Unlike chat it names the model
+// An invented dialect, for the tests: whatever holds for it holds for any. Unlike chat it names the model
 // elsewhere, names its events, splits its usage over two of them, has its own credentials, headers and errors.
 import { z } from 'zod'
 import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'

@@ -11,7 +11,7 @@ interface Props {
   readonly columns: readonly Column[]
   readonly label: string
   readonly isBusy?: boolean
-  /** Nobody chose the columns, so a phone may leave some of them out. */
+  /** The columns are the default ones, so a phone may leave some of them out. */
   readonly isUsual?: boolean
 }
 

@@ -1,4 +1,4 @@
-// What is said beside the data: that something failed, that there is nothing, where the JSON of a view is.
+// Messages around the data: an error, an empty list, a link to the JSON of a view.
 import type { ComponentChildren } from 'preact'
 import { type ReadError, readBlob } from '../api.ts'
 import { canSignOut, hasKeys } from '../who.ts'

@@ -130,7 +130,7 @@ function Found({ call }: { call: CallDetail }) {
         <Exchange id={call.id} />
       ) : (
         <p class="note calm">
-          The exchange of this call is not kept any more; <code>artifacts.keep</code> says how many are.
+          The exchange of this call is no longer kept; <code>artifacts.keep</code> sets how many are.
         </p>
       )}
       <section class="panel">
@@ -177,7 +177,7 @@ function Waterfall({ call }: { call: CallDetail }) {
   const end = Math.max(begin + 1, ...ends, Date.parse(call.completed_at ?? call.created_at))
   const part = (ms: number) => `${Math.max(0, Math.min(100, (100 * (ms - begin)) / (end - begin)))}%`
   if (call.attempt_log.length === 0)
-    return <p class="note calm">No request left: the cache had the answer.</p>
+    return <p class="note calm">No request was sent: the cache had the answer.</p>
   return (
     <ol class="waterfall">
       {call.attempt_log.map((attempt, index) => {

@@ -43,8 +43,8 @@ export function Calls() {
     {
       '/': ['type a filter', () => input.current?.focus()],
       j: ['go into the table, then down', () => body.current?.querySelector<HTMLElement>('tbody a')?.focus()],
-      x: ['take all filters out', () => change(cleared(filterOf(params.value)))],
-      l: ['show new calls as they come, or not', () => toggleLive()],
+      x: ['remove all filters', () => change(cleared(filterOf(params.value)))],
+      l: ['switch the display of new calls on or off', () => toggleLive()],
       o: ['older calls', () => body.current?.querySelector<HTMLElement>('a[rel=next]')?.click()],
     },
     [],
@@ -80,9 +80,9 @@ export function Calls() {
         )}
       </p>
       {isEmpty && names.length > 0 && (
-        <Empty title="No call on record is like this">
+        <Empty title="No call on record matches">
           <p>
-            <a href={hrefWith({ ...cleared(filter) })}>Take the filters out</a> to see all calls.
+            <a href={hrefWith({ ...cleared(filter) })}>Remove the filters</a> to see all calls.
           </p>
         </Empty>
       )}
@@ -148,7 +148,7 @@ function FilterBar({ filter, input }: { filter: Filter; input: { current: HTMLIn
           type="button"
           class="chip"
           key={name}
-          aria-label={`Take out the filter ${name} ${value}`}
+          aria-label={`Remove the filter ${name} ${value}`}
           onClick={() => change({ [name]: null, cursor: null })}
         >
           <span>{name.replaceAll('_', ' ')}</span>{' '}

@@ -1,4 +1,4 @@
-// What calls cost: over time and by provider, model, route and key; the dearest sessions; what the cache saved; what is
+// What calls cost: over time and by provider, model, route and key; the most expensive sessions; what the cache saved; what is
 // left of the budgets.
 import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'
@@ -74,7 +74,7 @@ export function Costs() {
           <Figure name="Cost" value={format.usd(totals.cost_usd)} more={format.withoutCost(totals)} />
           <Figure name="Calls" value={format.count(totals.calls)} />
           <Figure
-            name="A call"
+            name="Per call"
             value={format.usd(
               totals.calls > 0 && totals.cost_usd !== null ? totals.cost_usd / totals.calls : null,
             )}
@@ -93,13 +93,13 @@ export function Costs() {
         </dl>
       )}
       {totals?.calls === 0 && (
-        <Empty title="No call was made in this time">
+        <Empty title="No call was made in this period">
           <FirstCall />
         </Empty>
       )}
       {chart && totals !== undefined && totals.calls > 0 && (
         <section class="panel">
-          <h2>{bucket === '1h' ? 'An hour' : 'A day'}</h2>
+          <h2>{bucket === '1h' ? 'Per hour' : 'Per day'}</h2>
           <Chart label="Cost over time" {...chart} show={format.usd} height={200} />
         </section>
       )}
@@ -113,7 +113,7 @@ export function Costs() {
         {sessions.data && sessions.data.data.length > 0 && (
           <section class="panel">
             <h2>
-              Dearest sessions <small>of all time on record</small>
+              Most expensive sessions <small>of all time on record</small>
             </h2>
             <Amounts
               rows={sessions.data.data.map(({ session_id, calls, cost_usd }) => ({

@@ -81,7 +81,7 @@ function Body({ text, label }: { text: string | undefined; label: string }) {
       </pre>
       {text.length > SHOWN && (
         <p class="note">
-          It is cut here. <Download text={text} label={label} />
+          It is cut off here. <Download text={text} label={label} />
         </p>
       )}
     </details>
@@ -99,7 +99,7 @@ function Download({ text, label }: { text: string; label: string }) {
   }
   return (
     <button type="button" class="quiet" onClick={save}>
-      Download {label} whole
+      Download all of {label}
     </button>
   )
 }

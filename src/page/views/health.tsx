@@ -42,8 +42,8 @@ export function Health() {
               ))}
             </ul>
             <p class="note">
-              <code>waybill doctor</code> looks at the disk, too: owner and modes of the files, free space,
-              the database.
+              <code>waybill doctor</code> checks the disk, too: owner and modes of the files, free space, the
+              database.
             </p>
           </section>
           <div class="columns">
@@ -79,7 +79,7 @@ export function Health() {
               <p class="note">
                 {data.prices.own === 0
                   ? 'The configuration sets no price of its own.'
-                  : `The configuration sets the price of ${data.prices.own} models, and these go first.`}
+                  : `The configuration sets the price of ${data.prices.own} models, and these take precedence.`}
               </p>
             </section>
           </div>
@@ -113,7 +113,7 @@ const REFUSED: readonly PlainColumn<Refused['data'][number]>[] = [
   { title: 'key', cell: ({ key_name }) => key_name },
   { title: 'path', cell: ({ endpoint }) => endpoint },
   {
-    title: 'what the client was told',
+    title: 'message to the client',
     style: 'told',
     cell: ({ message }) => <span title={message}>{message}</span>,
   },

@@ -1,5 +1,5 @@
 // What is going on: the last hour in five figures, the calls that are under way and those that have just ended, and which
-// targets are passed over. It is kept true by what is heard, and read anew every minute.
+// targets are passed over. It is kept up to date by the live feed, and read again every minute.
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../record.ts'
@@ -245,7 +245,7 @@ function Cooling({ routes }: { routes: RoutesAnswer | null }) {
       <ul class="plain-list">
         {[...byName].map(([name, { cooling_until }]) => (
           <li key={name}>
-            <span class="state cooling">{name}</span> failed; it is tried again by a call after{' '}
+            <span class="state cooling">{name}</span> failed; a call tries it again after{' '}
             {cooling_until !== null && <Time iso={cooling_until} />}
           </li>
         ))}

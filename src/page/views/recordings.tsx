@@ -1,4 +1,4 @@
-// What a gateway answers from that replays. Each recording with where it is from; what was said in it is not told.
+// The recordings from which a replaying gateway answers: each with its origin, without its contents.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, Empty, JsonLink, Trouble } from '../parts/said.tsx'

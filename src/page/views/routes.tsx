@@ -1,4 +1,4 @@
-// The routes: each with its targets, what share of the calls each is to have and has had, and which is passed over. Below,
+// The routes: each with its targets, their intended and actual shares of the calls, and which is passed over. Below,
 // where a call for any model id would go now, and why.
 import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'
@@ -223,7 +223,7 @@ function Preview({ names }: { names: readonly string[] }) {
             value={asked.get('effort') ?? ''}
             onChange={(event) => change({ effort: event.currentTarget.value }, true)}
           >
-            <option value="">not said</option>
+            <option value="">not set</option>
             {['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].map((each) => (
               <option key={each} value={each}>
                 {each}
@@ -249,7 +249,7 @@ function Preview({ names }: { names: readonly string[] }) {
             <b>
               {data.provider} / {data.resolved_model}
             </b>
-            {data.route !== null ? `, by ${data.strategy}` : ', as it says'}
+            {data.route !== null ? `, by ${data.strategy}` : ', as named'}
             {data.depends_on.length > 0 &&
               `; it depends on ${data.depends_on.map((each) => DEPENDS[each]).join(', ')}`}
             .

@@ -35,14 +35,14 @@ export function Sessions() {
           }
         >
           <option value="newest">newest first</option>
-          <option value="cost">dearest first</option>
+          <option value="cost">most expensive first</option>
         </select>
       </header>
       <Trouble error={error} retry={reload} />
       {data?.data.length === 0 && isFresh && (
         <Empty title="No call on record named a session">
           <p>
-            A client names it in <code>X-Gateway-Session-Id</code>; coding agents do so by themselves.
+            A client names it in <code>X-Gateway-Session-Id</code>; coding agents do so on their own.
           </p>
         </Empty>
       )}

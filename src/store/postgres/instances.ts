@@ -28,7 +28,7 @@ export async function register(
     [name, id, place],
   )
   if (namesakes.length > 0)
-    return `another gateway takes part as ${JSON.stringify(name)}; give each a name of its own with fleet.instance`
+    return `another gateway already uses the name ${JSON.stringify(name)}; give each gateway its own name with fleet.instance`
   const [own] = await link.query<{ start: number }>(
     `INSERT INTO waybill.instances AS i (id, name, place, start, seen_at, started_at, version, config)
        VALUES (?, ?, ?, 1, now(), now(), ?, ?)

@@ -10,7 +10,7 @@ import type { Link } from './link.ts'
 const DAY = 86_400_000
 const TYPES = { TEXT: 'text', INTEGER: 'bigint', REAL: 'double precision' }
 
-/** Columns of a call as they stand in `call_logs`, but for its id and its price, which is in the row here. */
+/** Columns of a call as they are in `call_logs`, but for its id and its price, which is in the row here. */
 export const CALL_COLUMNS: readonly { readonly name: string; readonly type: string }[] = columnsOf(
   CALL_FIELDS,
 )
@@ -143,7 +143,7 @@ export async function lookAtSchema(link: Link): Promise<{ version: number; probl
   const [there] = await link.query<{ table: string | null }>(
     `SELECT to_regclass('waybill.schema')::text AS table`,
   )
-  if (!there?.table) return { version: 0, problem: 'the database has no tables of Waybill' }
+  if (!there?.table) return { version: 0, problem: 'the database has no Waybill tables' }
   const [found] = await link.query<{ version: number; oldest: number }>(
     'SELECT version, oldest FROM waybill.schema',
   )
@@ -154,7 +154,10 @@ export async function lookAtSchema(link: Link): Promise<{ version: number; probl
       problem: `the shared log was made by a newer Waybill (schema ${version}, for schema ${oldest} and later; this one knows ${SCHEMA_VERSION}); update this gateway`,
     }
   if (version < SCHEMA_VERSION)
-    return { version, problem: `the shared log has schema ${version}, this Waybill needs ${SCHEMA_VERSION}` }
+    return {
+      version,
+      problem: `the shared log has schema ${version}, but this Waybill needs ${SCHEMA_VERSION}`,
+    }
   const missing = await missingColumns(link)
   return { version, problem: missing.length > 0 ? `the shared log lacks ${missing.length} columns` : null }
 }

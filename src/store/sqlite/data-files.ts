@@ -1,5 +1,5 @@
-// Whether the paths of the data directory still lead to the files that the store has open. Where one does not, what is
-// written is lost with the process, and whoever opens the path sees another world. Knows paths and inodes, no SQL.
+// Whether the paths of the data directory still lead to the files that the store has open. If one does not, what is written
+// is lost with the process, and any program that opens the path sees a different file. Knows paths and inodes, no SQL.
 import { statSync } from 'node:fs'
 import { basename } from 'node:path'
 
@@ -25,7 +25,7 @@ export function lostFile(files: OpenFiles): string | null {
   for (const { path, device, inode } of files) {
     const found = find(path)
     if (found?.ino === inode && found.dev === device) continue
-    const what = found ? 'is another file than the one in use' : 'is gone'
+    const what = found ? 'was replaced by another file' : 'is gone'
     return `${basename(path)} ${what}; put the same file back, or restart the gateway`
   }
   return null

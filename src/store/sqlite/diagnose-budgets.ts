@@ -25,10 +25,10 @@ export function budgetFindings(db: DatabaseSync, budgets: readonly Budget[], now
     if (part >= 1)
       return {
         verdict: 'note',
-        text: `${text}${estimated}; its calls are refused until the month ends, or raise its budget`,
+        text: `${text}${estimated}; its calls are refused until the month ends; to allow them, raise its budget`,
       }
     if (part >= NEAR)
-      return { verdict: 'note', text: `${text}${estimated}; its calls are refused when it is spent` }
+      return { verdict: 'note', text: `${text}${estimated}; its calls are refused when the budget is spent` }
     return { verdict: 'ok', text: text + estimated }
   })
 }

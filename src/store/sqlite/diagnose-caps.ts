@@ -1,4 +1,4 @@
-// How full the record is, held against the caps of the configuration. Reads a database that a gateway may be writing to.
+// How full the record is, compared with the limits of the configuration. Reads a database that a gateway may be writing to.
 
 import type { DatabaseSync } from 'node:sqlite'
 import { type Finding, fillFindings } from '../../findings.ts'

@@ -1,4 +1,4 @@
-// Looks at a data directory from outside, beside a gateway that may be running on it. Changes nothing: not a file,
+// Examines a data directory from outside, while a gateway may be running on it. Changes nothing: not a file,
 // not a lock, not the write-ahead log.
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ export function diagnoseData(
   }
   if (!stats.isDirectory())
     return {
-      findings: [bad(`${directory} is no directory; name another with \`data\` or WAYBILL_DATA`)],
+      findings: [bad(`${directory} is not a directory; name another with \`data\` or WAYBILL_DATA`)],
       running: false,
     }
   const running = isLocked(lockFile(directory))
@@ -66,7 +66,11 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
   try {
     accessSync(directory, constants.W_OK)
   } catch {
-    findings.push(bad(`${directory} cannot be written to by this user; calls would be refused`))
+    findings.push(
+      bad(
+        `${directory} cannot be written to by this user, so calls would be refused; change its owner or mode`,
+      ),
+    )
   }
   const open = readdirSync(directory, { withFileTypes: true })
     .filter(
@@ -109,7 +113,7 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
       if (version > SCHEMA_VERSION)
         return [
           bad(
-            `${file} was written by a newer Waybill (schema ${version}, this one knows ${SCHEMA_VERSION}); update this one`,
+            `${file} was written by a newer Waybill (schema ${version}, this one knows ${SCHEMA_VERSION}); update Waybill`,
           ),
         ]
       const [{ quick_check: verdict }] = db.prepare('PRAGMA quick_check(1)').all() as [
@@ -117,14 +121,12 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
       ]
       if (verdict !== 'ok')
         return [
-          bad(
-            `${file} is damaged (${verdict}); move it aside or bring back a copy, Waybill never replaces it`,
-          ),
+          bad(`${file} is damaged (${verdict}); move it aside or restore a copy; Waybill never replaces it`),
         ]
       const older = version < SCHEMA_VERSION ? `, the next start brings it to ${SCHEMA_VERSION}` : ''
       return [
         ok(
-          `${file} is whole: schema ${version}${older}, ${mib(sizeOf(file))}, write-ahead log ${mib(sizeOf(`${file}-wal`))}`,
+          `${file} is intact: schema ${version}${older}, ${mib(sizeOf(file))}, write-ahead log ${mib(sizeOf(`${file}-wal`))}`,
         ),
         ...(version === SCHEMA_VERSION ? more(db) : []),
       ]
@@ -134,7 +136,7 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
   } catch (error) {
     return [
       bad(
-        `${file} cannot be read (${(error as Error).message}); move it aside or bring back a copy, Waybill never replaces it`,
+        `${file} cannot be read (${(error as Error).message}); move it aside or restore a copy; Waybill never replaces it`,
       ),
     ]
   }
@@ -155,8 +157,8 @@ function freeFinding(directory: string): Finding {
   const { bavail, bsize } = statfsSync(directory)
   const free = bavail * bsize
   return free < LEAST_FREE
-    ? bad(`only ${mib(free)} are free where ${directory} lies; make room, or calls will be refused`)
-    : ok(`${mib(free)} are free where it lies`)
+    ? bad(`only ${mib(free)} are free on the disk of ${directory}; free some space, or calls will be refused`)
+    : ok(`${mib(free)} are free on its disk`)
 }
 
 const exists = (file: string): boolean => statSync(file, { throwIfNoEntry: false }) !== undefined

@@ -1,5 +1,5 @@
-// One gateway on a data directory: a lock in the directory, and one on its name, which holds when the directory is deleted
-// or swapped under the gateway that runs on it. Both end with the process, however it ends. Knows no record.
+// Ensures one gateway per data directory: a lock in the directory, and one on its name, which holds even if the directory is
+// deleted or swapped under the running gateway. Both end with the process, however it ends. Knows no record.
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
@@ -7,7 +7,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
 import { lockFile, StoreError } from './open.ts'
 
-/** `doctor` holds the lock for a moment when it looks whether somebody has it, ms. */
+/** `doctor` holds the lock for a moment when it checks whether a gateway has it, ms. */
 const LOCK_MS = 500
 
 /** Makes the directory (0700) where there is none and holds it until what is returned is called. */
@@ -74,7 +74,7 @@ function nameLockFile(directory: string): string {
   return join(privateDirectory(), `${digest.slice(0, 32)}.lock`)
 }
 
-/** In a place that everybody may write to somebody else could have made it. */
+/** Where every user may write, another user could have made it. */
 function privateDirectory(): string {
   const { uid, username } = userInfo()
   const directory = join(tmpdir(), `waybill-locks-${uid < 0 ? username : uid}`)

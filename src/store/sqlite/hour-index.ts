@@ -1,5 +1,5 @@
-// Which hours can hold a row that a filter matches. A list that is narrowed to what is rare, or to nothing at all,
-// would have to walk through all rows; the roll-ups say which hours it may leave out. Cannot write.
+// Which hours can hold a row that a filter matches. A list with a filter that few rows match, or none, would have to scan
+// all rows; the roll-ups show which hours it can skip. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'

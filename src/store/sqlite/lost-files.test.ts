@@ -102,7 +102,7 @@ const DEEDS: readonly Deed[] = [
       writeFileSync(lockFile(data), '')
     },
     undo: (data) => renameSync(away(lockFile(data)), lockFile(data)),
-    says: /waybill\.lock is another file/,
+    says: /waybill\.lock was replaced by another file/,
   },
   {
     what: 'mv of the directory',
@@ -132,7 +132,7 @@ const DEEDS: readonly Deed[] = [
       rmSync(data, { recursive: true })
       renameSync(aside, data)
     },
-    says: /waybill\.db is another file/,
+    says: /waybill\.db was replaced by another file/,
   },
   {
     what: 'a symbolic link to a copy in its place',
@@ -145,7 +145,7 @@ const DEEDS: readonly Deed[] = [
       rmSync(data)
       renameSync(aside, data)
     },
-    says: /waybill\.db is another file/,
+    says: /waybill\.db was replaced by another file/,
   },
   {
     what: 'a copy of the database in its place',
@@ -153,7 +153,7 @@ const DEEDS: readonly Deed[] = [
       copyFileSync(databaseFile(data), aside)
       renameSync(aside, databaseFile(data))
     },
-    says: /waybill\.db is another file/,
+    says: /waybill\.db was replaced by another file/,
   },
   {
     what: 'an empty file in its place',
@@ -161,7 +161,7 @@ const DEEDS: readonly Deed[] = [
       rmSync(databaseFile(data))
       writeFileSync(databaseFile(data), '')
     },
-    says: /waybill\.db is another file/,
+    says: /waybill\.db was replaced by another file/,
   },
   {
     what: 'a file where the directory was',
@@ -178,7 +178,7 @@ const DEEDS: readonly Deed[] = [
   {
     what: 'a log that was cut to nothing',
     act: (data) => truncateSync(wal(data)),
-    says: /waybill\.db-wal was cut/,
+    says: /waybill\.db-wal was truncated/,
   },
 ]
 

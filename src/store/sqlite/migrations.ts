@@ -1,4 +1,4 @@
-// The schema of the database as the list of steps that lead to it. Append only: a step that was released
+// The schema of the database as a list of migration steps. Append only: a step that was released
 // is never edited. `PRAGMA user_version` counts the steps that a database has seen.
 import type { Database } from 'better-sqlite3'
 import { rebuildRollUps } from './roll-ups.ts'
@@ -151,12 +151,12 @@ export const STEPS: readonly string[] = [
   ) STRICT;
   `,
 
-  // 4: whether a call was answered from recordings. Of earlier calls nobody knows.
+  // 4: whether a call was answered from recordings. It is not known of earlier calls.
   `
   ALTER TABLE call_logs ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
   `,
 
-  // 5: the part of what a key has spent that nobody reported, and what is set aside for its open calls.
+  // 5: the part of what a key has spent that was not reported, and what is set aside for its open calls.
   `
   ALTER TABLE key_spending ADD COLUMN estimated_usd REAL NOT NULL DEFAULT 0;
 
@@ -166,7 +166,7 @@ export const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   `,
 
-  // 6: what a call is for. Of earlier calls nobody knows. Most are turns of a main conversation; the index leads to the rest.
+  // 6: what a call is for. It is not known of earlier calls. Most are turns of a main conversation; the index leads to the rest.
   `
   ALTER TABLE call_logs ADD COLUMN purpose TEXT;
   CREATE INDEX call_logs_purpose ON call_logs (purpose, id) WHERE purpose <> 'main';

@@ -1,5 +1,5 @@
-// A store (`../store.ts`) in a SQLite database of its own. Writes go to a thread of their own, and so do reads, but
-// for one that a call waits for.
+// A store (`../store.ts`) in its own SQLite database. Writes go to one thread and reads to another, except for a read that
+// a call waits for.
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'

@@ -39,9 +39,9 @@ const SMALL = 256 * 2 ** 20
 /** What an operator can do, by SQLite's code; the first that the code begins with. */
 const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
   ['SQLITE_CORRUPT', 'the database is damaged; move it away, or restore it from a copy. It was not changed'],
-  ['SQLITE_NOTADB', 'waybill.db is no database; move it away. It was not changed'],
+  ['SQLITE_NOTADB', 'waybill.db is not a database; move it away. It was not changed'],
   ['SQLITE_BUSY', 'another program holds waybill.db locked; close it'],
-  ['SQLITE_FULL', 'the disk is full; make room, or set another directory with WAYBILL_DATA'],
+  ['SQLITE_FULL', 'the disk is full; free some space, or set another directory with WAYBILL_DATA'],
   [
     'SQLITE_READONLY',
     'it cannot be written to; set its owner and mode, or another directory with WAYBILL_DATA',
@@ -52,7 +52,7 @@ const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
   ],
   ['EROFS', 'the file system is read-only; set another directory with WAYBILL_DATA'],
   ['EACCES', 'set its owner and mode, or another directory with WAYBILL_DATA'],
-  ['ENOSPC', 'the disk is full; make room, or set another directory with WAYBILL_DATA'],
+  ['ENOSPC', 'the disk is full; free some space, or set another directory with WAYBILL_DATA'],
 ]
 
 /** A refusal in one line: what happened, where, what to do. */

@@ -1,4 +1,4 @@
-// Calls that the log which several gateways share has not taken yet: each has an entry in `outbox`, written in the
+// Calls that the shared log has not received yet: each has an entry in `outbox`, written in the
 // transaction that changed it, by triggers that exist on the connection of a gateway in a fleet and on no other. So
 // nothing else knows of it, and without a fleet nothing is written. Knows no network.
 import type { Database } from 'better-sqlite3'

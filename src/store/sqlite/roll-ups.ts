@@ -1,6 +1,6 @@
 // What closed calls add up to, kept per hour and per session so that no read scans a month of rows. It is
 // changed in the transaction in which a call is closed or deleted, so it always equals the rows. Open calls are not
-// in it; there are few, and whoever reads adds them.
+// in it; there are few, and each read adds them.
 import type { Database } from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'
 import { stepOf } from '../latency.ts'

@@ -1,5 +1,5 @@
 // What the calls of each session add up to: the roll-up of its closed calls, and its open ones. Where the last call
-// went is asked of the rows. Cannot write.
+// went is read from the rows. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import type { Session, SessionReads } from '../reads.ts'

@@ -1,6 +1,6 @@
-// What each key has spent in each calendar month, UTC. A sum of its own and not one over `call_logs`: retention may
-// drop a row in the month in which it was written, and the money is spent all the same. And what is set aside for calls
-// that are open, so that they count when the gateway is killed.
+// What each key has spent in each calendar month, UTC. A separate sum, not one over `call_logs`: retention may
+// drop a row in the month in which it was written, but the money is still spent. Also what is set aside for open calls, so
+// that they count if the gateway is killed.
 
 import type { Database } from 'better-sqlite3'
 import type { Spending, Spent } from '../store.ts'

@@ -1,4 +1,4 @@
-// Both ends of a thread that answers requests one after the other. Knows nothing of what is asked.
+// Both ends of a thread that answers requests one after the other. Does not know what the requests mean.
 import { parentPort, Worker } from 'node:worker_threads'
 
 /** What went wrong in the thread, with SQLite's code where it has one. */

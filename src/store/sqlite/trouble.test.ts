@@ -98,7 +98,7 @@ test('a database that was damaged is refused at the start and left as it is (LIF
   assert.ok(readFileSync(file).equals(before))
 
   writeFileSync(file, Buffer.concat([Buffer.alloc(100, 0xa5), whole.subarray(100)]))
-  await refused(data, /no database/)
+  await refused(data, /not a database/)
   assert.equal(readFileSync(file).length, whole.length)
   writeFileSync(file, whole)
   await (await openStore(options(data))).close()

@@ -1,6 +1,6 @@
 // The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
-// artifacts and deletes what is too old. It writes nothing while the files are not where they were opened, and nothing any
-// more once they are found to be damaged.
+// artifacts and deletes what is too old. It writes nothing while the files are not where they were opened, and stops
+// writing once they are found to be damaged.
 import { openSync, readSync, statSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
@@ -217,7 +217,7 @@ const LOG_HEADER = 32
 const FRAME_HEADER = 24
 
 const logWasCut = (): Error =>
-  Object.assign(new Error('waybill.db-wal was cut by another program; restart the gateway'), {
+  Object.assign(new Error('waybill.db-wal was truncated by another program; restart the gateway'), {
     code: LOG_CUT,
   })
 
