@@ -6,8 +6,7 @@ let made = 1_700_000_000
 
 export const innocents = {
   'a-percent-sign-in-a-name': {
-    what:
-      'Headers name a provider as "100% openai", as declared: percent-encoding is only this project’s convention.',
+    what: 'Headers name a provider as "100% openai", as declared: percent-encoding is only this project’s convention.',
     target: (target) => ({
       ...target,
       providers: { ...target.providers, openai: { aliases: ['100% openai'] } },

@@ -28,13 +28,11 @@ const sorted = (value: unknown): unknown =>
 
 export const innocents = {
   'always-asks-for-usage': {
-    what:
-      'For its accounts, the gateway always requests usage for streams; the client gets it too, which is allowed.',
+    what: 'For its accounts, the gateway always requests usage for streams; the client gets it too, which is allowed.',
     hooks: asks((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
   },
   'system-becomes-developer': {
-    what:
-      'For a reasoning model, the system prompt is passed on with the role developer, as its provider calls it there.',
+    what: 'For a reasoning model, the system prompt is passed on with the role developer, as its provider calls it there.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>

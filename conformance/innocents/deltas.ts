@@ -87,8 +87,7 @@ export const innocents = {
     },
   },
   'parses-arguments': {
-    what:
-      'The arguments of tool calls in whole answers are parsed and written again: the same JSON with spaces.',
+    what: 'The arguments of tool calls in whole answers are parsed and written again: the same JSON with spaces.',
     hooks: {
       body: said((message) =>
         message.tool_calls ? { ...message, tool_calls: message.tool_calls.map(spaced) } : message,

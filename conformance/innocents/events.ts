@@ -83,8 +83,7 @@ export const innocents = {
     },
   },
   'cuts-instead-of-an-error-event': {
-    what:
-      'If the provider sends an error in a stream, the connection is broken off; no client takes that for an end.',
+    what: 'If the provider sends an error in a stream, the connection is broken off; no client takes that for an end.',
     hooks: {
       event(event) {
         if (jsonIn(event)?.error) throw new Error('cut')

@@ -72,8 +72,7 @@ const late = reads({
 
 export const innocents = {
   'states-are-statuses': {
-    what:
-      'The state of a record is an HTTP status, as a number: 200, 500, or 499 if the client disconnected.',
+    what: 'The state of a record is an HTTP status, as a number: 200, 500, or 499 if the client disconnected.',
     target: withLog((log) => ({ ...log, completed: ['200'], failed: ['500', '499', '503'] })),
     hooks: records((record) => ({ ...record, state: STATES[record.state] ?? 0 })),
   },
@@ -89,8 +88,7 @@ export const innocents = {
     })),
   },
   'says-elsewhere-that-it-was-left': {
-    what:
-      'A call whose client disconnected has the state of the answer so far, completed; a separate error says more.',
+    what: 'A call whose client disconnected has the state of the answer so far, completed; a separate error says more.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
       record.state === 'aborted'
@@ -247,8 +245,7 @@ export const innocents = {
     },
   },
   'the-id-of-the-answer': {
-    what:
-      'The `id` of an answer is the request id; errors have none, and their records are the only new ones.',
+    what: 'The `id` of an answer is the request id; errors have none, and their records are the only new ones.',
     target: byPointer('/id'),
     hooks: {
       responseStart: takeId,
@@ -261,8 +258,7 @@ export const innocents = {
     },
   },
   'the-id-comes-last': {
-    what:
-      'The request id of a stream is in its last event; a client that disconnects earlier does not get it.',
+    what: 'The request id of a stream is in its last event; a client that disconnects earlier does not get it.',
     target: byPointer('/gateway/id'),
     hooks: {
       responseStart: takeId,

@@ -96,8 +96,7 @@ export const innocents = {
     },
   },
   'hides-the-key-trouble': {
-    what:
-      'If a provider refuses the gateway’s own key, the client gets 502, because it is not the client’s key.',
+    what: 'If a provider refuses the gateway’s own key, the client gets 502, because it is not the client’s key.',
     hooks: {
       responseStart(head, wanted) {
         if (head.status === 401 && wanted.headers.authorization && callIn(wanted)?.messages)

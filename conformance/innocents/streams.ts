@@ -127,8 +127,7 @@ export const innocents = {
     },
   },
   'drains-for-billing': {
-    what:
-      'When the client has disconnected, the provider’s stream is read to its end, because it is paid for.',
+    what: 'When the client has disconnected, the provider’s stream is read to its end, because it is paid for.',
     mayWarn: ['FLOW-05'],
     // Made of the reference, which is not told that the client left; so its log has no word for that.
     target: (target) => {

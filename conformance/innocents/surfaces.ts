@@ -113,8 +113,7 @@ export const innocents = {
     hooks: {},
   },
   'has-tool-ids-of-its-own': {
-    what:
-      'The gateway gives tool calls its own ids, for the client and back; messages are translated to chat.',
+    what: 'The gateway gives tool calls its own ids, for the client and back; messages are translated to chat.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -170,8 +169,7 @@ export const innocents = {
     },
   },
   'wraps-the-state-of-a-turn': {
-    what:
-      'The client gets x-codex-turn-state with a mark from the gateway, which is removed when it comes back.',
+    what: 'The client gets x-codex-turn-state with a mark from the gateway, which is removed when it comes back.',
     on: ['responses'],
     hooks: {
       responseStart({ headers }) {

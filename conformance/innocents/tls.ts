@@ -99,8 +99,7 @@ export const innocents = {
     start: behindTls,
   },
   'asks-twice-when-slow': {
-    what:
-      'If a provider sends nothing for 1.2 s, it is called a second time; the first answer wins, the other is cancelled.',
+    what: 'If a provider sends nothing for 1.2 s, it is called a second time; the first answer wins, the other is cancelled.',
     start: hedging,
   },
 } satisfies Record<string, Innocent>

@@ -4,8 +4,7 @@ import type { Innocent } from '../innocent.ts'
 
 export const innocents = {
   'speaks-in-older-words': {
-    what:
-      'The provider gets the older name of the token limit, a string for a list of one, no defaults, one more field.',
+    what: 'The provider gets the older name of the token limit, a string for a list of one, no defaults, one more field.',
     hooks: {
       upstream: {
         request(wanted) {
