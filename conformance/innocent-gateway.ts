@@ -1,4 +1,4 @@
-// A target in this process that is unusual and right: `inproc: innocent-gateway#NAME`.
+// A target in this process that is unusual but correct: `inproc: innocent-gateway#NAME`.
 import type { InProcess } from './connectors/inproc.ts'
 import { startOf } from './innocent.ts'
 import { innocents } from './innocents.ts'
