@@ -154,7 +154,9 @@ function document(kills: readonly Kill[], how: string): string {
     '',
     ...Object.entries(GUARDS).map(([id, why]) => `- ${id}: ${why}`),
     '',
-    ...(never.length > 0 ? ['## Findings that no fault made false', '', ...never.map((id) => `- ${id}`), ''] : []),
+    ...(never.length > 0
+      ? ['## Findings that no fault made false', '', ...never.map((id) => `- ${id}`), '']
+      : []),
     '## The faults',
     '',
     '| fault | what is wrong with it | meant for |',
