@@ -19,31 +19,27 @@ const address = z
   .meta({ title: 'address' })
 
 const log = z.strictObject({
-  path: z
-    .string()
-    .describe('Read path of the list, newest first; a whole address where it lies outside base_url.'),
-  body: z.unknown().optional().describe('Where the list is asked for with POST: the body, sent as JSON.'),
+  path: z.string().describe('Read path of the list, newest first; a full URL if it is outside base_url.'),
+  body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
   list: pointer.describe('Where the array is in the answer.'),
   one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
-  record: at('Where the record is in the answer to `one`; the answer itself where nothing is said.'),
+  record: at('Where the record is in the answer to `one`; if omitted, the answer is the record.'),
   fields: z
     .strictObject({
       id: pointer.describe('The request id.'),
-      requested_model: at('The id that was asked for.'),
-      provider: at('The provider that served.'),
-      model: at('The model that served, as its provider calls it.'),
+      requested_model: at('The requested model id.'),
+      provider: at('The provider that served the call.'),
+      model: at('The model that served the call, by its provider’s name for it.'),
       strategy: at('How the target was chosen.'),
       session: at('The session of the call.'),
       latency: at('How long the call took.'),
       input_tokens: at('Input tokens.'),
       output_tokens: at('Output tokens.'),
       cost: at('What the call cost.'),
-      state: at('How far the call is; see `completed` and `failed`.'),
-      error: at(
-        'What went wrong. A record that has something there is of no completed call, whatever its state.',
-      ),
+      state: at('The state of the call; see `completed` and `failed`.'),
+      error: at('The error. If a record has one, its call did not complete, whatever its state.'),
     })
-    .describe('Where a record has what.'),
+    .describe('Where each value is in a record.'),
   attempts: z
     .strictObject({
       list: pointer.describe('Where the array is in the record.'),
@@ -52,67 +48,68 @@ const log = z.strictObject({
       outcome: at('In an attempt: how it ended.'),
     })
     .optional()
-    .describe('Where the record of one call lists its attempts.'),
+    .describe('Where the record of a call lists its attempts.'),
   unsure_outcomes: z
     .array(z.string())
     .default([])
-    .describe('Outcomes of attempts that need not have reached a provider.'),
-  completed: z.array(z.string()).default([]).describe('Values of `state` that say: completed successfully.'),
-  failed: z.array(z.string()).default([]).describe('Values of `state` that say: failed.'),
+    .describe('Outcomes of attempts that may not have reached a provider.'),
+  completed: z.array(z.string()).default([]).describe('Values of `state` that mean: completed successfully.'),
+  failed: z.array(z.string()).default([]).describe('Values of `state` that mean: failed.'),
   lag_ms: z
     .number()
     .positive()
     .default(1_000)
-    .describe('Ms from the end of a call until its record is final, at most.'),
+    .describe('Maximum time from the end of a call until its record is final, ms.'),
 })
 
 /** A request to the gateway's own management interface. */
 const step = z.strictObject({
-  method: z.string().default('POST').describe('Its method.'),
+  method: z.string().default('POST').describe('The method.'),
   path: z
     .string()
     .regex(
       new RegExp(`^/|${ADDRESS.source}`),
       'expected a path that begins with /, such as /api/setup, or a whole address',
     )
-    .describe('Below base_url; a whole address where the management interface lies elsewhere.'),
-  headers: z.record(z.string(), z.string()).default({}).describe('Its headers, beside `content-type`.'),
-  body: z.unknown().optional().describe('Its body, sent as JSON.'),
+    .describe('The path below base_url; a full URL if the management interface is elsewhere.'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('The headers, in addition to `content-type`.'),
+  body: z.unknown().optional().describe('The body, sent as JSON.'),
 })
 
 /** Calls that a gateway makes of its own accord and says so. */
 const background = z.strictObject({
   provider: z.string().describe('A provider of the witness.'),
-  endpoint: z.string().default('chat/completions').describe('Below the provider’s base path.'),
+  endpoint: z.string().default('chat/completions').describe('The path below the provider’s base path.'),
   body: z
     .record(pointer, z.unknown())
-    .refine((members) => Object.keys(members).length > 0, 'says nothing; name what its requests hold')
-    .describe('JSON pointer -> what stands there in each of them.'),
-  every_ms: z.number().positive().describe('Ms between two of them, at least.'),
+    .refine((members) => Object.keys(members).length > 0, 'is empty; name what its requests contain')
+    .describe('JSON pointer -> the value there in each of these requests.'),
+  every_ms: z.number().positive().describe('Minimum time between two of them, ms.'),
 })
 export type Background = z.output<typeof background>
 
 const served = z.strictObject({
-  id: z.string().describe('What a client calls.'),
-  provider: z.string().describe('The provider of the witness that it goes to.'),
-  model: z.string().describe('The model that this provider is asked for.'),
+  id: z.string().describe('The id that a client calls.'),
+  provider: z.string().describe('The provider of the witness that the call goes to.'),
+  model: z.string().describe('The model that is requested from this provider.'),
 })
 
 const models = z.strictObject({
   call: z
     .string()
     .optional()
-    .describe(
-      'What is called where it does not matter which; the first of the others where nothing is said.',
-    ),
+    .describe('The id to call when any will do; if omitted, the first of the others.'),
   logical: z
     .array(
       z.strictObject({
-        id: z.string().describe('What a client calls.'),
+        id: z.string().describe('The id that a client calls.'),
         targets: z
           .array(served.omit({ id: true }))
           .min(1)
-          .describe('Where it may go; the first one is tried first, where there is an order.'),
+          .describe('Where it may go; if there is an order, the first is tried first.'),
       }),
     )
     .default([])
@@ -122,79 +119,84 @@ const models = z.strictObject({
 
 /** A surface that is served beside chat. */
 const furtherSurface = z.strictObject({
-  models: models.optional().describe('What can be called there, where that is something else than by chat.'),
+  models: models.optional().describe('What can be called there, if it is not the same as for chat.'),
 })
 
 const fields = z.strictObject({
-  name: z.string().describe('What reports call the gateway.'),
+  name: z.string().describe('The name of the gateway in reports.'),
   homepage: z.string().optional().describe('Where to read about it.'),
-  version: z.string().optional().describe('The version that is tested, for the report.'),
-  note: z.string().optional().describe('What a reader of the report should know.'),
+  version: z.string().optional().describe('The tested version, for the report.'),
+  note: z.string().optional().describe('A note for readers of the report.'),
 
   start: z
     .union([
       z
-        .strictObject({ url: address.describe('It runs already, at this address.') })
+        .strictObject({ url: address.describe('The gateway is already running, at this address.') })
         .meta({ title: 'one that runs already' }),
       z
         .strictObject({
           command: z
             .array(z.string())
             .min(1)
-            .describe('Program and arguments. Run in a directory of its own, stopped with SIGTERM.'),
+            .describe('Program and arguments. Run in a new directory, stopped with SIGTERM.'),
         })
         .meta({ title: 'a command' }),
       z
         .strictObject({
-          image: z.string().describe('Run in a container; `{{dir}}` lies in there.'),
+          image: z.string().describe('Run in a container, which contains `{{dir}}`.'),
           port: z.int().describe('Where the image listens.'),
-          command: z.array(z.string()).optional().describe('Takes the place of the image’s own command.'),
+          command: z.array(z.string()).optional().describe('Replaces the image’s own command.'),
         })
         .meta({ title: 'an image' }),
       z
-        .strictObject({ inproc: z.string().describe('A module beside the target files that come along.') })
+        .strictObject({ inproc: z.string().describe('A module next to the target files of this package.') })
         .meta({ title: 'a module' }),
     ])
-    .describe('How it comes to run.'),
-  base_url: address.default('http://127.0.0.1:{{port}}').describe('What requests begin with, without /v1.'),
+    .describe('How the gateway is started.'),
+  base_url: address
+    .default('http://127.0.0.1:{{port}}')
+    .describe('The address that requests begin with, without /v1.'),
   key_env: z
     .string()
     .optional()
-    .describe('Name of the environment variable that holds the key of a gateway that has one already.'),
+    .describe('Name of the environment variable with the gateway’s key, if it already has one.'),
   key_header: z
     .string()
     .regex(/^[\w-]+$/, 'expected the name of a header, such as x-api-key')
     .default('authorization')
-    .describe('The header that a key is shown in; in `authorization` it has `Bearer ` before it.'),
+    .describe('The header that carries a key; in `authorization`, `Bearer ` is put before it.'),
   keys: z
     .strictObject({
-      client: z.string().describe('Shown with calls.'),
+      client: z.string().describe('The key for calls.'),
       other: z.string().describe('The key of a second client.'),
-      reader: z.string().describe('Shown when the log is read.'),
+      reader: z.string().describe('The key for reading the log.'),
     })
     .partial()
     .default({})
-    .describe(
-      'The keys as they are shown, for gateways that hand them out themselves or want a prefix before them.',
-    ),
+    .describe('The keys as they are sent, for gateways that issue keys themselves or require a prefix.'),
   env: z
     .record(z.string(), z.string())
     .default({})
     .describe(
-      'Its environment, beside PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own.',
+      'Its environment, in addition to PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own environment.',
     ),
-  files: z.record(z.string(), z.string()).default({}).describe('Written into {{dir}} before the start.'),
+  files: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Files that are written into {{dir}} before the start.'),
   instances: z
     .int()
     .min(1)
     .default(1)
-    .describe('How many of it are held to the contract at the same time, each with a witness of its own.'),
+    .describe('How many instances are tested at the same time, each with its own witness.'),
   witness_port: z
     .int()
     .min(0)
     .max(65_535)
     .default(0)
-    .describe('Where the witness listens, for gateways that were pointed at it before; 0 takes a free port.'),
+    .describe(
+      'The port of the witness, for gateways that were pointed at it beforehand; 0 means a free port.',
+    ),
   witness_host: z
     .string()
     .default('127.0.0.1')
@@ -205,57 +207,57 @@ const fields = z.strictObject({
     .string()
     .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
     .optional()
-    .describe('The name by which the target reaches the witness, where that is not `witness_host`.'),
+    .describe('The name by which the target reaches the witness, if that is not `witness_host`.'),
   witness_tls: z
     .boolean()
     .default(false)
-    .describe('The witness speaks TLS; `{{witness.ca}}` is a file with the certificate to trust.'),
+    .describe('The witness uses TLS; `{{witness.ca}}` is a file with the certificate to trust.'),
   ca: z
     .string()
     .optional()
     .describe(
-      'A file with the authority of its certificate, where it speaks TLS with one of its own; `{{dir}}` is its directory.',
+      'A file with the authority of its certificate, if it uses TLS with a private one; `{{dir}}` is its directory.',
     ),
   headers: z
     .record(z.string(), z.string())
     .default({})
-    .describe('Sent with every request, for gateways that are told the provider by the client.'),
+    .describe('Headers for every request, for gateways whose clients name the provider.'),
   ready: z
     .strictObject({
-      path: z.string().describe('What is asked until it answers.'),
-      status: z.int().default(200).describe('The status that says: ready.'),
+      path: z.string().describe('The path that is requested until it answers.'),
+      status: z.int().default(200).describe('The status that means: ready.'),
       timeout_ms: z.number().default(30_000).describe('How long this may take, ms.'),
       settle_ms: z
         .number()
         .default(0)
-        .describe('How long it is left alone after the setup, where it takes that up late, ms.'),
+        .describe('How long to wait after the setup, if it takes effect late, ms.'),
     })
     .prefault({ path: '/v1/models' })
-    .describe('When it is ready for calls.'),
+    .describe('When the gateway is ready for calls.'),
   setup: z
     .array(
       step.extend({
         keep: z
           .record(z.string(), pointer)
           .default({})
-          .describe('Variables for later requests and the rest of this file: name -> where in the answer.'),
+          .describe(
+            'Variables for later requests and the rest of this file: name -> where the value is in the answer.',
+          ),
         keep_headers: z
           .record(z.string(), z.string())
           .default({})
           .describe(
-            'The same from the headers of the answer: name -> header. Of `set-cookie` name and value of the first cookie, as `cookie` takes them.',
+            'The same from the headers of the answer: name -> header. For `set-cookie`: name and value of the first cookie, as in `cookie`.',
           ),
       }),
     )
     .default([])
-    .describe(
-      'Requests that configure a gateway that has no configuration file, in order, once it is ready.',
-    ),
+    .describe('Requests that configure a gateway without a configuration file, in order, once it is ready.'),
   reset: z
     .array(step)
     .default([])
     .describe(
-      'Requests before each check, where it would not forget the failures of the one before by itself.',
+      'Requests before each check, for a gateway that does not forget the failures of the previous check by itself.',
     ),
 
   providers: z
@@ -265,14 +267,14 @@ const fields = z.strictObject({
         aliases: z.array(z.string()).default([]).describe('Its other names in headers and records.'),
       }),
     )
-    .describe('Providers of the witness, and the names under which the gateway speaks of them.'),
+    .describe('Providers of the witness, and the gateway’s names for them.'),
   models: models.describe('What can be called, and where it goes.'),
   surfaces: z
     .strictObject({
       chat: z
         .literal(false)
         .optional()
-        .describe('Chat completions are not served: every call of the suite is made on the others.'),
+        .describe('Chat completions are not served: the suite makes every call on the other surfaces.'),
       messages: furtherSurface
         .extend({
           counts: z
@@ -280,31 +282,33 @@ const fields = z.strictObject({
             .default(false)
             .describe('It counts the tokens of a request, `/v1/messages/count_tokens`.'),
         })
-        .describe('Calls of Anthropic’s clients, `/v1/messages`.'),
-      responses: furtherSurface.describe('Calls of OpenAI’s newer clients, `/v1/responses`.'),
-      embeddings: furtherSurface.describe('Vectors, `/v1/embeddings`.'),
+        .describe('Calls from Anthropic’s clients, `/v1/messages`.'),
+      responses: furtherSurface.describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
+      embeddings: furtherSurface.describe('Embeddings, `/v1/embeddings`.'),
     })
     .partial()
     .default({})
-    .describe('What it serves beside chat completions, or in their place; the checks run on each.'),
+    .describe(
+      'What the gateway serves besides chat completions, or instead of them; the checks run on each.',
+    ),
   observability: z
     .strictObject({
       headers: z
         .strictObject({
-          provider: z.string().optional().describe('The header with the provider that served.'),
-          model: z.string().optional().describe('The header with the model that served.'),
+          provider: z.string().optional().describe('The header with the provider that served the call.'),
+          model: z.string().optional().describe('The header with the model that served the call.'),
           request_id: z.string().optional().describe('The header with the request id.'),
           session: z.string().optional().describe('The header with the session.'),
         })
         .prefault({})
         .describe('Response headers of a call.'),
       request_id_pointer: at(
-        'Where the request id is in the body of an answer, where no header tells it; in a stream in one of its events. Where nothing tells it, the record of a call is the only one that the log has got since.',
+        'Where the request id is in the body of an answer, or in one of the events of a stream, if no header has it. If it is in neither, the record of a call is the only new one in the log.',
       ),
-      log: log.optional().describe('A log that can be asked for one call or for the newest ones.'),
+      log: log.optional().describe('A log that can be read for one call or for the newest ones.'),
     })
     .prefault({})
-    .describe('Where it tells the route.'),
+    .describe('Where the gateway reports the route.'),
   capabilities: z
     .strictObject({
       read_paths: z
@@ -314,82 +318,83 @@ const fields = z.strictObject({
       catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
       resolve: z
         .strictObject({
-          path: z.string().describe('Its path; {model} is put in.'),
+          path: z.string().describe('The path; {model} is replaced.'),
           provider: pointer.describe('Where the provider is in the answer.'),
           model: pointer.describe('Where the model is in the answer.'),
         })
         .optional()
-        .describe('A read path that says where a call would go.'),
+        .describe('A read path that tells where a call would go.'),
       fallback_statuses: z
         .array(z.int())
         .default([])
-        .describe('Statuses of a provider after which the next target is tried.'),
+        .describe('Provider statuses after which the next target is tried.'),
       gateway_keys: z
         .strictObject({
           protected: z
             .array(z.string())
             .describe(
-              'Paths that need a key, asked with GET; `POST /v1/embeddings` where it is another method.',
+              'Paths that need a key, requested with GET; for another method, for example `POST /v1/embeddings`.',
             ),
         })
         .optional()
         .describe('A missing or wrong key is refused.'),
       time_outs: z
         .strictObject({
-          connect_ms: z.number().describe('Until a provider is reached.'),
-          answer_ms: z.number().describe('Until a whole answer is there.'),
+          connect_ms: z.number().describe('Until the connection to a provider is made.'),
+          answer_ms: z.number().describe('Until a whole answer has arrived.'),
           first_event_ms: z.number().describe('Until the first event of a stream.'),
           idle_ms: z.number().describe('Between two events of a stream.'),
         })
         .partial()
         .optional()
-        .describe('How long it waits for a provider, ms.'),
+        .describe('How long the gateway waits for a provider, ms.'),
       session: z
         .strictObject({ header: z.string().describe('The request header that names the session.') })
         .optional()
         .describe('Calls belong to sessions.'),
-      restart: z.boolean().default(false).describe('It can be stopped and started again on the same data.'),
+      restart: z
+        .boolean()
+        .default(false)
+        .describe('The gateway can be stopped and restarted on the same data.'),
       cache: z
         .strictObject({ model: z.string().describe('An id whose answers are cached.') })
         .optional()
-        .describe('It can give an answer again.'),
+        .describe('The gateway caches answers.'),
       probe_interval_ms: z
         .number()
         .nonnegative()
         .default(30_000)
-        .describe('How often it asks its providers by itself whether they are there, ms; 0 for never.'),
+        .describe('How often the gateway checks its providers by itself, ms; 0 for never.'),
       background: z
         .array(background)
         .default([])
-        .describe('Inferences that no call asks for: no excuse for spending on reads, but accounted for.'),
-      cooldown_ms: z
-        .number()
-        .nonnegative()
-        .default(0)
-        .describe('How long a target that failed is passed over, ms.'),
+        .describe(
+          'Inferences that the gateway makes by itself: they are accounted for, but do not excuse spending on reads.',
+        ),
+      cooldown_ms: z.number().nonnegative().default(0).describe('How long a failed target is skipped, ms.'),
       retry_delay_ms: z
         .number()
         .nonnegative()
         .default(1_000)
-        .describe('After how many ms a failed request to a provider is sent again, at most.'),
+        .describe('Maximum time after which a failed request to a provider is sent again, ms.'),
     })
     .prefault({})
-    .describe('What it promises. What is not declared is not tested.'),
+    .describe('What the gateway promises. Anything that is not declared is not tested.'),
   sealed: z
     .boolean()
     .default(false)
     .describe(
-      'Its network reaches nothing but the witness, so that no call can go elsewhere unseen. Made so for an image.',
+      'Its network reaches only the witness, so that no call can go elsewhere unseen. For an image, the suite makes such a network.',
     ),
   variants: z
     .record(
       z.string(),
       z.strictObject({
-        files: z.record(z.string(), z.string()).describe('In the place of `files`, file by file.'),
+        files: z.record(z.string(), z.string()).describe('Replaces `files`, file by file.'),
       }),
     )
     .default({})
-    .describe('Further configurations to start it with, for requirements of Waybill’s own interface.'),
+    .describe('Other configurations to start the gateway with, for requirements of Waybill’s own interface.'),
 })
 
 export const targetSchema = fields
@@ -398,12 +403,13 @@ export const targetSchema = fields
       instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
     {
       path: ['instances'],
-      error: 'a gateway that runs already, knows one witness only or is set up by requests is one instance',
+      error:
+        'a gateway that is already running, knows only one witness or is set up by requests is one instance',
     },
   )
   .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
     path: ['surfaces'],
-    error: 'chat is not served, and nothing else is named; there are: messages, responses, embeddings',
+    error: 'chat is not served, and no other surface is named; there are: messages, responses, embeddings',
   })
   .refine(
     ({ witness_host, witness_name }) =>
@@ -419,7 +425,7 @@ export const targetSchema = fields
     {
       path: ['start'],
       error:
-        'an image gets the witness in a container beside it, without TLS; leave witness_host and witness_tls out',
+        'for an image, the witness runs in a container next to it, without TLS; leave out witness_host and witness_tls',
     },
   )
 
@@ -433,7 +439,7 @@ export function targetJsonSchema(): JsonSchema {
   const base = z
     .string()
     .optional()
-    .describe('Another target file, which gives everything that this one does not say.')
+    .describe('Another target file, which provides everything that this one does not set.')
   const { required, ...schema } = z.toJSONSchema(fields.extend({ extends: base }), {
     io: 'input',
   }) as JsonSchema

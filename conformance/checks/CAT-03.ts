@@ -1,4 +1,4 @@
-// CAT-03: The entries of the catalog depend neither on session headers nor on earlier calls (Waybill: nor do its
+// CAT-03: The entries of the catalog do not depend on session headers or on earlier calls (Waybill: nor do its
 // bytes).
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'

@@ -1,5 +1,4 @@
-// CNT-01: Counting tokens causes no inference (Waybill: it has no record, and neither a rate nor a budget counts
-// it).
+// CNT-01: Counting tokens causes no inference (Waybill: it has no record, and no rate or budget counts it).
 import { writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// CNT-02: A count comes from a provider that can count, else it is an estimate over all kinds of blocks and tools
+// CNT-02: A count comes from a provider that can count, or is an estimate over all kinds of blocks and tools
 // (Waybill: marked as one).
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'

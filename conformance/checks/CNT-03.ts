@@ -1,4 +1,4 @@
-// CNT-03: A count that fails neither cools its target nor counts as its failure.
+// CNT-03: A failed count does not cool its target down and does not count as a failure of the target.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { ref, requestsOf, where } from '../lookup.ts'

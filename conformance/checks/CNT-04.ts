@@ -1,4 +1,4 @@
-// CNT-04: 25 counts at once are answered, and `max_tokens` is not required.
+// CNT-04: 25 simultaneous counts are answered, and `max_tokens` is not required.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

@@ -1,5 +1,5 @@
-// DIAL-01: With a provider of the client's dialect, the body that arrives differs from the one that was sent only
-// in `model`.
+// DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
+// client sent only in `model`.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'

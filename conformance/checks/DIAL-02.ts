@@ -1,5 +1,5 @@
-// DIAL-02: Body fields, headers of the dialect (`anthropic-*`, `openai-*`, `x-codex-*`), values of
-// `anthropic-beta` and a query that the gateway does not know reach the provider; the client's credentials do not.
+// DIAL-02: Unknown body fields, unknown headers of the dialect (`anthropic-*`, `openai-*`, `x-codex-*`), unknown
+// values of `anthropic-beta` and an unknown query reach the provider; the client's credentials do not.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at } from '../reading.ts'

@@ -1,4 +1,4 @@
-// DIAL-03: A stream of the client's dialect arrives byte for byte, comments, pings and unknown events included.
+// DIAL-03: A stream in the client's dialect arrives byte for byte, including comments, pings and unknown events.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { delta, END } from '../scripted.ts'

@@ -1,5 +1,6 @@
-// DIAL-04: What a translation cannot carry is named by stable words on the attempt and in `X-Gateway-Lossy`; a route
-// with `on_loss: refuse` answers 400 instead, in the client's dialect, and nothing is sent.
+// DIAL-04: Everything that a translation cannot carry is named with stable words on the attempt and in
+// `X-Gateway-Lossy`; a route with `on_loss: refuse` answers 400 instead, in the client's dialect, and nothing is
+// sent.
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, requestsOf, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

@@ -1,5 +1,5 @@
-// DIAL-07: Reasoning that one family sealed never reaches another as signed or encrypted, whether the call is
-// translated or not.
+// DIAL-07: Reasoning that one model family sealed never reaches another as signed or encrypted reasoning, whether or
+// not the call is translated.
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { inWords, step } from '../step.ts'

@@ -1,5 +1,5 @@
-// DIAL-08: Sealed reasoning that went through a client of another dialect reaches the family that made it byte for
-// byte.
+// DIAL-08: Sealed reasoning that passed through a client of another dialect returns byte for byte to the family that
+// made it.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'

@@ -1,4 +1,5 @@
-// FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: on every route, or the shape of the caller's own dialect).
+// FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: errors on every route do, or have the
+// shape of the caller's own dialect).
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

@@ -1,5 +1,5 @@
-// FAIL-02: Malformed JSON, wrong types and missing fields are 4xx, by the gateway or by the strict provider, and the
-// gateway stays up.
+// FAIL-02: Malformed JSON, wrong types and missing fields get a 4xx, from the gateway or from the strict provider,
+// and the gateway stays up.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { step } from '../step.ts'

@@ -1,4 +1,4 @@
-// FAIL-03: A body over the limit is 413 before it is read whole.
+// FAIL-03: A body over the limit gets 413 before it is read completely.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

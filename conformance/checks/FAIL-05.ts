@@ -1,5 +1,5 @@
-// FAIL-05: An unreachable, silent or garbage-speaking provider is a 5xx or 408 with a readable body, or an error
-// event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
+// FAIL-05: If the provider is unreachable, is silent or sends garbage, the client gets a 5xx or 408 with a readable
+// body, or an error event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { ref, refs, requestsOf } from '../lookup.ts'

@@ -1,5 +1,5 @@
-// FLOW-01: The client gets the provider's deltas, tool calls and finish reasons complete, once, in order (Waybill,
-// same dialect: equal event bytes but for the withheld usage chunk and a provider key that is masked).
+// FLOW-01: The client gets the provider's deltas, tool calls and finish reasons complete, once and in order (Waybill,
+// same dialect: equal event bytes, except for the withheld usage chunk and a masked provider key).
 import { isDeepStrictEqual } from 'node:util'
 import type { Step } from '../../mocks/script.ts'
 import { type Check, type Finding, finding } from '../check.ts'

@@ -1,4 +1,4 @@
-// FLOW-03: An event reaches the client before the next one exists (the witness holds it back until then).
+// FLOW-03: An event reaches the client before the next one exists (the witness withholds the next one until then).
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { ref } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// FLOW-05: When the client leaves, the provider's stream is closed.
+// FLOW-05: When the client disconnects, the provider's stream is closed.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { delta, END } from '../scripted.ts'

@@ -1,5 +1,5 @@
 // FLOW-09: An error event after the response has started reaches the client (gateways that tell their route: and the
-// record says failed).
+// call is recorded as failed).
 import { type Check, finding } from '../check.ts'
 import { recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
 import { at } from '../reading.ts'

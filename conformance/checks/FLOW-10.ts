@@ -1,4 +1,4 @@
-// FLOW-10: A slow client slows the provider down instead of filling memory.
+// FLOW-10: A slow client slows the provider down instead of filling the gateway's memory.
 
 import { type Check, doubt, finding } from '../check.ts'
 import { ref } from '../lookup.ts'

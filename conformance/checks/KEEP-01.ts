@@ -1,6 +1,6 @@
 // KEEP-01: Planted secrets (client key, provider key, key in a query) appear in no answer, header, error or read
-// endpoint; (Waybill) nor in database, WAL, artifacts, standard output. A provider key that the client itself sends
-// with its calls is no secret from this client.
+// endpoint (Waybill: nor in the database, WAL, artifacts or standard output). A provider key that the client itself
+// sends with its calls is not a secret from this client.
 
 import { type Check, finding } from '../check.ts'
 import { ref, refs, requestsOf } from '../lookup.ts'

@@ -1,5 +1,5 @@
-// KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, also
-// where a provider echoes it, in an error or in an answer.
+// KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, even if
+// a provider echoes it in an error or in an answer.
 
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// KEEP-03: A missing or wrong key is 401 on every protected endpoint.
+// KEEP-03: A missing or wrong key gets 401 on every protected endpoint.
 import { writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'
 import { ref, refs, requestsOf } from '../lookup.ts'

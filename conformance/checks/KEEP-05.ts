@@ -1,4 +1,4 @@
-// KEEP-05: Public metadata holds exactly the public fields.
+// KEEP-05: Public metadata contains exactly the public fields.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { jsonOf } from '../reading.ts'

@@ -1,5 +1,5 @@
-// KEEP-06: A foreign Host or Origin is refused; a public bind without keys is refused; no command takes a key as
-// argument.
+// KEEP-06: A foreign Host or Origin is refused; binding to a public address without keys is refused; no command takes
+// a key as an argument.
 import { type Check, finding } from '../check.ts'
 import { ref, refs } from '../lookup.ts'
 import { step } from '../step.ts'

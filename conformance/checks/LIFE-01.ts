@@ -1,5 +1,5 @@
-// LIFE-01: After SIGKILL under load every inference is on record as exactly one attempt, the database is intact,
-// open records are `interrupted`, open attempts `unknown`.
+// LIFE-01: After SIGKILL under load, every inference is on record as exactly one attempt, the database is intact,
+// open records are `interrupted` and open attempts `unknown`.
 import { type Check, finding } from '../check.ts'
 import { where } from '../lookup.ts'
 import { at, jsonOf, type Json as Row } from '../reading.ts'

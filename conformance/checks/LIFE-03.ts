@@ -1,5 +1,5 @@
-// LIFE-03: Rows, artifacts and bytes on disk (database, WAL, artifacts) stay under their caps; no dangling
-// reference, no orphan.
+// LIFE-03: Rows, artifacts and bytes on disk (database, WAL, artifacts) stay under their caps; there are no dangling
+// references and no orphans.
 
 import { type Check, finding } from '../check.ts'
 import { ref, refs } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// LIFE-05: A second process on the same data directory is refused in one clear line.
+// LIFE-05: A second process on the same data directory is refused with one clear line.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { step } from '../step.ts'

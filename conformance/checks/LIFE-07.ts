@@ -1,4 +1,4 @@
-// LIFE-07: A configuration change is taken up without dropping streams; an invalid one changes nothing and is
+// LIFE-07: A configuration change takes effect without dropping streams; an invalid one changes nothing and is
 // reported.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'

@@ -1,4 +1,5 @@
-// LOG-01: Exactly one record per routed call: success, failure, abort, cache hit, all targets failed.
+// LOG-01: Each routed call has exactly one record, whether it succeeded, failed, was aborted, was a cache hit, or all
+// its targets failed.
 import { type Check, finding } from '../check.ts'
 import { idsIn, itemsOf, ref } from '../lookup.ts'
 import { failure } from '../scripted.ts'

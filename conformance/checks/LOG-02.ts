@@ -1,5 +1,5 @@
-// LOG-02: The record names requested model, resolved provider and resolved model, the last two as in the ledger;
-// strategy, session, latency, tokens, cost where mapped (Waybill: all).
+// LOG-02: The record names the requested model, and the resolved provider and model as in the ledger; it has
+// strategy, session, latency, tokens and cost where these are mapped (Waybill: all).
 import { type Check, type Finding, finding, type Judging } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { amountIn, namesModel, namesProvider, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'

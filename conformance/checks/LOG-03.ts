@@ -1,4 +1,4 @@
-// LOG-03: The record exists from routing time: readable while the answer still streams.
+// LOG-03: The record exists from routing time on: it can be read while the answer is still streaming.
 import { type Check, finding } from '../check.ts'
 import { refs, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

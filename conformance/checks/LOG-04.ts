@@ -1,5 +1,5 @@
-// LOG-04: The record is final within the declared lag (Waybill: none; a read that begins after the last byte of an answer
-// sees that call closed).
+// LOG-04: The record is final within the declared lag (Waybill: no lag; a read that begins after the last byte of an
+// answer sees that call closed).
 import { type Check, finding } from '../check.ts'
 import { recordIn, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'

@@ -1,4 +1,4 @@
-// LOG-05: A failed call names the last target and lists all attempts with reasons.
+// LOG-05: The record of a failed call names the last target and lists all attempts with reasons.
 import { type Check, finding } from '../check.ts'
 import { refs, requestsOf, where } from '../lookup.ts'
 import { jsonOf, type Json as Row } from '../reading.ts'

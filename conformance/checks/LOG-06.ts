@@ -1,4 +1,4 @@
-// LOG-06: A call that the client left is not recorded as a completed success.
+// LOG-06: If the client disconnects, the call is not recorded as successfully completed.
 import { type Check, finding } from '../check.ts'
 import { recordIn, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'

@@ -1,5 +1,6 @@
 // LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model, and
-// every attempt on record maps back, except one that never reached the provider or was given up before it answered.
+// every attempt on record maps back to an inference, unless it never reached the provider or was given up before the
+// provider answered.
 import { type Check, doubt, finding } from '../check.ts'
 import { namesModel, namesProvider, recordIn, refs, requestIdOf, requestsOf, where } from '../lookup.ts'
 import { at } from '../reading.ts'

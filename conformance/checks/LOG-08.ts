@@ -1,4 +1,4 @@
-// LOG-08: A session id survives a restart and filters the log.
+// LOG-08: A session id survives a restart, and the log can be filtered by it.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { refs } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// LOG-09: Pages have no gap and no repeat while calls are added; limits are bounded; a bad parameter is 400.
+// LOG-09: Pages have no gaps and no repeats while calls are added; limits are bounded; a bad parameter gets 400.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

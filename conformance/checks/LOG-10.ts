@@ -1,4 +1,5 @@
-// LOG-10: Analytics, history, usage logs and sessions add up to the request log for the same window and key.
+// LOG-10: The totals of analytics, history, usage logs and sessions equal those of the request log for the same
+// window and key.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { jsonOf, type Json as Row } from '../reading.ts'

@@ -1,5 +1,5 @@
-// MSG-02: A translated stream is `message_start`, each block with its start, deltas and stop, `message_delta`,
-// `message_stop`, each exactly once.
+// MSG-02: A translated stream consists of `message_start`, each block with its start, deltas and stop,
+// `message_delta` and `message_stop`, each exactly once.
 import { type Check, doubt, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { inWords } from '../step.ts'

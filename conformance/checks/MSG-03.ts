@@ -1,5 +1,5 @@
-// MSG-03: Indexes of a translated stream are 0, 1, 2 …, and one block is open at a time, also where calls
-// interleave.
+// MSG-03: Block indexes in a translated stream are 0, 1, 2 …, and only one block is open at a time, even if tool
+// calls interleave.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import type { Json } from '../reading.ts'

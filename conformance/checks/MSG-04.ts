@@ -1,4 +1,4 @@
-// MSG-04: The parts of a call's input together are its JSON; a call without arguments gives `{}`.
+// MSG-04: The parts of a tool call's input, joined, are its JSON; a call without arguments gives `{}`.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// MSG-05: Thinking, its signature and redacted thinking arrive unchanged, before what follows them.
+// MSG-05: Thinking, its signature and redacted thinking arrive unchanged, before the content that follows them.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'

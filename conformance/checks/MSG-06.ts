@@ -1,4 +1,4 @@
-// MSG-06: Ends of answers are translated by the table above; an answer with calls ends in `tool_use`.
+// MSG-06: Ends of answers are translated by the table above; an answer with tool calls ends with `tool_use`.
 import { type Check, doubt, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

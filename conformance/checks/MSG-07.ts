@@ -1,5 +1,5 @@
-// MSG-07: The input on record is `input_tokens`, cache reads and cache writes together, and the last two also
-// stand apart; what was not reported is null.
+// MSG-07: The input on record is the sum of `input_tokens`, cache reads and cache writes; the last two are also
+// recorded separately; what was not reported is null.
 import type { Check } from '../check.ts'
 import { step } from '../step.ts'
 import { message } from './messages.ts'

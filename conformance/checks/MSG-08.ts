@@ -1,4 +1,4 @@
-// MSG-08: `message_start` of a translated stream has numbers in its usage, and `message_delta` the final ones.
+// MSG-08: In a translated stream, `message_start` has numbers in its usage, and `message_delta` has the final ones.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at } from '../reading.ts'

@@ -1,5 +1,5 @@
-// MSG-09: The usage on record merges the first event of a stream with its last ones, and counts nothing twice;
-// output that only the first event told counts as not reported.
+// MSG-09: The usage on record combines the first event of a stream with the last ones, and counts nothing twice;
+// output that only the first event reports counts as not reported.
 import type { Check } from '../check.ts'
 import { step } from '../step.ts'
 import { message } from './messages.ts'

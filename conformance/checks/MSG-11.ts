@@ -1,5 +1,5 @@
-// MSG-11: Errors are `{"type":"error","error":{"type","message"},"request_id"}` with the header
-// `request-id`, the gateway's own too, with the type of their status.
+// MSG-11: Errors, including the gateway's own, are `{"type":"error","error":{"type","message"},"request_id"}` with
+// the header `request-id` and the type that belongs to their status.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

@@ -1,4 +1,5 @@
-// MSG-14: After the response has started, an error is an `error` event (Waybill: and the record says failed).
+// MSG-14: After the response has started, an error arrives as an `error` event (Waybill: and the call is recorded as
+// failed).
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { eventsOf } from '../reading.ts'

@@ -1,4 +1,4 @@
-// MSG-15: `stream: false` works at every target.
+// MSG-15: `stream: false` works with every target.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

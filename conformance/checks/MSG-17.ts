@@ -1,5 +1,5 @@
-// MSG-17: Images and documents in results of tools are never put into a text for a model of another dialect
-// (Waybill: they reach it as such, or their loss is named).
+// MSG-17: Images and documents in tool results are never turned into text for a model of another dialect (Waybill:
+// they reach it as images and documents, or their loss is named).
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { inWords, step } from '../step.ts'

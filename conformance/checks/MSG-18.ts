@@ -1,4 +1,4 @@
-// MSG-18: `cache_control` reaches providers of messages unchanged, and no others.
+// MSG-18: `cache_control` reaches providers of messages unchanged, and reaches no others.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'

@@ -1,5 +1,5 @@
-// MSG-19: The line that names the client at the beginning of the system prompt reaches providers of messages
-// unchanged, and no others.
+// MSG-19: The line at the beginning of the system prompt that names the client reaches providers of messages
+// unchanged, and reaches no others.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { inWords } from '../step.ts'

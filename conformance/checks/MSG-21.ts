@@ -1,4 +1,4 @@
-// MSG-21: `HEAD /api/hello` needs no key and is no call.
+// MSG-21: `HEAD /api/hello` needs no key and is not a call.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { step } from '../step.ts'

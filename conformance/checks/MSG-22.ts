@@ -1,4 +1,4 @@
-// MSG-22: `GET /v1/models` with `anthropic-version` has Anthropic's list shape.
+// MSG-22: `GET /v1/models` with `anthropic-version` returns a list in Anthropic's shape.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { at, type Json, jsonOf } from '../reading.ts'

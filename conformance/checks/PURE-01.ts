@@ -1,4 +1,5 @@
-// PURE-01: A read endpoint causes no inference, whatever its method (GET, HEAD, OPTIONS), query and repetition.
+// PURE-01: A read endpoint causes no inference, whatever the method (GET, HEAD, OPTIONS) or query, and however often
+// it is read.
 import type { Check } from '../check.ts'
 import type { Session } from '../session.ts'
 import { measuredWindow } from '../window.ts'

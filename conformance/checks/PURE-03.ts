@@ -1,4 +1,4 @@
-// PURE-03: A read endpoint causes no new request to a provider at all, model lists included.
+// PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list.
 import type { Check } from '../check.ts'
 import { noneArrived } from '../window.ts'
 

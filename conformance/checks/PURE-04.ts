@@ -1,4 +1,4 @@
-// PURE-04: Resolving or explaining a route causes no inference and does not move the router.
+// PURE-04: Resolving or explaining a route causes no inference and does not change the router's state.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

@@ -1,4 +1,4 @@
-// PURE-05: Reads write nothing: while nothing but reads happens, `data_version` and WAL stay as they were.
+// PURE-05: Reads write nothing: while there are only reads, `data_version` and the WAL do not change.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'

@@ -1,4 +1,4 @@
-// PURE-06: Other methods on read paths get 405 with Allow; HEAD ends at once with GET's headers.
+// PURE-06: Other methods on read paths get 405 with Allow; HEAD gets GET's headers and ends at once.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { step } from '../step.ts'

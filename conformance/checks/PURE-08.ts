@@ -1,5 +1,5 @@
-// PURE-08: Over the whole run one answered call is one inference, plus one for each attempt that visibly failed; an
-// inference that belongs to no call and to no declared background fails.
+// PURE-08: Over the whole run, each answered call is one inference, plus one for each attempt that visibly failed; an
+// inference that belongs to neither a call nor declared background activity is a failure.
 import { account } from '../account.ts'
 import type { Check } from '../check.ts'
 

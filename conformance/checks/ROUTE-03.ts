@@ -1,4 +1,4 @@
-// ROUTE-03: An unknown id is a 4xx that says so (Waybill: 404 `model_not_found`).
+// ROUTE-03: An unknown id gets a 4xx that says so (Waybill: 404 `model_not_found`).
 import { type Check, finding } from '../check.ts'
 import { ref, refs, requestsOf, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

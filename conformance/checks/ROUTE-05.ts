@@ -1,5 +1,5 @@
-// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`; what
-// is forwarded is valid by the provider's schema.
+// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`; the
+// forwarded request is valid by the provider's schema.
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
 import { type Check, finding } from '../check.ts'

@@ -1,5 +1,5 @@
-// ROUTE-07: Exactly the declared conditions move on to the next target before the response starts (Waybill: the list
-// under Errors).
+// ROUTE-07: Before the response starts, exactly the declared conditions lead to the next target (Waybill: those
+// listed under Errors).
 import { type Check, finding } from '../check.ts'
 import type { Evidence } from '../evidence.ts'
 import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../lookup.ts'

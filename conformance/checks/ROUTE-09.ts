@@ -1,5 +1,5 @@
-// ROUTE-09: A cooling target is passed over while another is ready; `Retry-After` is honoured; recovery is tried by
-// live traffic only.
+// ROUTE-09: A cooling target is skipped while another is ready; `Retry-After` is honoured; only live traffic tests
+// whether a target has recovered.
 import { type Check, finding } from '../check.ts'
 import { ref, refs, requestsOf, where } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

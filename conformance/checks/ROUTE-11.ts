@@ -1,5 +1,5 @@
-// ROUTE-11: `resolve` equals the next pick where `deterministic`, and its probabilities match observed shares
-// elsewhere.
+// ROUTE-11: Where `resolve` is `deterministic`, it equals the next pick; elsewhere its probabilities match the
+// observed shares.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { refs, where } from '../lookup.ts'

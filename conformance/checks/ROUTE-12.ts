@@ -1,4 +1,4 @@
-// ROUTE-12: A call that needs tools, images or a long context goes only to targets that have them.
+// ROUTE-12: A call that needs tools, images or a long context goes only to targets that support them.
 import { type Check, finding } from '../check.ts'
 import type { Exchange } from '../evidence.ts'
 import { refs } from '../lookup.ts'

@@ -1,6 +1,6 @@
-// RSP-01: A translated stream is `response.created`, `response.in_progress`, each item from `output_item.added` to
-// `output_item.done`, one at a time, and one `response.completed` or `response.incomplete`; `sequence_number`
-// counts from 0.
+// RSP-01: A translated stream consists of `response.created`, `response.in_progress`, the items one at a time, each
+// from `output_item.added` to `output_item.done`, and one `response.completed` or `response.incomplete`;
+// `sequence_number` counts from 0.
 import { type Check, doubt, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { eventsOf, type Json, jsonOf } from '../reading.ts'

@@ -1,4 +1,4 @@
-// RSP-02: Every item of a translated stream has `output_item.done` and stands in the response of the last event.
+// RSP-02: Every item of a translated stream has `output_item.done` and is in the response of the last event.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'

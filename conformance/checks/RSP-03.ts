@@ -1,5 +1,5 @@
-// RSP-03: No stream ends without a terminal event: `response.completed`, `response.incomplete` or
-// `response.failed`, or else in a reset.
+// RSP-03: Every stream ends with a terminal event (`response.completed`, `response.incomplete` or `response.failed`)
+// or with a reset.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { eventsOf, type Json, jsonOf } from '../reading.ts'

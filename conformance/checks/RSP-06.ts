@@ -1,5 +1,5 @@
-// RSP-06: `previous_response_id` goes to the provider that made that answer, also after a restart, else it is 400
-// `previous_response_not_found` without an inference.
+// RSP-06: `previous_response_id` goes to the provider that made that answer, even after a restart; otherwise the call
+// gets 400 `previous_response_not_found` without an inference.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at, jsonOf } from '../reading.ts'

@@ -1,5 +1,5 @@
-// RSP-08: An upgrade to a WebSocket on `/v1/responses` is taken (101), or refused with 426, at once (Waybill: 426,
-// and it leaves no row).
+// RSP-08: An upgrade to a WebSocket on `/v1/responses` is accepted (101) or refused (426) at once (Waybill: refused,
+// and no row is written).
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { step } from '../step.ts'

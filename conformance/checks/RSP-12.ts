@@ -1,4 +1,4 @@
-// RSP-12: A `compaction_trigger` goes to a provider of this dialect or is 400.
+// RSP-12: A call with a `compaction_trigger` goes to a provider of this dialect or gets 400.
 import { type Check, finding } from '../check.ts'
 import { modelsOf, refs, servedBy } from '../lookup.ts'
 import { at, type Json } from '../reading.ts'

@@ -1,4 +1,4 @@
-// TELL-02: After a fallback the response headers name the target that served, never one that failed.
+// TELL-02: After a fallback the response headers name the target that served the call, never one that failed.
 import { type Check, doubt } from '../check.ts'
 import { aFallbackStatus, movedOn, refs, requestsOf } from '../lookup.ts'
 import { firstTargetFails } from '../scripted.ts'

@@ -1,4 +1,4 @@
-// TELL-03: The answer's request id finds exactly one record.
+// TELL-03: The request id of an answer leads to exactly one record.
 import { type Check, finding } from '../check.ts'
 import { itemsOf, recordIn, ref, refs, requestIdOf } from '../lookup.ts'
 import { at } from '../reading.ts'

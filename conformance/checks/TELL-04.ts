@@ -1,4 +1,5 @@
-// TELL-04: Session and cache headers follow their closed sets, and are absent on read endpoints.
+// TELL-04: Session and cache headers have only the values that are defined for them, and are absent on read
+// endpoints.
 import { type Check, finding } from '../check.ts'
 import { ref } from '../lookup.ts'
 import { step } from '../step.ts'

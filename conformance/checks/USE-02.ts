@@ -1,4 +1,4 @@
-// USE-02: The usage on record equals what the serving provider reported, streaming and not.
+// USE-02: The usage on record equals what the serving provider reported, streamed or not.
 import { isDeepStrictEqual } from 'node:util'
 import { type Check, finding } from '../check.ts'
 import { amountIn, recordIn, refs, requestIdOf } from '../lookup.ts'

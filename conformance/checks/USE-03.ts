@@ -1,5 +1,5 @@
-// USE-03: Stream usage that was asked for is delivered (Waybill: the chunk that only the gateway asked for is
-// withheld, and only that one).
+// USE-03: Usage that the client asked for in a stream is delivered (Waybill: the chunk that only the gateway asked
+// for is withheld, and only that one).
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { step } from '../step.ts'

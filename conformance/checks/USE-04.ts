@@ -1,4 +1,4 @@
-// USE-04: Not reported is null; a reported zero is 0.
+// USE-04: Usage that was not reported is null; a reported zero is 0.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { at } from '../reading.ts'

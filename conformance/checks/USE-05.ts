@@ -1,4 +1,4 @@
-// USE-05: Cached and reasoning tokens are kept apart, priced at their own rate, counted once.
+// USE-05: Cached and reasoning tokens are recorded separately, priced at their own rates, and counted once.
 import { type Check, finding } from '../check.ts'
 import { refs, servedBy } from '../lookup.ts'
 import { at } from '../reading.ts'

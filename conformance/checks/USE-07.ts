@@ -1,4 +1,4 @@
-// USE-07: A call left half-way records the tokens reported, or an estimate marked as such.
+// USE-07: A call that breaks off half-way is recorded with the reported tokens, or with an estimate marked as such.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { at } from '../reading.ts'

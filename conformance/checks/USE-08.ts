@@ -1,5 +1,5 @@
-// USE-08: A cache hit costs 0, causes no inference, says `HIT`, and never crosses keys or differing requests;
-// streamed it is a valid stream.
+// USE-08: A cache hit costs 0, causes no inference, reports `HIT`, and is never given to another key or for a
+// different request; a streamed hit is a valid stream.
 import { type Check, finding } from '../check.ts'
 import { refs } from '../lookup.ts'
 import { at, eventsOf } from '../reading.ts'

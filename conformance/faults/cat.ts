@@ -11,7 +11,7 @@ export const faults = {
     },
   },
   'catalog-by-session': {
-    what: 'The model list of a session has an entry more.',
+    what: 'With a session, the model list has one more entry.',
     caughtBy: ['CAT-03'],
     hooks: {
       body: (body, { path, headers }) =>
@@ -76,14 +76,14 @@ export const faults = {
     hooks: { body: onRead('/v1/models', (json) => ({ ...json, data: [] })) },
   },
   'lists-twice': {
-    what: 'A model stands in the catalog twice.',
+    what: 'A model is in the catalog twice.',
     caughtBy: ['CAT-01/no-id-twice'],
     hooks: {
       body: onRead('/v1/models', (json) => ({ ...json, data: json.data && [json.data[0], ...json.data] })),
     },
   },
   'lists-now-and-then': {
-    what: 'Every third reading of the catalog is refused.',
+    what: 'Every third read of the catalog is refused.',
     caughtBy: ['CAT-03/readings-are-answered'],
     hooks: () => {
       let readings = 0

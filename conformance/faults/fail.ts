@@ -15,7 +15,7 @@ export const faults = {
     },
   },
   crashes: {
-    what: 'A body that is nested deeply ends the process.',
+    what: 'A deeply nested body ends the process.',
     caughtBy: ['FAIL-06'],
     asCommand: true,
     hooks: {
@@ -50,7 +50,7 @@ export const faults = {
     },
   },
   'hangs-up-on-bad-json': {
-    what: 'Malformed JSON ends the connection without an answer.',
+    what: 'After malformed JSON, the connection is closed without an answer.',
     caughtBy: ['FAIL-02'],
     hooks: {
       request(wanted) {
@@ -60,7 +60,7 @@ export const faults = {
     },
   },
   'own-words': {
-    what: 'The message of the provider is replaced.',
+    what: 'The provider’s message is replaced.',
     caughtBy: ['FAIL-04'],
     hooks: {
       body: (body) =>
@@ -68,7 +68,7 @@ export const faults = {
     },
   },
   'reads-it-whole-first': {
-    what: 'A body that is too long is refused only when all of it was read.',
+    what: 'A body that is too long is refused only after all of it was read.',
     caughtBy: ['FAIL-03'],
     hooks: {
       async request({ headers }) {
@@ -77,7 +77,7 @@ export const faults = {
     },
   },
   'takes-any-size': {
-    what: 'A body over the limit is taken.',
+    what: 'A body over the limit is accepted.',
     caughtBy: ['FAIL-03'],
     hooks: {
       config: (text) => text.replace('body_limit: 64KiB', 'body_limit: 20MiB'),
@@ -97,7 +97,7 @@ export const faults = {
     },
   },
   'waits-for-ever': {
-    what: 'A silent provider is waited for six seconds longer than declared.',
+    what: 'The wait for a silent provider is six seconds longer than declared.',
     caughtBy: ['FAIL-05'],
     hooks: {
       async body(body, wanted) {
@@ -107,7 +107,7 @@ export const faults = {
     },
   },
   wedges: {
-    what: 'After thirty requests calls are not answered any more.',
+    what: 'After thirty requests, calls are no longer answered.',
     caughtBy: ['FAIL-06'],
     hooks: {
       async request(wanted, { count }) {
@@ -116,7 +116,7 @@ export const faults = {
     },
   },
   'silence-is-an-end': {
-    what: 'A provider that falls silent in the middle of its stream ends it like one that is complete.',
+    what: 'A stream whose provider falls silent in the middle ends like a complete one.',
     caughtBy: ['FAIL-05'],
     hooks: {
       event: (event) => (event.includes('"upstream_timeout"') ? ['data: [DONE]\n\n'] : [event]),
@@ -124,7 +124,7 @@ export const faults = {
     },
   },
   'never-comes-back': {
-    what: 'After a provider could not be reached once, every call is refused for good.',
+    what: 'After a provider was unreachable once, every call is refused for good.',
     caughtBy: ['FAIL-05'],
     hooks: () => {
       let lost = false
@@ -161,7 +161,7 @@ export const faults = {
     },
   },
   'stumbles-after-long-bodies': {
-    what: 'The call after one that was too large fails.',
+    what: 'The call after a body that was too large fails.',
     caughtBy: ['FAIL-03/works-afterwards'],
     hooks: () => {
       let stumbles = false

@@ -3,7 +3,7 @@ import { changeEvent, type Fault } from '../fault.ts'
 
 export const faults = {
   'buffers-streams': {
-    what: 'Events arrive when the stream has ended.',
+    what: 'Events arrive only when the stream has ended.',
     caughtBy: ['FLOW-03'],
     hooks: () => {
       let held: string[] = []
@@ -41,17 +41,17 @@ export const faults = {
     },
   },
   'hides-cuts': {
-    what: 'A stream that the provider cut ends like one that is complete.',
+    what: 'A stream that the provider cut off ends like a complete one.',
     caughtBy: ['FLOW-06'],
     hooks: { hidesCuts: true },
   },
   'ignores-leaving': {
-    what: 'The provider is not told when the client goes away.',
+    what: 'When the client disconnects, the provider’s stream is not closed.',
     caughtBy: ['FLOW-05'],
     hooks: { ignoresLeaving: true },
   },
   'late-error-is-success': {
-    what: 'A stream that failed in the middle is on record as completed.',
+    what: 'A stream that failed in the middle is recorded as completed.',
     caughtBy: ['FLOW-09'],
     hooks: {
       body: (body, { path }) =>
@@ -68,7 +68,7 @@ export const faults = {
     },
   },
   'loses-the-tail': {
-    what: 'Of a long stream the last events of text are lost.',
+    what: 'The last text events of a long stream are lost.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: (event, index) => (index > 5_000 && /"content":\s*"\d/.test(event) ? [] : [event]),
@@ -89,7 +89,7 @@ export const faults = {
     },
   },
   'reads-ahead': {
-    what: 'The provider is read to its end, however slow the client is.',
+    what: 'The provider’s stream is read to its end, however slow the client is.',
     caughtBy: ['FLOW-10'],
     hooks: { ignoresSlowness: true },
   },
@@ -109,7 +109,7 @@ export const faults = {
     },
   },
   'swaps-events': {
-    what: 'Two events change places.',
+    what: 'Two events arrive in the wrong order.',
     caughtBy: ['FLOW-01'],
     hooks: () => {
       let held = ''
@@ -136,7 +136,7 @@ export const faults = {
     },
   },
   'strips-thoughts': {
-    what: 'Reasoning that a provider sends beside its text is left out.',
+    what: 'Reasoning that a provider sends along with its text is left out.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: (event) =>
@@ -147,14 +147,14 @@ export const faults = {
     },
   },
   'message-for-delta': {
-    what: 'Events of a stream say `message` where clients read `delta`.',
+    what: 'Events of a stream have `message` where clients read `delta`.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: (event) => [event.replaceAll('"delta"', '"message"')],
     },
   },
   'joins-choices': {
-    what: 'All choices of a stream have the index 0.',
+    what: 'All choices of a stream have index 0.',
     caughtBy: ['FLOW-01'],
     hooks: {
       event: (event) =>

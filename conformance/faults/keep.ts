@@ -4,7 +4,7 @@ import { callIn, changeJson, failed } from '../fault.ts'
 
 export const faults = {
   'answers-errors-itself': {
-    what: 'From the third call on every call is answered with an error, and no provider is asked.',
+    what: 'From the third call on, every call is answered with an error, and no provider is called.',
     caughtBy: ['KEEP-01', 'FLOW-06', 'FLOW-09', 'FAIL-05'],
     hooks: () => {
       let calls = 0
@@ -19,7 +19,7 @@ export const faults = {
     },
   },
   'any-host': {
-    what: 'A foreign Host is served.',
+    what: 'A request with a foreign Host is served.',
     caughtBy: ['KEEP-06'],
     hooks: {
       request({ headers }) {
@@ -28,7 +28,7 @@ export const faults = {
     },
   },
   'any-key-will-do': {
-    what: 'A wrong key is taken for a right one.',
+    what: 'A wrong key is accepted.',
     caughtBy: ['KEEP-03'],
     hooks: {
       request(wanted, { env }) {
@@ -37,7 +37,7 @@ export const faults = {
     },
   },
   'any-origin': {
-    what: 'A page of a foreign origin is served.',
+    what: 'A page from a foreign origin is served.',
     caughtBy: ['KEEP-06'],
     hooks: {
       request({ headers }) {
@@ -46,7 +46,7 @@ export const faults = {
     },
   },
   'echoes-keys': {
-    what: 'The key of the provider stands in an error.',
+    what: 'An error contains the provider’s key.',
     caughtBy: ['KEEP-01'],
     hooks: {
       body: (body, _, { env }) =>
@@ -54,7 +54,7 @@ export const faults = {
     },
   },
   'forwards-the-client-key': {
-    what: 'The key of the client reaches the provider.',
+    what: 'The client’s key reaches the provider.',
     caughtBy: ['KEEP-02'],
     hooks: () => {
       let key = ''
@@ -71,7 +71,7 @@ export const faults = {
     },
   },
   'key-in-a-header': {
-    what: 'A header of the answer holds the provider key.',
+    what: 'A response header contains the provider’s key.',
     caughtBy: ['KEEP-01', 'KEEP-02'],
     hooks: {
       responseStart({ headers }, wanted, { env }) {
@@ -98,7 +98,7 @@ export const faults = {
     },
   },
   'public-says-more': {
-    what: 'Public metadata holds a field more.',
+    what: 'Public metadata contains one more field.',
     caughtBy: ['KEEP-05'],
     hooks: {
       body: (body, { path }) =>
@@ -110,7 +110,7 @@ export const faults = {
     },
   },
   'public-without-keys': {
-    what: 'A public address without keys is no reason to refuse.',
+    what: 'Listening on a public address without keys is not refused.',
     caughtBy: ['KEEP-06'],
     hooks: {
       config: (text) => text.replace('host: 0.0.0.0, ', ''),
@@ -125,7 +125,7 @@ export const faults = {
     },
   },
   'answers-from-memory': {
-    what: 'After the first call no call reaches a provider.',
+    what: 'After the first call, no call reaches a provider.',
     caughtBy: ['KEEP-02/calls-reach-a-provider', 'ROUTE-01'],
     hooks: () => {
       let calls = 0
@@ -133,12 +133,12 @@ export const faults = {
     },
   },
   'locks-everybody-out': {
-    what: 'The public metadata are refused with any key.',
+    what: 'Public metadata is refused with any key.',
     caughtBy: ['KEEP-03/answered-with-the-key'],
     hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failed(401) : undefined) },
   },
   'hides-own-calls': {
-    what: 'A session that is asked for by name is empty, also for the key that made it.',
+    what: 'A session requested by name is empty, even for the key that made it.',
     caughtBy: ['KEEP-04/own-key-finds-it'],
     hooks: {
       body: (body, { path }) =>

@@ -14,14 +14,14 @@ let first = true
 
 export const faults = {
   'cuts-at-the-end': {
-    what: 'Open streams are cut when it is told to end.',
+    what: 'Open streams are cut off when the gateway is told to stop.',
     caughtBy: ['LIFE-02'],
     hooks: {
       stopping: (cut) => cut(),
     },
   },
   'forgets-open-attempts': {
-    what: 'Attempts that were open when it was killed are deleted at the next start.',
+    what: 'Attempts that were open when the gateway was killed are deleted at the next start.',
     caughtBy: ['LIFE-01'],
     asCommand: true,
     hooks: {
@@ -35,14 +35,14 @@ export const faults = {
     },
   },
   'keeps-everything': {
-    what: 'Records have no cap.',
+    what: 'The number of records has no limit.',
     caughtBy: ['LIFE-03'],
     hooks: {
       config: (text) => text.replace(/retention: .*/, 'retention: { rows: 100000, days: 30, bytes: 1GiB }'),
     },
   },
   lingers: {
-    what: 'It ends seven seconds after its last stream.',
+    what: 'The gateway exits seven seconds after its last stream.',
     caughtBy: ['LIFE-02'],
     hooks: {
       async stopping() {
@@ -52,7 +52,7 @@ export const faults = {
     },
   },
   'never-looks-again': {
-    what: 'A changed configuration file is not taken up.',
+    what: 'A changed configuration file is not reloaded.',
     caughtBy: ['LIFE-07'],
     hooks: {
       config: (text) => text,
@@ -89,14 +89,14 @@ export const faults = {
     },
   },
   'two-at-once': {
-    what: 'A second process on the same data comes up.',
+    what: 'A second process on the same data starts.',
     caughtBy: ['LIFE-05'],
     hooks: {
       config: (text) => text.replace('/data\n', `/data-${process.pid}-${Math.random()}\n`),
     },
   },
   'invents-answers': {
-    what: 'Each record has ten attempts more, which were answered.',
+    what: 'Each record has ten additional attempts that were answered.',
     caughtBy: ['LIFE-01/no-invented-answer'],
     asCommand: true,
     hooks: {
@@ -110,7 +110,7 @@ export const faults = {
     },
   },
   'takes-calls-to-the-end': {
-    what: 'It takes new calls for twenty seconds after it was told to end.',
+    what: 'The gateway accepts new calls for twenty seconds after it was told to stop.',
     caughtBy: ['LIFE-02/new-calls-are-refused'],
     start: async (directory, env) => {
       const gateway = await referenceWith({})(directory, env)
@@ -123,7 +123,7 @@ export const faults = {
     },
   },
   'has-every-artifact': {
-    what: 'Artifacts that were dropped are answered with 200.',
+    what: 'Artifacts that were deleted are answered with 200.',
     caughtBy: ['LIFE-03/artifacts-under-cap'],
     hooks: {
       responseStart(head, { path }) {
@@ -132,7 +132,7 @@ export const faults = {
     },
   },
   'falls-with-the-second': {
-    what: 'When a second process was refused, the first one refuses calls.',
+    what: 'After a second process was refused, the first one refuses calls.',
     caughtBy: ['LIFE-05/first-goes-on'],
     start: async (directory, env) => {
       try {
@@ -146,7 +146,7 @@ export const faults = {
     },
   },
   'forgets-streams-on-reload': {
-    what: 'What a stream brings after the configuration has changed is lost.',
+    what: 'Events of an open stream are lost after the configuration has changed.',
     caughtBy: ['LIFE-07/open-stream-ends-well'],
     hooks: () => {
       let first: string | null = null

@@ -16,7 +16,7 @@ export const faults = {
     },
   },
   'analytics-name-a-call': {
-    what: 'Routing analytics hold the id of a call.',
+    what: 'Routing analytics contain the id of a call.',
     caughtBy: ['LOG-10'],
     hooks: () => {
       let last: unknown = null
@@ -30,7 +30,7 @@ export const faults = {
     },
   },
   'begins-with-an-empty-store': {
-    what: 'What was recorded is gone after a restart.',
+    what: 'All records are gone after a restart.',
     caughtBy: ['LOG-08', 'LIFE-01'],
     asCommand: true,
     hooks: {
@@ -38,7 +38,7 @@ export const faults = {
     },
   },
   'claims-a-log': {
-    what: 'The log that the target file declares is not there.',
+    what: 'The log that the target file declares does not exist.',
     caughtBy: ['LOG-01', 'LOG-02', 'LOG-12'],
     hooks: {
       request: ({ path }) =>
@@ -52,7 +52,7 @@ export const faults = {
     },
   },
   'failed-calls-name-the-first': {
-    what: 'A failed call names the target that was picked, not the last one.',
+    what: 'The record of a failed call names the target that was picked, not the last one.',
     caughtBy: ['LOG-05'],
     hooks: {
       body: (body, { path }) =>
@@ -80,7 +80,7 @@ export const faults = {
     },
   },
   'forgets-attempts': {
-    what: 'The record lists the last attempt only.',
+    what: 'The record lists only the last attempt.',
     caughtBy: ['LOG-07'],
     hooks: {
       body: (body, { path }) =>
@@ -113,7 +113,7 @@ export const faults = {
     },
   },
   'forgets-the-strategy': {
-    what: 'The record does not say by which strategy the target was picked.',
+    what: 'The record does not name the strategy that picked the target.',
     caughtBy: ['LOG-02'],
     hooks: {
       body: (body, { path }) =>
@@ -136,7 +136,7 @@ export const faults = {
     },
   },
   'forgives-bad-filters': {
-    what: 'A parameter that makes no sense is ignored.',
+    what: 'Invalid parameters are ignored.',
     caughtBy: ['LOG-09'],
     hooks: {
       async request(wanted, { gateway }) {
@@ -147,7 +147,7 @@ export const faults = {
     },
   },
   'history-counts-successes': {
-    what: 'The usage history leaves failed calls out.',
+    what: 'The usage history leaves out failed calls.',
     caughtBy: ['LOG-10'],
     hooks: {
       body: (body, { path }) =>
@@ -170,7 +170,7 @@ export const faults = {
     },
   },
   'invents-attempts': {
-    what: 'An attempt stands on record that no provider saw.',
+    what: 'The record contains an attempt that no provider saw.',
     caughtBy: ['LOG-07'],
     hooks: {
       body: (body, { path }) =>
@@ -183,7 +183,7 @@ export const faults = {
     },
   },
   'left-is-success': {
-    what: 'A call that the client left is on record as completed.',
+    what: 'A call whose client disconnected is recorded as completed.',
     caughtBy: ['LOG-06'],
     hooks: {
       body: (body, { path }) =>
@@ -193,7 +193,7 @@ export const faults = {
     },
   },
   'logs-the-first-key': {
-    what: 'The record names the first provider, whoever served.',
+    what: 'The record always names the first provider.',
     caughtBy: ['LOG-02'],
     hooks: {
       body: (body, { path }) =>
@@ -203,7 +203,7 @@ export const faults = {
     },
   },
   'logs-the-requested': {
-    what: 'The record names the requested model as the one that served.',
+    what: 'The record names the requested model as the one that served the call.',
     caughtBy: ['LOG-02'],
     hooks: {
       body: (body, { path }) =>
@@ -213,7 +213,7 @@ export const faults = {
     },
   },
   'logs-twice': {
-    what: 'A streamed call stands in the log twice.',
+    what: 'A streamed call is in the log twice.',
     caughtBy: ['LOG-01'],
     hooks: {
       body: (body, { path }) =>
@@ -228,7 +228,7 @@ export const faults = {
     },
   },
   'loses-a-row-between-pages': {
-    what: 'Each further page lacks its first row.',
+    what: 'Each page after the first lacks its first row.',
     caughtBy: ['LOG-09'],
     hooks: {
       body: (body, { path }) =>
@@ -286,7 +286,7 @@ export const faults = {
     },
   },
   'repeats-a-row-between-pages': {
-    what: 'Each further page begins with a row of the one before.',
+    what: 'Each page after the first begins with a row of the previous page.',
     caughtBy: ['LOG-09'],
     hooks: () => {
       let last: unknown[] = []
@@ -329,7 +329,7 @@ export const faults = {
     },
   },
   'shows-the-newest-twice': {
-    what: 'The newest record stands in the list twice.',
+    what: 'The newest record is in the list twice.',
     caughtBy: ['LOG-01/no-record-twice'],
     hooks: {
       body: onRead('/api/usage/request-logs?', (json) => ({
@@ -344,7 +344,7 @@ export const faults = {
     hooks: { body: onRead('/api/usage/request-logs/', (json) => ({ ...json, latency_ms: null })) },
   },
   'doubles-the-output': {
-    what: 'The record holds twice the output tokens that were reported.',
+    what: 'The record has twice the output tokens that were reported.',
     caughtBy: ['LOG-02/output-tokens'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) => ({
@@ -354,7 +354,7 @@ export const faults = {
     },
   },
   'requested-is-resolved': {
-    what: 'The record names the model that served as the one that was asked for.',
+    what: 'The record names the model that served the call as the requested one.',
     caughtBy: ['LOG-02/requested-model'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) => ({ ...json, requested_model: json.resolved_model })),
@@ -370,12 +370,12 @@ export const faults = {
     },
   },
   'analytics-count-one-more': {
-    what: 'Analytics count a call more than the log has.',
+    what: 'Analytics count one call more than the log.',
     caughtBy: ['LOG-10/analytics'],
     hooks: { body: onRead('/api/analytics', (json) => ({ ...json, total_calls: json.total_calls + 1 })) },
   },
   'sessions-count-one-more': {
-    what: 'A session has a call more than the log.',
+    what: 'A session has one call more than the log.',
     caughtBy: ['LOG-10/sessions'],
     hooks: {
       body: onRead('/api/sessions', (json) => ({
@@ -385,7 +385,7 @@ export const faults = {
     },
   },
   'lists-no-failures': {
-    what: 'Failed calls are counted and not listed.',
+    what: 'Failed calls are counted but not listed.',
     caughtBy: ['LOG-10/log'],
     hooks: {
       body: onRead('/api/usage/request-logs?', (json) => ({

@@ -14,12 +14,12 @@ import {
 
 export const faults = {
   'messages-held-back': {
-    what: 'Events of messages arrive when the stream has ended.',
+    what: 'Events of messages arrive only when the stream has ended.',
     caughtBy: ['FLOW-03@messages'],
     hooks: until(isMessages, /message_stop/),
   },
   'messages-text-is-lost': {
-    what: 'The third delta of a text is left out of messages.',
+    what: 'The third text delta of messages is left out.',
     caughtBy: ['FLOW-01@messages', 'FLOW-02@messages', 'TELL-05@messages'],
     hooks: {
       event: (event, index, wanted) =>
@@ -32,7 +32,7 @@ export const faults = {
     hooks: cleanEnd(isMessages, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
   },
   'messages-usage-without-cache': {
-    what: 'What came from the cache is missing from the usage that clients of messages get.',
+    what: 'The usage that clients of messages get lacks the cached tokens.',
     caughtBy: ['USE-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -41,12 +41,12 @@ export const faults = {
     },
   },
   'query-is-another-path': {
-    what: 'A call of messages with a query is 404.',
+    what: 'A call of messages with a query gets 404.',
     caughtBy: ['MSG-01'],
     hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failed(404) : undefined) },
   },
   'blocks-stay-open': {
-    what: 'The end of a block is left out of messages.',
+    what: 'The end of each block is left out of messages.',
     caughtBy: ['MSG-02', 'MSG-03'],
     hooks: { event: eachEvent(isMessages, (json) => (json.type === 'content_block_stop' ? null : json)) },
   },
@@ -60,7 +60,7 @@ export const faults = {
     },
   },
   'input-loses-quotes': {
-    what: 'Quotes inside the input of a tool are no longer escaped.',
+    what: 'Quotes inside a tool input are no longer escaped.',
     caughtBy: ['MSG-04', 'MSG-04/input-is-whole'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
@@ -79,7 +79,7 @@ export const faults = {
     hooks: { event: eachEvent(isMessages, (json) => (json.delta?.type === 'signature_delta' ? null : json)) },
   },
   'thoughts-are-not-returned': {
-    what: 'Thoughts in a history of messages do not reach the provider.',
+    what: 'Thoughts in the history of a messages call do not reach the provider.',
     caughtBy: ['MSG-05/thoughts-go-back'],
     hooks: {
       request: eachCall(isMessages, (json) => ({
@@ -103,7 +103,7 @@ export const faults = {
     },
   },
   'no-request-id': {
-    what: 'Answers of messages have no header request-id.',
+    what: 'Answers of messages have no `request-id` header.',
     caughtBy: ['MSG-11/names-its-request'],
     hooks: {
       responseStart(start, wanted) {
@@ -112,7 +112,7 @@ export const faults = {
     },
   },
   'error-in-other-words': {
-    what: 'What the provider said is replaced in errors of messages.',
+    what: 'Errors of messages do not have the provider’s text.',
     caughtBy: ['MSG-12', 'FAIL-04@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -121,7 +121,7 @@ export const faults = {
     },
   },
   'errors-of-chat': {
-    what: 'Errors of messages have the shape of chat.',
+    what: 'Errors of messages have the shape of chat errors.',
     caughtBy: ['FAIL-01@messages'],
     hooks: {
       body: eachBody(isMessages, (json) =>
@@ -139,7 +139,7 @@ export const faults = {
     },
   },
   'counts-by-calling': {
-    what: 'Tokens are counted by a call with one token.',
+    what: 'Tokens are counted by making a call with one token.',
     caughtBy: ['CNT-01'],
     hooks: {
       async request({ path }, world) {
@@ -156,7 +156,7 @@ export const faults = {
     },
   },
   'every-end-is-end-turn': {
-    what: 'Every answer of messages ends in end_turn.',
+    what: 'Every answer of messages ends with end_turn.',
     caughtBy: ['MSG-06'],
     hooks: {
       body: eachBody(isMessages, (json) => (json.stop_reason ? { ...json, stop_reason: 'end_turn' } : json)),
@@ -175,7 +175,7 @@ export const faults = {
     },
   },
   'usage-of-the-start': {
-    what: 'The event message_delta says the usage of message_start again.',
+    what: 'The event message_delta repeats the usage of message_start.',
     caughtBy: ['MSG-08/ends-with-the-final-ones'],
     hooks: {
       event: eachEvent(isMessages, (json) =>
@@ -184,12 +184,12 @@ export const faults = {
     },
   },
   'messages-without-a-role': {
-    what: 'Whole answers of messages do not say who speaks.',
+    what: 'Whole answers of messages have no role.',
     caughtBy: ['MSG-15'],
     hooks: { body: eachBody(isMessages, (json) => without(json, 'role')) },
   },
   'cache-is-no-input': {
-    what: 'Tokens from the cache are not counted as input on record.',
+    what: 'Cached tokens are not counted as input on record.',
     caughtBy: ['MSG-07', 'MSG-09'],
     hooks: {
       body: onRead('/api/usage/request-logs/', (json) =>
@@ -203,7 +203,7 @@ export const faults = {
     },
   },
   'images-become-text': {
-    what: 'An image in the result of a tool reaches the provider as a text of JSON.',
+    what: 'An image in a tool result reaches the provider as JSON text.',
     caughtBy: ['MSG-17/image-is-no-text'],
     hooks: {
       request: eachCall(isMessages, (json) =>
@@ -212,7 +212,7 @@ export const faults = {
     },
   },
   'images-get-lost': {
-    what: 'An image in the result of a tool does not reach the provider.',
+    what: 'An image in a tool result does not reach the provider.',
     caughtBy: ['MSG-17/image-arrives-or-is-named'],
     hooks: {
       request: eachCall(isMessages, (json) => eachResult(json, (result) => ({ ...result, content: 'seen' }))),
@@ -246,7 +246,7 @@ export const faults = {
     hooks: { request: ({ path }) => (path === '/api/hello' ? failed(401) : undefined) },
   },
   'one-list-for-all': {
-    what: 'A client of messages gets the list of models as clients of OpenAI do.',
+    what: 'A client of messages gets the model list in the shape for OpenAI clients.',
     caughtBy: ['MSG-22'],
     hooks: {
       request({ path, headers }) {
@@ -255,7 +255,7 @@ export const faults = {
     },
   },
   'unknown-id-goes-somewhere': {
-    what: 'A call of messages for an unknown id goes to a model that is there.',
+    what: 'A call of messages for an unknown id goes to an existing model.',
     caughtBy: ['MSG-23'],
     hooks: {
       request: eachCall(isMessages, (json) =>
@@ -271,12 +271,12 @@ export const faults = {
     },
   },
   'counts-otherwise': {
-    what: 'A count that the provider gave is told as one less.',
+    what: 'A provider’s count is reported as one less.',
     caughtBy: ['CNT-02/as-the-provider-counts'],
     hooks: { body: eachBody(isCount, (json) => ({ ...json, input_tokens: json.input_tokens - 1 })) },
   },
   'failed-count-cools': {
-    what: 'After a count that failed the first target of a route is passed over.',
+    what: 'After a failed count, the first target of a route is skipped.',
     caughtBy: ['CNT-03'],
     hooks: () => {
       let counted = 0

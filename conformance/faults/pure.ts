@@ -10,7 +10,7 @@ let messages: unknown
 
 export const faults = {
   'asks-a-judge-first': {
-    what: 'A malformed call is refused after an inference of the gateway, with a prompt of its own.',
+    what: 'A malformed call is refused only after an inference by the gateway, with a prompt of its own.',
     caughtBy: ['PURE-07'],
     hooks: {
       async request(wanted, { spend }) {
@@ -19,7 +19,7 @@ export const faults = {
     },
   },
   'asks-a-model-where-to-go': {
-    what: 'Each call is first put to a model of the gateway, in its own words.',
+    what: 'For each call, the gateway first calls a model, in its own words.',
     caughtBy: ['PURE-08'],
     hooks: {
       async request(wanted, { spend }) {
@@ -38,7 +38,7 @@ export const faults = {
     },
   },
   'asks-for-model-lists': {
-    what: 'Reading the model list asks a provider for its own.',
+    what: 'Reading the model list requests one from a provider.',
     caughtBy: ['PURE-03'],
     hooks: {
       async request({ path }, { list }) {
@@ -47,7 +47,7 @@ export const faults = {
     },
   },
   'head-differs': {
-    what: 'HEAD on a read path has another content type than GET.',
+    what: 'HEAD on a read path has a different content type from GET.',
     caughtBy: ['PURE-06'],
     hooks: {
       responseStart(head, { method }) {
@@ -83,7 +83,7 @@ export const faults = {
     },
   },
   'probes-its-providers': {
-    what: 'While nothing is asked, a provider is probed with a call every second.',
+    what: 'While the gateway is idle, it probes a provider with a call every second.',
     caughtBy: ['PURE-02'],
     hooks: {
       started({ spend }) {
@@ -92,7 +92,7 @@ export const faults = {
     },
   },
   'reads-spend-among-probes': {
-    what: 'Every read makes a call, and a probe every two seconds makes one too.',
+    what: 'Every read makes a call, and so does a probe every two seconds.',
     caughtBy: ['PURE-01'],
     hooks: {
       started({ spend }) {
@@ -113,7 +113,7 @@ export const faults = {
     },
   },
   'repeats-the-last-call': {
-    what: 'A read of the catalog sends the last call once more.',
+    what: 'Reading the catalog sends the last call again.',
     caughtBy: ['PURE-01', 'PURE-03'],
     hooks: {
       async request(wanted, { spend }) {
@@ -161,7 +161,7 @@ export const faults = {
     },
   },
   'stamps-reads': {
-    what: 'Each read leaves a mark in the data directory.',
+    what: 'Each read changes something in the data directory.',
     caughtBy: ['PURE-05'],
     hooks: {
       request({ method, path }, { directory }) {
@@ -170,7 +170,7 @@ export const faults = {
     },
   },
   'starts-with-a-call': {
-    what: 'The start makes a call, to see whether the key works.',
+    what: 'The gateway makes a call at start-up, to check whether the key works.',
     caughtBy: ['PURE-02'],
     hooks: {
       started({ spend }) {
@@ -179,7 +179,7 @@ export const faults = {
     },
   },
   'keeps-warm': {
-    what: 'Every 25 s it makes a call of its own, so that the connection stays warm.',
+    what: 'Every 25 s the gateway makes a call to keep the connection warm.',
     caughtBy: ['PURE-02', 'PURE-08'],
     patient: true,
     hooks: () => {
@@ -193,7 +193,7 @@ export const faults = {
     },
   },
   'resolve-fails': {
-    what: 'Resolving is answered with 500.',
+    what: 'Resolve is answered with 500.',
     caughtBy: ['PURE-04/reads-are-answered'],
     hooks: { request: ({ path }) => (path.includes('/resolve') ? failed(500) : undefined) },
   },

@@ -21,12 +21,12 @@ const withoutSealed = eachCall(isResponses, (json) => ({
 
 export const faults = {
   'responses-held-back': {
-    what: 'Events of responses arrive when the stream has ended.',
+    what: 'Events of responses arrive only when the stream has ended.',
     caughtBy: ['FLOW-03@responses'],
     hooks: until(isResponses, /response\.(completed|incomplete|failed)/),
   },
   'responses-text-is-lost': {
-    what: 'A delta of a text is left out of responses.',
+    what: 'A text delta is left out of responses.',
     caughtBy: ['FLOW-01@responses', 'FLOW-02@responses', 'TELL-05@responses'],
     hooks: {
       event: (event, index, wanted) =>
@@ -34,7 +34,7 @@ export const faults = {
     },
   },
   'responses-ends-cleanly': {
-    what: 'A stream of responses that broke just ends.',
+    what: 'A stream of responses that broke simply ends.',
     caughtBy: ['RSP-03', 'DIAL-05@responses', 'FLOW-06@responses'],
     hooks: cleanEnd(isResponses, ': the end\n\n'),
   },
@@ -50,7 +50,7 @@ export const faults = {
     },
   },
   'responses-without-comments': {
-    what: 'Comments of the provider are left out of responses.',
+    what: 'The provider’s comments are left out of responses.',
     caughtBy: ['DIAL-03@responses'],
     hooks: { event: (event, _, wanted) => (isResponses(wanted) && event.startsWith(':') ? [] : [event]) },
   },
@@ -62,7 +62,7 @@ export const faults = {
     },
   },
   'last-event-is-empty': {
-    what: 'The response of the last event has no items.',
+    what: 'The response in the last event has no items.',
     caughtBy: ['RSP-02'],
     hooks: {
       event: eachEvent(isResponses, (json) =>
@@ -105,7 +105,7 @@ export const faults = {
     hooks: { request: eachCall(isResponses, (json) => without(json, 'store')) },
   },
   'functions-only': {
-    what: 'Only tools that are functions reach the provider.',
+    what: 'Only function tools reach the provider.',
     caughtBy: ['RSP-07/tools-arrive'],
     hooks: {
       request: eachCall(isResponses, (json) => ({
@@ -129,12 +129,12 @@ export const faults = {
     },
   },
   'upgrade-is-not-found': {
-    what: 'An upgrade to a WebSocket is 404.',
+    what: 'An upgrade to a WebSocket gets 404.',
     caughtBy: ['RSP-08'],
     hooks: { request: ({ headers }) => (headers.upgrade ? failed(404) : undefined) },
   },
   'busy-without-a-word': {
-    what: 'An answer 429 of responses has no Retry-After.',
+    what: 'A 429 of responses has no Retry-After.',
     caughtBy: ['RSP-09/retry-after-is-passed-on', 'RSP-09/every-429-says-when'],
     hooks: {
       responseStart(start, wanted) {
@@ -143,7 +143,7 @@ export const faults = {
     },
   },
   'tells-openai-model': {
-    what: 'Answers of responses say which model it was in the header openai-model.',
+    what: 'Answers of responses name the model in the header openai-model.',
     caughtBy: ['RSP-10/logical-id-stays', 'RSP-10/never-told'],
     hooks: {
       responseStart(start, wanted) {
@@ -152,7 +152,7 @@ export const faults = {
     },
   },
   'state-is-not-told': {
-    what: 'The header x-codex-turn-state of the provider does not reach the client.',
+    what: 'The provider’s header x-codex-turn-state does not reach the client.',
     caughtBy: ['RSP-11/state-is-told'],
     hooks: {
       responseStart(start) {
@@ -161,7 +161,7 @@ export const faults = {
     },
   },
   'state-does-not-go-back': {
-    what: 'The header x-codex-turn-state of the client does not reach the provider.',
+    what: 'The client’s header x-codex-turn-state does not reach the provider.',
     caughtBy: ['RSP-11/state-goes-back'],
     hooks: {
       request({ headers }) {
@@ -182,7 +182,7 @@ export const faults = {
     },
   },
   'never-sends-sealed': {
-    what: 'Encrypted reasoning is left out before the provider has refused it.',
+    what: 'Encrypted reasoning is left out although no provider has refused it.',
     caughtBy: ['RSP-14'],
     hooks: { request: withoutSealed },
   },
@@ -195,7 +195,7 @@ export const faults = {
     },
   },
   'seals-are-opened': {
-    what: 'Reasoning that another family sealed goes to the provider without its wrapping.',
+    what: 'Reasoning sealed by another family goes to the provider without its wrapping.',
     caughtBy: ['DIAL-07', 'DIAL-07@responses'],
     hooks: {
       request(wanted) {

@@ -4,14 +4,14 @@ import { callIn, changeCall, changeJson, type World } from '../fault.ts'
 
 export const faults = {
   'cheapest-is-the-first': {
-    what: 'The strategy cheapest takes the first target.',
+    what: 'The strategy cheapest picks the first target.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) => text.replace('cheapest: { strategy: cheapest', 'cheapest: { strategy: priority'),
     },
   },
   'direct-ids-fall-back': {
-    what: 'A direct id that fails is tried again elsewhere.',
+    what: 'A failed call with a direct id is sent to another target.',
     caughtBy: ['ROUTE-02'],
     hooks: {
       async request(wanted, { gateway }) {
@@ -34,7 +34,7 @@ export const faults = {
     },
   },
   'emergency-fallback': {
-    what: 'When every target failed, a model outside the route is called.',
+    what: 'When every target has failed, a model outside the route is called.',
     caughtBy: ['ROUTE-04'],
     hooks: {
       async request(wanted, { gateway }) {
@@ -48,7 +48,7 @@ export const faults = {
     },
   },
   'falls-back-after-400': {
-    what: 'A request that the provider calls wrong is sent to the next target too.',
+    what: 'A request that the provider rejects with 400 is also sent to the next target.',
     caughtBy: ['ROUTE-07'],
     hooks: {
       async request(wanted, { gateway }) {
@@ -69,7 +69,7 @@ export const faults = {
     },
   },
   'favourite-model': {
-    what: 'A route with one target is sent to another one.',
+    what: 'A call to a route with one target goes to another one.',
     caughtBy: ['ROUTE-01'],
     hooks: {
       request(wanted) {
@@ -96,14 +96,14 @@ export const faults = {
     },
   },
   'ignores-capabilities': {
-    what: 'What a call needs does not matter for its target.',
+    what: 'The target is chosen without regard to what the call needs.',
     caughtBy: ['ROUTE-12'],
     hooks: {
       config: (text) => text.replace(/capabilities: \{[^}]*\}/g, ''),
     },
   },
   'ignores-retry-after': {
-    what: 'Retry-After of a provider is not honoured.',
+    what: 'A provider’s Retry-After is not honoured.',
     caughtBy: ['ROUTE-09'],
     hooks: {
       upstream: {
@@ -114,14 +114,14 @@ export const faults = {
     },
   },
   'least-busy-draws': {
-    what: 'The strategy least-busy draws at random.',
+    what: 'The strategy least-busy picks at random.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) => text.replace('least-busy: { strategy: least-busy', 'least-busy: { strategy: random'),
     },
   },
   'least-busy-is-the-first': {
-    what: 'The strategy least-busy does not look at load.',
+    what: 'The strategy least-busy ignores load.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) =>
@@ -153,7 +153,7 @@ export const faults = {
     },
   },
   'probes-the-cooling': {
-    what: 'A target that cools is probed with a call.',
+    what: 'A cooling target is probed with a call.',
     caughtBy: ['ROUTE-09'],
     hooks: {
       upstream: {
@@ -164,7 +164,7 @@ export const faults = {
     },
   },
   'random-is-the-first': {
-    what: 'The strategy random always takes the first target.',
+    what: 'The strategy random always picks the first target.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) => text.replace('random: { strategy: random', 'random: { strategy: priority'),
@@ -192,7 +192,7 @@ export const faults = {
     },
   },
   'resolve-is-always-sure': {
-    what: 'Resolve calls a draw by chance deterministic.',
+    what: 'Resolve reports a random choice as deterministic.',
     caughtBy: ['ROUTE-11'],
     hooks: {
       body: (body, { path }) =>
@@ -202,7 +202,7 @@ export const faults = {
     },
   },
   'resolve-is-an-optimist': {
-    what: 'Resolve calls a target ready that cools.',
+    what: 'Resolve reports a cooling target as ready.',
     caughtBy: ['ROUTE-09'],
     hooks: {
       body: (body, { path }) =>
@@ -235,14 +235,14 @@ export const faults = {
     },
   },
   'retries-after-the-start': {
-    what: 'A stream that is cut is asked for once more.',
+    what: 'A stream that is cut off is requested again.',
     caughtBy: ['ROUTE-08'],
     hooks: {
       cut: async (wanted, { gateway }) => (await gateway(wanted)).body,
     },
   },
   'round-robin-is-random': {
-    what: 'The strategy round-robin takes no turns.',
+    what: 'The strategy round-robin does not take turns.',
     caughtBy: ['ROUTE-10'],
     hooks: {
       config: (text) =>
@@ -263,7 +263,7 @@ export const faults = {
     },
   },
   'sends-both-limits': {
-    what: 'What is forwarded is not valid for the provider.',
+    what: 'The forwarded request is not valid for the provider.',
     caughtBy: ['ROUTE-05'],
     hooks: {
       upstream: {
@@ -275,7 +275,7 @@ export const faults = {
     },
   },
   'streams-never-fall-back': {
-    what: 'After a failure a streamed call is not tried elsewhere.',
+    what: 'After a failure, a streamed call is not sent to another target.',
     caughtBy: ['ROUTE-07'],
     hooks: {
       request(wanted) {
@@ -335,7 +335,7 @@ export const faults = {
     },
   },
   'limits-are-final': {
-    what: 'A 429 of a provider ends the call instead of moving it on.',
+    what: 'A provider’s 429 ends the call instead of leading to the next target.',
     caughtBy: ['ROUTE-09/429-moves-on', 'ROUTE-07'],
     hooks: {
       upstream: {
@@ -346,7 +346,7 @@ export const faults = {
     },
   },
   'prefers-the-second': {
-    what: 'A call that any target can take goes to the second one.',
+    what: 'A call that any target can serve goes to the second one.',
     caughtBy: ['ROUTE-12/plain-goes-first'],
     hooks: {
       config: (text) =>

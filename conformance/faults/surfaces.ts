@@ -13,7 +13,7 @@ import {
 
 export const faults = {
   'knows-all-fields-of-messages': {
-    what: 'Members of a call of messages that the gateway does not know are left out.',
+    what: 'Fields of a messages call that the gateway does not know are left out.',
     caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
     hooks: { request: eachCall(isMessages, (json) => without(json, 'x_waybill_probe')) },
   },
@@ -28,7 +28,7 @@ export const faults = {
     },
   },
   'key-goes-along': {
-    what: 'A key of the gateway reaches the provider in a header.',
+    what: 'A gateway key reaches the provider in a header.',
     caughtBy: ['DIAL-02/credentials-stay'],
     hooks: {
       upstream: {
@@ -39,14 +39,14 @@ export const faults = {
     },
   },
   'messages-without-pings': {
-    what: 'Pings of the provider are left out of messages.',
+    what: 'The provider’s pings are left out of messages.',
     caughtBy: ['DIAL-03'],
     hooks: {
       event: (event, _, wanted) => (isMessages(wanted) && event.startsWith('event: ping') ? [] : [event]),
     },
   },
   'first-input-only': {
-    what: 'Of several inputs only the first is embedded.',
+    what: 'Only the first of several inputs is embedded.',
     caughtBy: ['EMB-01/input-is-unchanged'],
     hooks: {
       request: eachCall(isEmbeddings, (json) => ({
@@ -66,7 +66,7 @@ export const faults = {
     },
   },
   'vectors-of-another-model': {
-    what: 'When a provider of vectors fails, another model is asked.',
+    what: 'When an embeddings provider fails, another model is called.',
     caughtBy: ['EMB-02/no-other-model', 'EMB-02/no-other-model-of-the-route'],
     hooks: {
       async request(wanted, world) {
@@ -92,19 +92,19 @@ export const faults = {
     },
   },
   'losses-do-not-matter': {
-    what: 'A route that refuses losses translates all the same.',
+    what: 'A route that refuses losses translates anyway.',
     caughtBy: ['DIAL-04/losses-are-refused'],
     hooks: { config: (text) => text.replace('on_loss: refuse, ', '') },
   },
   'tool-ids-as-they-come': {
-    what: 'Ids of calls have signs in them that clients of messages do not take.',
+    what: 'Ids of calls contain characters that clients of messages do not accept.',
     caughtBy: ['DIAL-06/ids-fit'],
     hooks: {
       body: eachBody(isMessages, (json) => eachCallOf(json, (call) => ({ ...call, id: `${call.id}:0` }))),
     },
   },
   'results-lose-their-calls': {
-    what: 'Results of tools go to the provider under an id of their own.',
+    what: 'Tool results go to the provider under different ids from their calls.',
     caughtBy: ['DIAL-06/results-find-their-calls'],
     hooks: {
       request: eachCall(isMessages, (json) =>
@@ -113,7 +113,7 @@ export const faults = {
     },
   },
   'seals-do-not-come-back': {
-    what: 'Sealed reasoning in the input of a call of responses is left out.',
+    what: 'Sealed reasoning in the input of a responses call is left out.',
     caughtBy: ['DIAL-08'],
     hooks: {
       request: eachCall(isResponses, (json) => ({

@@ -6,7 +6,7 @@ import { callIn, changeJson } from '../fault.ts'
 
 export const faults = {
   'a-cache-of-its-own-kind': {
-    what: 'The cache header says NONE.',
+    what: 'The cache header is NONE.',
     caughtBy: ['TELL-04'],
     hooks: {
       responseStart({ headers }) {
@@ -15,7 +15,7 @@ export const faults = {
     },
   },
   advertises: {
-    what: 'Answers end with a sentence of the gateway.',
+    what: 'Answers end with a sentence from the gateway.',
     caughtBy: ['TELL-05'],
     hooks: {
       body: (body, wanted) =>
@@ -32,7 +32,7 @@ export const faults = {
     },
   },
   'cleans-names-on-record': {
-    what: 'The record holds a tidied model name.',
+    what: 'The record has a cleaned-up model name.',
     caughtBy: ['TELL-06'],
     hooks: {
       body: (body, { path }) =>
@@ -45,7 +45,7 @@ export const faults = {
     },
   },
   'invents-sessions': {
-    what: 'A call without a session is told one.',
+    what: 'The answer to a call without a session names one.',
     caughtBy: ['TELL-04'],
     hooks: {
       responseStart({ headers }, wanted) {
@@ -54,7 +54,7 @@ export const faults = {
     },
   },
   'names-the-first-tried': {
-    what: 'After a fallback the response headers name the target that failed.',
+    what: 'After a fallback, the response headers name the target that failed.',
     caughtBy: ['TELL-02'],
     hooks: {
       responseStart(head, wanted) {
@@ -65,7 +65,7 @@ export const faults = {
     },
   },
   'names-the-requested': {
-    what: 'The response headers name the requested model, not the one that served.',
+    what: 'The response headers name the requested model, not the one that served the call.',
     caughtBy: ['TELL-01'],
     hooks: {
       responseStart(head, wanted) {
@@ -75,7 +75,7 @@ export const faults = {
     },
   },
   'raw-names-in-headers': {
-    what: 'A header holds a name that is not encoded.',
+    what: 'A header contains a name that is not encoded.',
     caughtBy: ['TELL-06'],
     hooks: {
       responseStart({ headers }, wanted) {
@@ -88,7 +88,7 @@ export const faults = {
     },
   },
   'raw-names-in-the-line': {
-    what: 'The status line prints a name as it came.',
+    what: 'The status line prints a name unescaped.',
     caughtBy: ['TELL-06'],
     hooks: {
       body: (body, { path }) =>
@@ -98,7 +98,7 @@ export const faults = {
     },
   },
   'session-on-reads': {
-    what: 'Read endpoints carry a session header.',
+    what: 'Read endpoints send a session header.',
     caughtBy: ['TELL-04'],
     hooks: {
       responseStart({ headers }, wanted) {
@@ -108,7 +108,7 @@ export const faults = {
     },
   },
   'silent-on-streams': {
-    what: 'Streams do not say where they come from.',
+    what: 'Streams have no header that names the provider.',
     caughtBy: ['TELL-01'],
     hooks: {
       responseStart({ headers }) {
@@ -117,14 +117,14 @@ export const faults = {
     },
   },
   'tags-the-stream': {
-    what: 'A tag with the route stands in the first event of a stream.',
+    what: 'The first event of a stream contains a tag with the route.',
     caughtBy: ['TELL-05'],
     hooks: {
       event: (event) => [event.replace(/"content":"(?=[^"])/, '"content":"<route>openai</route>')],
     },
   },
   'one-id-for-all': {
-    what: 'Every answer carries the request id of the first.',
+    what: 'Every answer has the request id of the first one.',
     caughtBy: ['TELL-03'],
     hooks: () => {
       let first: string | string[] | undefined

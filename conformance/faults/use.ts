@@ -4,7 +4,7 @@ import { callIn, changeCall, changeEvent, changeJson } from '../fault.ts'
 
 export const faults = {
   'cache-crosses-keys': {
-    what: 'An answer from the cache is given to another key.',
+    what: 'A cached answer is given to another key.',
     caughtBy: ['USE-08'],
     hooks: () => {
       let key: string | undefined
@@ -18,7 +18,7 @@ export const faults = {
     },
   },
   'cache-ignores-no-store': {
-    what: 'Cache-Control: no-store does not matter.',
+    what: 'Cache-Control: no-store is ignored.',
     caughtBy: ['USE-08'],
     hooks: {
       request(wanted) {
@@ -27,7 +27,7 @@ export const faults = {
     },
   },
   'cache-ignores-temperature': {
-    what: 'Requests that differ get the same answer from the cache.',
+    what: 'Requests that differ get the same cached answer.',
     caughtBy: ['USE-08'],
     hooks: {
       request(wanted) {
@@ -36,14 +36,14 @@ export const faults = {
     },
   },
   'caches-nothing': {
-    what: 'The cache that is configured never hits.',
+    what: 'The configured cache never hits.',
     caughtBy: ['USE-08'],
     hooks: {
       config: (text) => text.replace('cache: { enabled: true }', 'cache: { enabled: false }'),
     },
   },
   'counts-anew': {
-    what: 'Usage is counted anew instead of being passed on.',
+    what: 'The gateway counts tokens itself instead of passing on the usage.',
     caughtBy: ['USE-01'],
     hooks: {
       body: (body, wanted) =>
@@ -51,7 +51,7 @@ export const faults = {
     },
   },
   'counts-the-cached-twice': {
-    what: 'Cached tokens are added to the input that holds them.',
+    what: 'Cached tokens are added to the input that already includes them.',
     caughtBy: ['USE-05'],
     hooks: {
       body: (body, { path }) =>
@@ -68,7 +68,7 @@ export const faults = {
     },
   },
   'doubles-on-record': {
-    what: 'The record holds twice the tokens that were reported.',
+    what: 'The record has twice the tokens that were reported.',
     caughtBy: ['USE-02', 'LOG-02'],
     hooks: {
       body: (body, { path }) =>
@@ -91,7 +91,7 @@ export const faults = {
     },
   },
   'forgets-the-reasoning': {
-    what: 'Reasoning tokens are not kept apart.',
+    what: 'Reasoning tokens are not recorded separately.',
     caughtBy: ['USE-05'],
     hooks: {
       body: (body, { path }) =>
@@ -131,7 +131,7 @@ export const faults = {
     },
   },
   'hits-have-no-end': {
-    what: 'A stream from the cache lacks its end.',
+    what: 'A cached stream lacks its end.',
     caughtBy: ['USE-08'],
     hooks: () => {
       let hit = false
@@ -144,7 +144,7 @@ export const faults = {
     },
   },
   'nothing-for-half': {
-    what: 'A call that ended half-way has no tokens.',
+    what: 'A call that broke off half-way has no tokens.',
     caughtBy: ['USE-07'],
     hooks: {
       body: (body, { path }) =>
@@ -186,7 +186,7 @@ export const faults = {
     },
   },
   'swallows-usage': {
-    what: 'Stream usage that was asked for does not arrive.',
+    what: 'Usage that the client requested in a stream does not arrive.',
     caughtBy: ['USE-03'],
     hooks: {
       event: (event) =>
@@ -214,7 +214,7 @@ export const faults = {
     },
   },
   'drops-cached-tokens': {
-    what: 'The client sees the three totals and no kinds of tokens.',
+    what: 'The client sees the three totals without the kinds of tokens.',
     caughtBy: ['USE-01'],
     hooks: {
       body: (body) =>
@@ -225,7 +225,7 @@ export const faults = {
     },
   },
   'hits-are-made-anew': {
-    what: 'An answer from the cache has another id than the first time.',
+    what: 'A cached answer has a different id from the first time.',
     caughtBy: ['USE-08'],
     hooks: () => {
       const hits = new WeakSet<object>()

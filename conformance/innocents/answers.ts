@@ -6,7 +6,7 @@ let made = 1_700_000_000
 
 export const innocents = {
   'a-percent-sign-in-a-name': {
-    what: 'Headers name a provider as "100% openai", as declared: percent-encoding is this project’s own way.',
+    what: 'Headers name a provider as "100% openai", as declared: percent-encoding is only this project’s convention.',
     target: (target) => ({
       ...target,
       providers: { ...target.providers, openai: { aliases: ['100% openai'] } },
@@ -18,7 +18,7 @@ export const innocents = {
     },
   },
   'shouts-its-providers': {
-    what: 'Providers are spelt in capitals.',
+    what: 'Providers are written in capitals.',
     hooks: {
       responseStart({ headers }) {
         const provider = headers['x-gateway-provider']
@@ -27,7 +27,7 @@ export const innocents = {
     },
   },
   'names-the-provider-with-the-model': {
-    what: 'Where the model is told, its provider stands before it.',
+    what: 'Wherever the model is reported, it has its provider as a prefix.',
     hooks: {
       responseStart({ headers }) {
         const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
@@ -36,11 +36,11 @@ export const innocents = {
     },
   },
   'answers-with-the-requested-model': {
-    what: 'The `model` of an answer is the one that was asked for.',
+    what: 'The `model` of an answer is the requested one.',
     hooks: { config: (text) => text.replace('\n  auto:\n', '$&    answer_model: requested\n') },
   },
   'ids-of-its-own': {
-    what: 'Answers have ids, times and a fingerprint of the gateway’s making.',
+    what: 'Answers have ids, times and a fingerprint made by the gateway.',
     hooks: {
       body: (body, { path }) =>
         path === CHAT
@@ -55,7 +55,7 @@ export const innocents = {
     },
   },
   'writes-json-with-spaces': {
-    what: 'JSON is indented, with its members in another order.',
+    what: 'JSON is indented, with its fields in another order.',
     hooks: {
       body(body) {
         try {
@@ -72,7 +72,7 @@ export const innocents = {
     },
   },
   'catalog-with-a-clock': {
-    what: 'Entries of the catalog say when they were last looked at.',
+    what: 'Entries of the catalog say when they were last checked.',
     hooks: {
       body: (body, { path }) =>
         path.split('?')[0] === '/v1/models'
@@ -87,7 +87,7 @@ export const innocents = {
     },
   },
   'catalog-in-any-order': {
-    what: 'The catalog is made anew each time, in any order.',
+    what: 'The catalog is rebuilt each time, in any order.',
     hooks: {
       body: (body, { path }) =>
         path === '/v1/models'
@@ -99,7 +99,7 @@ export const innocents = {
     },
   },
   'lists-a-model-twice': {
-    what: 'A model that two providers have stands in the catalog twice.',
+    what: 'A model that two providers have is in the catalog twice.',
     hooks: {
       body: (body, { path }) =>
         path.split('?')[0] === '/v1/models'

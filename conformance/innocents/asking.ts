@@ -28,11 +28,11 @@ const sorted = (value: unknown): unknown =>
 
 export const innocents = {
   'always-asks-for-usage': {
-    what: 'Streams are always asked for with usage, for the books; the client gets it too, as a client may.',
+    what: 'For its accounts, the gateway always requests usage for streams; the client gets it too, which is allowed.',
     hooks: asks((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
   },
   'system-becomes-developer': {
-    what: 'To a reasoning model a system prompt is passed on as a developer’s, as its provider calls it there.',
+    what: 'For a reasoning model, the system prompt is passed on with the role developer, as its provider calls it there.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>
@@ -41,11 +41,11 @@ export const innocents = {
     })),
   },
   'sorts-members': {
-    what: 'The members of a request are sorted by their names, at every depth.',
+    what: 'The fields of a request are sorted by name, at every depth.',
     hooks: asks((call) => sorted(call) as object),
   },
   'text-becomes-parts': {
-    what: 'A text is passed on as a list of one part.',
+    what: 'A text is passed on as a list with one part.',
     hooks: asks((call) => ({
       ...call,
       messages: call.messages?.map?.((message: Json) =>
@@ -56,11 +56,11 @@ export const innocents = {
     })),
   },
   'says-who-asks': {
-    what: 'Requests that do not say who asks get a user and metadata.',
+    what: 'Requests without a user get a user and metadata.',
     hooks: asks((call) => ({ user: 'team-7', metadata: { gateway: 'another' }, ...call })),
   },
   'says-the-defaults': {
-    what: 'Defaults are spelt out: the strictness of a tool, one choice, what is stored.',
+    what: 'Defaults are written out: the strictness of a tool, one choice, what is stored.',
     hooks: asks((call) => ({
       n: 1,
       store: false,
@@ -91,7 +91,7 @@ export const innocents = {
     })),
   },
   'asks-with-a-version': {
-    what: 'The address of a provider has a query with the version of its interface, and requests have an id.',
+    what: 'The address of a provider has a query with the API version, and requests have an id.',
     hooks: {
       upstream: {
         request(wanted) {

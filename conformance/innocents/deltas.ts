@@ -34,11 +34,11 @@ const running = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
 
 export const innocents = {
   'role-in-each-delta': {
-    what: 'Each delta says whose it is.',
+    what: 'Each delta contains the role.',
     hooks: { event: said((delta) => ({ role: 'assistant', ...delta })).event },
   },
   'content-is-null-in-the-last-delta': {
-    what: 'A delta without a text has `content: null`.',
+    what: 'A delta without text has `content: null`.',
     hooks: { event: said((delta) => ({ content: null, ...delta })).event },
   },
   'thoughts-by-another-name': {
@@ -48,13 +48,13 @@ export const innocents = {
     ),
   },
   'thoughts-by-both-names': {
-    what: 'Thoughts are in `reasoning`; `reasoning_content` is there too and always empty.',
+    what: 'Thoughts are in `reasoning`; `reasoning_content` is also present and always empty.',
     hooks: said(({ reasoning_content: reasoning, ...rest }) =>
       reasoning === undefined ? rest : { ...rest, reasoning_content: '', reasoning },
     ),
   },
   'usage-in-each-chunk': {
-    what: 'Each chunk has a running usage, where usage was asked for; the last one is the whole.',
+    what: 'If usage is requested, each chunk has the usage so far; the last one has the total.',
     hooks: {
       event: (event, _, wanted) =>
         (callIn(wanted)?.stream_options as Json | undefined)?.include_usage
@@ -63,7 +63,7 @@ export const innocents = {
     },
   },
   'usage-with-more': {
-    what: 'Usage has the tokens of other dialects beside the standard ones.',
+    what: 'Usage has the token fields of other dialects besides the standard ones.',
     hooks: {
       event: (event) =>
         changeEvent(event, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json)),
@@ -74,7 +74,7 @@ export const innocents = {
     },
   },
   'finishes-apart': {
-    what: 'The finish reason comes in a chunk of its own behind the last text.',
+    what: 'The finish reason comes in a separate chunk after the last text.',
     hooks: {
       event: (event) => {
         const parts = changeEvent(event, (json) =>
@@ -87,7 +87,7 @@ export const innocents = {
     },
   },
   'parses-arguments': {
-    what: 'The arguments of tool calls in whole answers were parsed and written again: the same JSON with spaces.',
+    what: 'The arguments of tool calls in whole answers are parsed and written again: the same JSON with spaces.',
     hooks: {
       body: said((message) =>
         message.tool_calls ? { ...message, tool_calls: message.tool_calls.map(spaced) } : message,
@@ -95,11 +95,11 @@ export const innocents = {
     },
   },
   'blank-lines-before-the-answer': {
-    what: 'Blank lines stand before the JSON of an answer, sent while it was waited for.',
+    what: 'Before the JSON of an answer there are blank lines, sent during the wait.',
     hooks: { body: (body, wanted) => (callIn(wanted) ? `\n\n  \n${body}` : body) },
   },
   'choices-with-more': {
-    what: 'Choices have members of the gateway’s own: the safety of each, its text, where it came from.',
+    what: 'Choices have extra fields from the gateway: the safety of each, its text, where it came from.',
     hooks: {
       body: (body, wanted) =>
         callIn(wanted)

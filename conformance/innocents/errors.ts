@@ -4,7 +4,7 @@ import type { Innocent } from '../innocent.ts'
 
 export const innocents = {
   'says-422': {
-    what: 'What cannot be processed is 422 instead of 400.',
+    what: 'Requests that cannot be processed get 422 instead of 400.',
     hooks: {
       responseStart(head, { path }) {
         if (path === CHAT && head.status === 400 && head.headers['x-gateway-provider'] === undefined)
@@ -21,7 +21,7 @@ export const innocents = {
     },
   },
   'errors-with-more': {
-    what: 'Errors have members of their own beside the usual ones, and no param.',
+    what: 'Errors have extra fields besides the usual ones, and no param.',
     hooks: {
       body: (body) =>
         changeJson(body, (json) => {
@@ -36,7 +36,7 @@ export const innocents = {
     },
   },
   'cools-down-for-two-seconds': {
-    what: 'A target that failed rests for two seconds, as declared.',
+    what: 'A failed target is not used for two seconds, as declared.',
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, cooldown_ms: 2_000 } }),
     hooks: { config: (text) => text.replace('cooldown: 50ms', 'cooldown: 2s') },
   },

@@ -19,11 +19,11 @@ const written =
 
 export const innocents = {
   'data-without-a-space': {
-    what: 'No space stands behind `data:`; the standard takes away at most one.',
+    what: 'There is no space after `data:`; the standard removes at most one.',
     hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },
   },
   'lines-end-with-cr': {
-    what: 'Lines of a stream end with CR alone, the third of the ends that the standard knows.',
+    what: 'Lines of a stream end with CR alone, the third line ending that the standard allows.',
     hooks: { event: (event) => [event.replace(/\r?\n/g, '\r')] },
   },
   'begins-with-a-bom': {
@@ -31,7 +31,7 @@ export const innocents = {
     hooks: { event: (event, index) => [index === 0 ? `\ufeff${event}` : event] },
   },
   'data-on-several-lines': {
-    what: 'The JSON of an event is indented and stands on several data lines, which a reader joins.',
+    what: 'The JSON of an event is indented, on several data lines, which a reader joins.',
     hooks: {
       event: written(
         (json) =>
@@ -43,7 +43,7 @@ export const innocents = {
     },
   },
   'tells-when-to-reconnect': {
-    what: 'A stream begins with `retry:`, and has unknown fields, which a reader ignores.',
+    what: 'A stream begins with `retry:` and has unknown fields, which a reader ignores.',
     hooks: {
       event: (event, index) => [
         index === 0 ? `retry: 3000\n\n${event}` : event.replace(/^data:/m, 'x-trace: 7\ndata:'),
@@ -55,7 +55,7 @@ export const innocents = {
     hooks: { event: (event) => (event.includes('[DONE]') ? [event, ': took 12 ms\n\n\n\n'] : [event]) },
   },
   'events-in-pieces': {
-    what: 'Each event is sent in three writes, cut anywhere.',
+    what: 'Each event is sent in three writes, split anywhere.',
     hooks: {
       event: (event) => {
         const third = Math.ceil(event.length / 3)
@@ -64,26 +64,26 @@ export const innocents = {
     },
   },
   'comments-that-look-like-data': {
-    what: 'Comments hold text that looks like an event, [DONE] and an error; a comment is none of them.',
+    what: 'Comments contain text that looks like an event, [DONE] and an error, but they are only comments.',
     hooks: {
       event: (event) => [`: data: [DONE]\n: data: {"error":{"message":"no"}}\n: one\n\n`, event],
     },
   },
   'escapes-all-but-ascii': {
-    what: 'JSON has `\\u` escapes for whatever is not ASCII, as Python writes it.',
+    what: 'JSON has `\\u` escapes for everything that is not ASCII, as Python writes it.',
     hooks: {
       event: (event) => [ascii(event)],
       body: (body, { path }) => (path.startsWith('/v1/chat') ? ascii(body) : body),
     },
   },
   'members-in-another-order': {
-    what: 'The members of each event are in another order, some behind the choices.',
+    what: 'The fields of each event are in another order, some after the choices.',
     hooks: {
       event: (event) => changeEvent(event, (json) => Object.fromEntries(Object.entries(json).reverse())),
     },
   },
   'cuts-instead-of-an-error-event': {
-    what: 'Where the provider says an error in a stream, the connection is broken off; no client takes that for an end.',
+    what: 'If the provider sends an error in a stream, the connection is broken off; no client takes that for an end.',
     hooks: {
       event(event) {
         if (jsonIn(event)?.error) throw new Error('cut')
@@ -92,7 +92,7 @@ export const innocents = {
     },
   },
   'errors-are-named-events': {
-    what: 'An error in a stream is an event named `error` whose data is a text.',
+    what: 'An error in a stream is an event named `error` whose data is text.',
     hooks: {
       event: (event) => {
         const message = jsonIn(event)?.error?.message

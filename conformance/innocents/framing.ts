@@ -97,7 +97,7 @@ let asked = 0
 
 export const innocents = {
   'speaks-http-1.0': {
-    what: 'Its status line says HTTP/1.0, and an answer ends with its connection.',
+    what: 'The status line has HTTP/1.0, and an answer ends with its connection.',
     // The end of such a connection looks like any other: a client sees that a stream was cut by its missing [DONE] only.
     start: framed({ old: true }),
   },
@@ -112,15 +112,15 @@ export const innocents = {
     }),
   },
   'shouts-its-headers': {
-    what: 'Names of headers are in capitals, values have spaces around them, the reason is empty.',
+    what: 'Header names are in capitals, values have spaces around them, the reason phrase is empty.',
     start: framed({ reason: '', header: (name, value) => `${name.toUpperCase()}:  ${value}  ` }),
   },
   'heads-come-first': {
-    what: 'The head of an answer comes 400 ms before its body.',
+    what: 'The headers of an answer come 400 ms before its body.',
     start: framed({ pause: 400 }),
   },
   'below-a-path': {
-    what: 'The gateway lies below a path, and there is nothing elsewhere.',
+    what: 'The gateway is served below a path prefix and nowhere else.',
     target: (target) => ({ ...target, base_url: `http://127.0.0.1:{{port}}${PREFIX}` }),
     hooks: {
       request(wanted) {
@@ -130,7 +130,7 @@ export const innocents = {
     },
   },
   'redirects-below-a-path': {
-    what: 'The gateway lies below a path, and a read path there redirects to one with a slash.',
+    what: 'The gateway is served below a path, and a read path there redirects to one with a slash.',
     target: (target) => ({ ...target, base_url: `http://127.0.0.1:{{port}}${PREFIX}/` }),
     hooks: {
       request(wanted) {
@@ -158,7 +158,7 @@ export const innocents = {
     },
   },
   'counts-in-its-health': {
-    what: 'The health path counts how often it was asked, for how long it has been up, and what it uses.',
+    what: 'The health path reports how often it was requested, the uptime and the resources used.',
     hooks: {
       body: onRead('/healthz', (json) => ({
         ...json,
@@ -169,7 +169,7 @@ export const innocents = {
     },
   },
   'tells-its-limits': {
-    what: 'Answers carry rate limits that change with each call, a time of serving, a policy for caches.',
+    what: 'Answers have rate limits that change with each call, a processing time and a cache policy.',
     hooks: {
       responseStart({ headers }) {
         headers['x-ratelimit-limit-requests'] = '1000'
@@ -183,7 +183,7 @@ export const innocents = {
     },
   },
   'tells-by-other-headers': {
-    what: 'Provider, model and id are in headers of other names, as the target file says.',
+    what: 'Provider, model and id are in headers with other names, as the target file declares.',
     target: (target) => ({
       ...target,
       observability: {

@@ -36,7 +36,7 @@ const taken = new WeakMap<Wanted, string>()
 
 export const innocents = {
   'tells-no-id': {
-    what: 'No answer tells its request id; the record of a call is the only one that is new.',
+    what: 'No answer contains its request id; the only new record is that of the call.',
     target: withoutIdHeader,
     hooks: {
       responseStart({ headers }) {
@@ -45,7 +45,7 @@ export const innocents = {
     },
   },
   'id-in-the-body': {
-    what: 'The request id stands in the body of the answer, in a stream in its first event.',
+    what: 'The request id is in the body of the answer; in a stream, in its first event.',
     target: (given) => {
       const { observability, ...target } = withoutIdHeader(given)
       return { ...target, observability: { ...observability, request_id_pointer: '/gateway/id' } }
@@ -64,7 +64,7 @@ export const innocents = {
     },
   },
   'keys-in-x-api-key': {
-    what: 'Keys are shown in `x-api-key`, and nowhere else.',
+    what: 'Keys are sent in `x-api-key`, and nowhere else.',
     target: (target) => ({ ...target, key_header: 'X-API-Key' }),
     hooks: {
       request({ headers }) {
@@ -89,7 +89,7 @@ export const innocents = {
     },
   },
   'decimals-as-text': {
-    what: 'Durations and costs are decimals in quotes, as databases give them.',
+    what: 'Durations and costs are decimals in quotes, as databases return them.',
     hooks: {
       body: (body, { path }) =>
         path.startsWith(LOG)
@@ -102,7 +102,7 @@ export const innocents = {
     },
   },
   'a-slow-log': {
-    what: 'The log takes 1.3 s to answer; what it says is as new as promised.',
+    what: 'The log takes 1.3 s to answer; its content is as recent as promised.',
     hooks: {
       async request({ path }) {
         if (path.startsWith(LOG)) await sleep(1_300)

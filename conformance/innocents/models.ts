@@ -19,7 +19,7 @@ const shuffled = (value: unknown): unknown =>
 
 export const innocents = {
   'catalog-of-hash-maps': {
-    what: 'Members of an entry, and of what it holds, come in any order.',
+    what: 'The fields of an entry, and of the objects in it, come in any order.',
     hooks: {
       body: (body, { path }) => {
         if (path !== CATALOG) return body
@@ -34,7 +34,7 @@ export const innocents = {
     },
   },
   'catalog-of-sets': {
-    what: 'What a model can do is a set, written in any order.',
+    what: 'The capabilities of a model are a set, written in any order.',
     hooks: () => {
       let readings = 0
       return {
@@ -50,7 +50,7 @@ export const innocents = {
     },
   },
   'catalog-with-a-wildcard': {
-    what: 'A provider whose models are all passed on stands in the catalog as `openai/*`.',
+    what: 'A provider whose models are all accepted is in the catalog as `openai/*`.',
     hooks: {
       body: onRead(CATALOG, (json) => ({
         ...json,
@@ -62,7 +62,7 @@ export const innocents = {
     },
   },
   'catalog-in-pages': {
-    what: 'The catalog has members for paging, and all of it is on the first page.',
+    what: 'The catalog has fields for paging, and its first page contains all entries.',
     hooks: {
       body: onRead(CATALOG, (json) => ({
         ...json,
@@ -74,7 +74,7 @@ export const innocents = {
     },
   },
   'names-of-its-own': {
-    what: 'Models go by names of the gateway’s own, which do not say their provider.',
+    what: 'Models have names given by the gateway, which do not contain their provider.',
     target: (target) => ({
       ...target,
       models: {
@@ -85,7 +85,7 @@ export const innocents = {
     hooks: {},
   },
   'one-model-at-two-providers': {
-    what: 'Two providers have a model of the same id, and a route goes to both.',
+    what: 'Two providers have a model with the same id, and a route goes to both.',
     target: (target) => ({
       ...target,
       models: {
@@ -102,7 +102,7 @@ export const innocents = {
     },
   },
   'only-models': {
-    what: 'There are models and no routes, nothing that resolves, no session and no key.',
+    what: 'There are models but no routes, no resolve path, no sessions and no keys.',
     target: ({ models, ...target }) => {
       const { resolve: _, session: __, gateway_keys: ___, ...capabilities } = target.capabilities
       return { ...target, models: { logical: [], direct: models.direct }, capabilities }
@@ -110,7 +110,7 @@ export const innocents = {
     hooks: {},
   },
   'only-routes': {
-    what: 'There are routes and no models that can be called by their own name.',
+    what: 'There are routes but no models that can be called by their own names.',
     target: (target) => ({ ...target, models: { ...target.models, direct: [] } }),
     hooks: {
       request: ({ body, path }) =>
@@ -124,7 +124,7 @@ export const innocents = {
     },
   },
   'tries-again': {
-    what: 'A target that failed is tried once more before the next one, as declared.',
+    what: 'A failed target is tried once more before the next one, as declared.',
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, retry_delay_ms: 1_000 } }),
     hooks: { config: (text) => text.replace('retries: 0', 'retries: 1') },
   },

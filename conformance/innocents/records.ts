@@ -72,12 +72,12 @@ const late = reads({
 
 export const innocents = {
   'states-are-statuses': {
-    what: 'The state of a record is an HTTP status, as a number: 200, 500, 499 for a client that left.',
+    what: 'The state of a record is an HTTP status, as a number: 200, 500, or 499 if the client disconnected.',
     target: withLog((log) => ({ ...log, completed: ['200'], failed: ['500', '499', '503'] })),
     hooks: records((record) => ({ ...record, state: STATES[record.state] ?? 0 })),
   },
   'states-in-other-words': {
-    what: 'A record says SUCCESS, Error, or that it is canceled.',
+    what: 'A record has the state SUCCESS, Error or canceled.',
     target: withLog((log) => ({ ...log, completed: ['SUCCESS'], failed: ['Error', 'canceled'] })),
     hooks: records((record) => ({
       ...record,
@@ -88,7 +88,7 @@ export const innocents = {
     })),
   },
   'says-elsewhere-that-it-was-left': {
-    what: 'The state of a call that the client left is that of the answer so far, completed; an error beside it says more.',
+    what: 'A call whose client disconnected has the state of the answer so far, completed; a separate error says more.',
     target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
     hooks: records((record) =>
       record.state === 'aborted'
@@ -97,7 +97,7 @@ export const innocents = {
     ),
   },
   'tokens-as-text': {
-    what: 'Counts of tokens stand in quotes, as database drivers give large integers.',
+    what: 'Token counts are in quotes, as database drivers return large integers.',
     hooks: records((record) => ({
       ...record,
       tokens: Object.fromEntries(
@@ -109,7 +109,7 @@ export const innocents = {
     })),
   },
   'amounts-with-units': {
-    what: 'Durations and costs say their unit: `412.5ms`, `0.000012 USD`.',
+    what: 'Durations and costs include their unit: `412.5ms`, `0.000012 USD`.',
     hooks: records((record) => ({
       ...record,
       latency_ms: record.latency_ms === null ? null : `${record.latency_ms}ms`,
@@ -121,12 +121,12 @@ export const innocents = {
     hooks: reads({ list: (json) => ({ ...json, data: json.data.toReversed() }) }),
   },
   'a-bare-list': {
-    what: 'The log answers with an array and nothing around it.',
+    what: 'The log answers with a bare array.',
     target: withLog((log) => ({ ...log, list: '' })),
     hooks: reads({ list: (json) => json.data }),
   },
   'a-list-in-wrappers': {
-    what: 'The list of records is two objects deep, behind a name with a slash.',
+    what: 'The list of records is inside two objects, under a name with a slash.',
     target: withLog((log) => ({ ...log, list: '/result/log~1items' })),
     hooks: reads({
       list: (json) => ({ ok: true, result: { 'log/items': json.data, total: json.data.length } }),
@@ -138,18 +138,18 @@ export const innocents = {
     hooks: reads({ one: (json) => ({ data: [json], total: 1 }) }),
   },
   'ten-to-a-page': {
-    what: 'A list has the ten newest records, and there is no path for one.',
+    what: 'A list has the ten newest records, and there is no path for a single one.',
     target: withLog(({ one: _, attempts: __, ...log }) => log),
     hooks: reads({ list: (json) => ({ ...json, data: json.data.slice(0, 10), has_more: true }) }),
   },
   'names-nobody-for-failures': {
-    what: 'A record of a failed call names neither provider nor model: none served it.',
+    what: 'The record of a failed call names neither provider nor model, because none served it.',
     hooks: records((record) =>
       record.state === 'failed' ? { ...record, resolved_provider: null, resolved_model: null } : record,
     ),
   },
   'attempts-backwards-without-outcomes': {
-    what: 'Attempts are listed last one first, and do not say how they ended.',
+    what: 'Attempts are listed newest first, without their outcome.',
     target: withLog((log) => ({
       ...log,
       attempts: { list: '/attempt_log', provider: '/provider', model: '/model' },
@@ -165,7 +165,7 @@ export const innocents = {
     })),
   },
   'records-what-it-passed-over': {
-    what: 'Targets that were passed over are on record as `skipped`, which the target file says.',
+    what: 'Skipped targets are on record as `skipped`, as the target file declares.',
     target: withLog((log) => ({ ...log, unsure_outcomes: [...log.unsure_outcomes, 'skipped'] })),
     hooks: records((record) => ({
       ...record,
@@ -175,7 +175,7 @@ export const innocents = {
     })),
   },
   'names-the-provider-with-the-model-on-record': {
-    what: 'A record names the model with its provider before it, and the provider by its host.',
+    what: 'A record names the model with its provider as a prefix, and the provider by its host.',
     target: (target) => ({
       ...target,
       providers: { openai: { aliases: ['api.openai.com'] }, groq: { aliases: ['api.groq.com'] } },
@@ -187,7 +187,7 @@ export const innocents = {
     })),
   },
   'providers-by-number': {
-    what: 'A record names the provider by the number that it has in the gateway.',
+    what: 'A record names the provider by its number in the gateway.',
     target: (target) => ({
       ...target,
       providers: { openai: { aliases: ['1'] }, groq: { aliases: ['2'] } },
@@ -198,7 +198,7 @@ export const innocents = {
     })),
   },
   'asked-with-post': {
-    what: 'The list of records is asked for with POST, at its whole address.',
+    what: 'The list of records is requested with POST, at its full URL.',
     target: withLog(({ one: _, attempts: __, ...log }) => ({
       ...log,
       path: `http://127.0.0.1:{{port}}${log.path}`,
@@ -212,11 +212,11 @@ export const innocents = {
     },
   },
   'json-in-a-text': {
-    what: 'The tokens of a record are a text that holds JSON.',
+    what: 'The tokens of a record are a string that contains JSON.',
     hooks: records((record) => ({ ...record, tokens: JSON.stringify(record.tokens ?? {}) })),
   },
   'ids-with-signs': {
-    what: 'Request ids hold signs that a path must escape.',
+    what: 'Request ids contain characters that a path must escape.',
     hooks: {
       request(wanted) {
         const id = wanted.path.startsWith(`${LOG}/`) && decodeURIComponent(wanted.path.slice(LOG.length + 1))
@@ -235,7 +235,7 @@ export const innocents = {
     hooks: late,
   },
   'late-and-without-an-id': {
-    what: 'No answer tells its request id, and records come 1.5 s late, as declared.',
+    what: 'No answer contains its request id, and records come 1.5 s late, as declared.',
     target: (target) => byPointer()(withLog((log) => ({ ...log, lag_ms: 2_500 }))(target)),
     hooks: {
       ...late,
@@ -258,7 +258,7 @@ export const innocents = {
     },
   },
   'the-id-comes-last': {
-    what: 'The request id of a stream stands in its last event; who leaves before has not been told it.',
+    what: 'The request id of a stream is in its last event; a client that disconnects earlier does not get it.',
     target: byPointer('/gateway/id'),
     hooks: {
       responseStart: takeId,

@@ -4,7 +4,7 @@ import type { Innocent } from '../innocent.ts'
 
 export const innocents = {
   'all-is-500': {
-    what: 'Whatever fails behind the gateway is 500.',
+    what: 'Every failure behind the gateway is 500.',
     hooks: {
       responseStart(head, { path }) {
         if (path === CHAT && head.status > 500) head.status = 500
@@ -20,7 +20,7 @@ export const innocents = {
     },
   },
   'problems-with-an-error': {
-    what: 'Errors are problem details (RFC 9457) with the usual `error` among their members.',
+    what: 'Errors are problem details (RFC 9457) that also have the usual `error` field.',
     hooks: {
       responseStart({ status, headers }) {
         if (status >= 400 && /json/.test(headers['content-type'] ?? ''))
@@ -44,7 +44,7 @@ export const innocents = {
     },
   },
   'errors-of-streams-are-events': {
-    what: 'A stream that fails before its first event has its status, and the error as an event.',
+    what: 'A stream that fails before its first event has an error status, and the error as an event.',
     hooks: {
       responseStart(head, wanted) {
         if (head.status >= 400 && callIn(wanted)?.stream === true)
@@ -55,7 +55,7 @@ export const innocents = {
     },
   },
   'adds-its-own-words': {
-    what: 'The message of a provider stands in a sentence of the gateway’s own.',
+    what: 'The provider’s message is inside a sentence of the gateway.',
     hooks: {
       body: (body, wanted) =>
         callIn(wanted)
@@ -74,7 +74,7 @@ export const innocents = {
     },
   },
   'retry-after-as-a-date': {
-    what: 'Retry-After is a date, the other form that HTTP has.',
+    what: 'Retry-After is a date, the other format that HTTP allows.',
     hooks: {
       responseStart({ headers }) {
         const seconds = Number(headers['retry-after'])
@@ -96,7 +96,7 @@ export const innocents = {
     },
   },
   'hides-the-key-trouble': {
-    what: 'Where a provider refuses the gateway’s own key, the client gets 502: it is not the client’s key.',
+    what: 'If a provider refuses the gateway’s own key, the client gets 502, because it is not the client’s key.',
     hooks: {
       responseStart(head, wanted) {
         if (head.status === 401 && wanted.headers.authorization && callIn(wanted)?.messages)

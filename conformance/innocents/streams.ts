@@ -30,7 +30,7 @@ const heldOf = new WeakMap<Wanted, string>()
 
 export const innocents = {
   'repeats-tool-ids': {
-    what: 'Id and name of a tool call stand in each of its deltas; clients replace them by the same.',
+    what: 'Id and name of a tool call are in each of its deltas; clients replace them with the same values.',
     hooks: {
       event: (event, _, wanted) =>
         changeEvent(event, (json) => {
@@ -47,7 +47,7 @@ export const innocents = {
     },
   },
   'usage-with-the-finish': {
-    what: 'Usage comes with the finish reason and has no chunk of its own.',
+    what: 'Usage comes with the finish reason, not in a separate chunk.',
     hooks: {
       event(event, _, wanted) {
         const held = heldOf.get(wanted)
@@ -65,11 +65,11 @@ export const innocents = {
     },
   },
   'cuts-texts-otherwise': {
-    what: 'One delta of text becomes two.',
+    what: 'One text delta becomes two.',
     hooks: { event: (event) => recut(event) },
   },
   'empty-deltas': {
-    what: 'Deltas without a text stand between the others.',
+    what: 'There are deltas without text between the others.',
     hooks: {
       event: (event) =>
         /"content":\s*"[^"]/.test(event)
@@ -84,7 +84,7 @@ export const innocents = {
     },
   },
   'null-members': {
-    what: 'Members without a value are null instead of missing.',
+    what: 'Fields without a value are null instead of missing.',
     hooks: {
       event: (event) =>
         changeEvent(event, (json) => ({
@@ -103,14 +103,14 @@ export const innocents = {
     hooks: { event: (event) => [event.replace(/\r?\n/g, '\r\n')] },
   },
   'names-its-events': {
-    what: 'Events have an id and the default name, which changes nothing for a client.',
+    what: 'Events have an id and the default name, which makes no difference to a client.',
     hooks: {
       event: (event, index) =>
         event.startsWith('data:') ? [`id: ${index}\nevent: message\n${event}`] : [event],
     },
   },
   pings: {
-    what: 'A comment stands before each event, so that no proxy takes the stream for dead.',
+    what: 'A comment precedes each event, so that no proxy considers the stream dead.',
     hooks: { event: (event) => [': still here\n\n', event] },
   },
   'spaces-around-the-end': {
@@ -118,7 +118,7 @@ export const innocents = {
     hooks: { event: (event) => [event.replace(/^data: ?\[DONE\]/m, 'data:  [DONE] ')] },
   },
   'streams-slowly': {
-    what: 'A stream has 300 events a second, whatever the provider sends.',
+    what: 'A stream has 300 events a second, whatever the provider’s pace.',
     hooks: {
       async event(event) {
         await sleep(3)
@@ -127,7 +127,7 @@ export const innocents = {
     },
   },
   'drains-for-billing': {
-    what: 'When the client has left, the provider’s stream is read to its end, because it is paid for.',
+    what: 'When the client has disconnected, the provider’s stream is read to its end, because it is paid for.',
     mayWarn: ['FLOW-05'],
     // Made of the reference, which is not told that the client left; so its log has no word for that.
     target: (target) => {

@@ -80,7 +80,7 @@ export const innocents = {
     hooks: { config: chatOnly },
   },
   'an-event-of-its-own-behind-the-message': {
-    what: 'Behind the message_stop of a translated stream comes an event of the gateway’s own, which clients pass over.',
+    what: 'After the message_stop of a translated stream, the gateway sends an event that clients ignore.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -92,7 +92,7 @@ export const innocents = {
     },
   },
   'the-cached-are-no-input': {
-    what: 'The log has the input tokens of messages as Anthropic has them, without those from the cache.',
+    what: 'The log has the input tokens of messages as Anthropic counts them, without cached ones.',
     on: ['messages'],
     hooks: {
       body: (body, { path }) =>
@@ -113,7 +113,7 @@ export const innocents = {
     hooks: {},
   },
   'has-tool-ids-of-its-own': {
-    what: 'Ids of tool calls are the gateway’s own, for the client and back; messages are translated to chat.',
+    what: 'The gateway gives tool calls its own ids, for the client and back; messages are translated to chat.',
     on: ['messages'],
     target: likeChat('messages'),
     hooks: {
@@ -127,7 +127,7 @@ export const innocents = {
     },
   },
   'counts-by-itself': {
-    what: 'Tokens are counted without asking a provider, and nothing says so.',
+    what: 'Tokens are counted without a provider, and nothing in the answer shows that.',
     on: ['messages'],
     hooks: {
       request(wanted) {
@@ -141,7 +141,7 @@ export const innocents = {
     },
   },
   'one-list-in-both-shapes': {
-    what: 'The list of models has the members of OpenAI and those of Anthropic, whoever asks.',
+    what: 'The model list has the fields of OpenAI and of Anthropic, for every client.',
     on: ['messages'],
     hooks: {
       body: (body, { path, method }) =>
@@ -159,7 +159,7 @@ export const innocents = {
     },
   },
   'takes-websockets': {
-    what: 'An upgrade of responses to a WebSocket is taken, as OpenAI does.',
+    what: 'An upgrade of responses to a WebSocket is accepted, as OpenAI does.',
     on: ['responses'],
     hooks: {
       request: ({ headers }) =>
@@ -169,7 +169,7 @@ export const innocents = {
     },
   },
   'wraps-the-state-of-a-turn': {
-    what: 'The client gets x-codex-turn-state with a mark of the gateway, which is taken off when it comes back.',
+    what: 'The client gets x-codex-turn-state with a mark from the gateway, which is removed when it comes back.',
     on: ['responses'],
     hooks: {
       responseStart({ headers }) {
@@ -193,13 +193,13 @@ export const innocents = {
     },
   },
   'messages-only': {
-    what: 'It serves messages and nothing else.',
+    what: 'The gateway serves only messages.',
     on: ['messages'],
     target: withoutChat('/v1/messages'),
     hooks: { request: elsewhere('/v1/messages') },
   },
   'embeddings-only': {
-    what: 'It serves embeddings and nothing else.',
+    what: 'The gateway serves only embeddings.',
     on: ['embeddings'],
     target: withoutChat('/v1/embeddings'),
     hooks: { request: elsewhere('/v1/embeddings') },

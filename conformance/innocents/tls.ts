@@ -94,12 +94,12 @@ const hedging: InProcess['start'] = async (directory, env) => {
 
 export const innocents = {
   'behind-tls': {
-    what: 'It speaks TLS only, with a certificate of its own authority, as declared.',
+    what: 'The gateway speaks only TLS, with a certificate from its own authority, as declared.',
     target: (target) => ({ ...target, base_url: 'https://127.0.0.1:{{port}}', ca: '{{dir}}/ca.pem' }),
     start: behindTls,
   },
   'asks-twice-when-slow': {
-    what: 'A provider that says nothing for 1.2 s is asked a second time; the first to answer wins, the other is given up.',
+    what: 'If a provider sends nothing for 1.2 s, it is called a second time; the first answer wins, the other is cancelled.',
     start: hedging,
   },
 } satisfies Record<string, Innocent>

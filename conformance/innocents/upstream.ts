@@ -4,7 +4,7 @@ import type { Innocent } from '../innocent.ts'
 
 export const innocents = {
   'speaks-in-older-words': {
-    what: 'The provider gets the older name of the token limit, a text for a list of one, no defaults, a field more.',
+    what: 'The provider gets the older name of the token limit, a string for a list of one, no defaults, one more field.',
     hooks: {
       upstream: {
         request(wanted) {
@@ -27,7 +27,7 @@ export const innocents = {
     },
   },
   'drops-null-members': {
-    what: 'Members of a request that are null are left out.',
+    what: 'Fields of a request that are null are left out.',
     hooks: {
       upstream: {
         request(wanted) {
@@ -48,7 +48,7 @@ export const innocents = {
     },
   },
   'asks-for-models': {
-    what: 'Health is looked at every two seconds by a list of models, as declared.',
+    what: 'Every two seconds, the gateway requests a model list as a health check, as declared.',
     mayWarn: ['PURE-03'],
     target: (target) => ({ ...target, capabilities: { ...target.capabilities, probe_interval_ms: 2_000 } }),
     hooks: () => {
@@ -66,7 +66,7 @@ export const innocents = {
     hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: random\n') },
   },
   'in-turns': {
-    what: 'Targets take turns.',
+    what: 'The targets take turns.',
     hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: round-robin\n') },
   },
   'two-deployments': {

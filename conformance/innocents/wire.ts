@@ -42,7 +42,7 @@ const portIn = (directory: string): number =>
 
 export const innocents = {
   'answers-as-http-1.0': {
-    what: 'The end of the connection is the end of the body, as HTTP/1.0 has it.',
+    what: 'The end of the connection is the end of the body, as in HTTP/1.0.',
     hooks: {
       responseStart({ headers }) {
         delete headers['content-length']
@@ -52,7 +52,7 @@ export const innocents = {
     },
   },
   'no-lengths': {
-    what: 'Whole answers are chunked and have no length.',
+    what: 'Whole answers are chunked and have no Content-Length.',
     hooks: {
       responseStart({ headers }) {
         delete headers['content-length']
@@ -60,12 +60,12 @@ export const innocents = {
     },
   },
   compresses: {
-    what: 'Everything is gzip, streams too, event by event.',
+    what: 'Everything is compressed with gzip, streams too, event by event.',
     mayWarn: ['FLOW-10'],
     start: compressing,
   },
   'adds-headers': {
-    what: 'Answers carry headers of its own, one of them twice.',
+    what: 'Answers have headers added by the gateway, one of them twice.',
     hooks: {
       responseStart({ headers }) {
         headers.server = 'another'
@@ -76,7 +76,7 @@ export const innocents = {
     },
   },
   'names-the-charset': {
-    what: 'Content types name their charset.',
+    what: 'Content types include a charset.',
     hooks: {
       responseStart({ headers }) {
         const type = headers['content-type']
@@ -85,7 +85,7 @@ export const innocents = {
     },
   },
   'no-head': {
-    what: 'Read paths know GET only: HEAD and OPTIONS are 405.',
+    what: 'Read paths accept only GET: HEAD and OPTIONS are 405.',
     hooks: {
       request: ({ method }) =>
         method === 'HEAD' || method === 'OPTIONS'
@@ -109,7 +109,7 @@ export const innocents = {
     },
   },
   slow: {
-    what: 'Every request waits 600 ms before it is looked at.',
+    what: 'Every request waits 600 ms before it is handled.',
     hooks: {
       async request() {
         await sleep(600)

@@ -51,7 +51,7 @@ test('explain prints the sentence, the reason, the test, the causes and the stan
 test('explain says of a requirement without a check why there is none', async () => {
   const { stdout: out } = await conform('explain', 'LOG-11')
   assert.match(out, /not tested by this suite/)
-  assert.match(out, /cannot be brought about from outside/)
+  assert.match(out, /cannot be caused from outside/)
 })
 
 test('an id that does not exist, and no id, are wrong calls', async () => {
