@@ -80,7 +80,7 @@ for (const { client, provider, whole, stream, error: Type } of CLIENTS) {
       ['an error', sse(...BEGUN[provider]!, inside), /too busy/],
       ['a cut', begun((response) => response.destroy()), /terminated/],
       ['an end', begun((response) => response.end()), /ended/],
-      ['silence', begun(() => {}), /silent|terminated/],
+      ['silence', begun(() => {}), /stopped sending|terminated/],
       ['nonsense', begun((response) => response.end('data: {"cho\n\n')), /cannot be read/],
     ]
     for (const [way, script, says] of ways) {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ask, testGateway } from '../../test-gateway.ts'
+import { ask, slowness, testGateway } from '../../test-gateway.ts'
 import { databaseFile } from './open.ts'
 
 for (const [what, clients] of [
@@ -31,7 +31,7 @@ for (const [what, clients] of [
         waits.push({ from, ms: performance.now() - from })
       }
     })
-    while (notReady === Number.POSITIVE_INFINITY && performance.now() < locked + 10_000) {
+    while (notReady === Number.POSITIVE_INFINITY && performance.now() < locked + 10_000 * slowness()) {
       if ((await gateway.get('/readyz')).status === 503) notReady = performance.now() - locked
       else await sleep(10)
     }
@@ -45,10 +45,10 @@ for (const [what, clients] of [
       `not ready after ${Math.round(notReady)} ms, longest refusal ${Math.round(longest)} ms, ` +
         `${later.length} later ones, longest ${Math.round(Math.max(...later))} ms`,
     )
-    assert.ok(notReady < 2_000, `not ready after ${notReady} ms`)
-    assert.ok(longest < 2_500, `a refusal took ${longest} ms`)
+    assert.ok(notReady < 2_000 * slowness(), `not ready after ${notReady} ms`)
+    assert.ok(longest < 2_500 * slowness(), `a refusal took ${longest} ms`)
     assert.ok(later.length > clients, 'refused again and again')
-    assert.ok(Math.max(...later) < 400, `a later refusal took ${Math.max(...later)} ms`)
+    assert.ok(Math.max(...later) < 400 * slowness(), `a later refusal took ${Math.max(...later)} ms`)
     rude.exec('ROLLBACK')
     for (let tries = 0; (await gateway.get('/readyz')).status !== 200; tries++) {
       assert.ok(tries < 100, 'ready again')
