@@ -51,7 +51,7 @@ test('it is loopback where nothing is said; every address needs a name; an image
   const image = { start: { image: 'x', port: 1 } }
   assert.ok(of(image).success)
   for (const more of [{ witness_tls: true }, { witness_host: '192.0.2.1' }])
-    assert.match(of({ ...image, ...more }).error!.message, /in a container beside it/)
+    assert.match(of({ ...image, ...more }).error!.message, /in a container next to it/)
   for (const [host, loopback] of [
     ['127.0.0.1', true],
     ['127.1.2.3', true],

@@ -65,8 +65,12 @@ test('a gateway that is not well: the label, or the last known route with its ag
         assert.match(well.line, WENT)
         await kept(env)
         become(treatment)
-        const stranger = await draw('stranger')
-        assert.match(stranger.line, variant === 'sh' ? /^Auto$/ : /^Auto · the gateway .+$/)
+        const label = variant === 'sh' ? /^Auto$/ : /^Auto · the gateway .+$/
+        const stranger = await patiently(
+          () => draw('stranger'),
+          ({ line }) => label.test(line),
+        )
+        assert.match(stranger.line, label)
         assert.match(stranger.stderr, /^waybill statusline: the gateway /m)
         const { line, stdout } = await draw('main')
         assert.match(line, /^auto → alpha\/model-a · priority · .+ ms · \d+ s ago$/)
