@@ -110,7 +110,7 @@ test('an answer that lasts N seconds lasts them, and comes to its end', async (t
     const from = performance.now()
     const { text, chunks } = await wire(t, 'scenario-lasts-1', options, 10_000)
     const ms = performance.now() - from
-    assert.ok(ms >= 950 && ms < 3_000, `${ms} ms`)
+    assert.ok(ms >= 950 && ms < 10_000, `${ms} ms`)
     if (options === streaming) {
       assert.ok(chunks.length > 10, `${chunks.length} events`)
       assert.equal(eventsOf(text).at(-1), '[DONE]')

@@ -61,12 +61,18 @@ test('each event is given out as soon as its blank line is there, and so are com
   assert.equal(framer.push(Buffer.from('ng\n\n')).length, 1)
 })
 
+/** Processor time of this process so far, ms: what other programs do beside it does not count. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
 test('however many comments and blank lines come in a row, they are one part and take no time', () => {
   for (const filler of ['\n', '\r\n', ':\n\n', ': x\r\r', 'id: 7\n\n']) {
     const text = filler.repeat(2_000_000)
-    const before = performance.now()
+    const before = cpuMs()
     assert.equal(frame(`${text}data: 1\n\n${text}`).parts, 3, JSON.stringify(filler))
-    const ms = performance.now() - before
+    const ms = cpuMs() - before
     assert.ok(ms < 2_000, `${JSON.stringify(filler)}: ${ms} ms`)
   }
 })
@@ -79,10 +85,10 @@ test('a stream that ends early leaves its rest', () => {
 test('an event of 8 MB in chunks of 1 kB takes time in proportion to its size', () => {
   const framer = new EventFramer()
   const line = Buffer.alloc(1024, 'd')
-  const before = performance.now()
+  const before = cpuMs()
   for (let i = 0; i < 8 * 1024; i++) assert.equal(framer.push(line).length, 0)
   const [event] = framer.push(Buffer.from('\n\n'))
   assert.equal(event!.bytes.length, 8 * 2 ** 20 + 2)
-  const ms = performance.now() - before
+  const ms = cpuMs() - before
   assert.ok(ms < 2_000, `${ms} ms; quadratic, it took 8 seconds`)
 })
