@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { isObject } from './facts.ts'
 import { dial, getJson, NoAnswer } from './get-json.ts'
 import type { Source } from './lookup.ts'
+import { isClaude } from './payload.ts'
 
 /**
  * A source with one deadline for all that is asked of it: `ms` from its first question, for which a connection is made
@@ -29,7 +30,10 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
       return json.data[0] ?? null
     },
     async resolve(model) {
-      const { status, json } = await get('/api/cloud/model/resolve', { model })
+      const path = '/api/cloud/model/resolve'
+      const first = await get(path, { model })
+      const { status, json } =
+        first.status === 404 && isClaude(model) ? await get(path, { model, dialect: 'messages' }) : first
       if (status !== 200)
         throw new NoAnswer(status === 404 ? 'does not know this model' : `answered ${status}`)
       return json
