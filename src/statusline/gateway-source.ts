@@ -13,12 +13,14 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
   const whose: Record<string, string> = agentId === undefined ? { purpose: 'main' } : { agent_id: agentId }
   let deadline = 0
   let connection: Socket | null = dial(url)
-  const get = (path: string, query: Record<string, string> = {}) => {
+  const get = async (path: string, query: Record<string, string> = {}) => {
     deadline ||= Date.now() + ms
     const target = `${url.pathname.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`
+    const left = deadline - Date.now()
+    if (left <= 0) throw new NoAnswer('did not answer in time')
     const socket = connection ?? dial(url)
     connection = null
-    return getJson(socket, url.host, target, key, deadline - Date.now())
+    return getJson(socket, url.host, target, key, left)
   }
   return {
     async newest(sessionId, model) {
@@ -31,9 +33,12 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
     },
     async resolve(model) {
       const path = '/api/cloud/model/resolve'
-      const first = await get(path, { model })
-      const { status, json } =
-        first.status === 404 && isClaude(model) ? await get(path, { model, dialect: 'messages' }) : first
+      // At the same time, because the deadline is short.
+      const [named, byDefault] = await Promise.all([
+        get(path, { model }),
+        isClaude(model) ? get(path, { model, dialect: 'messages' }) : null,
+      ])
+      const { status, json } = named.status === 404 && byDefault ? byDefault : named
       if (status !== 200)
         throw new NoAnswer(status === 404 ? 'does not know this model' : `answered ${status}`)
       return json
