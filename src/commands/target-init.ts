@@ -26,7 +26,7 @@ export interface Answers {
 const QUESTIONS: readonly { name: keyof Answers; ask: string; must?: string }[] = [
   {
     name: 'start',
-    ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{witness.openai.base_url}} my-gateway --port {{port}}`, or an address',
+    ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{witness.openai.base_url}} OPENAI_API_KEY={{witness.openai.key}} my-gateway --port {{port}}`, or an address',
     must: '--start',
   },
   { name: 'call', ask: 'Which model should be called?', must: '--call' },
@@ -44,7 +44,7 @@ const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
 /** Returns the exit code: 0 written, 2 the call is wrong, 3 written, and the gateway could not be tried. */
 export async function init(file: string, given: Answers): Promise<number> {
   try {
-    if (existsSync(file)) throw new UsageError(`${file} already exists; name another file`)
+    if (existsSync(file)) throw new UsageError(`${file} already exists; name another file, or remove it`)
     const answers = await askFor(given)
     const known = fieldsOf(answers)
     const logAt = answers.log ? { path: answers.log, list: '', fields: { id: '/id' } } : null
@@ -71,8 +71,12 @@ export async function init(file: string, given: Answers): Promise<number> {
         `  ${log ? '✓' : '✗'} the log: ${log ? `records at "${log.list}"` : 'no records were found in it'}`,
       )
     writeFileSync(file, textOf(file, known, answers.log, seen, log), { flag: 'wx' })
-    print(`Written: ${file}. Next: waybill target check ${file}`)
-    return failure === null ? 0 : complain(failure)
+    if (failure === null) {
+      print(`Written: ${file}. Next: waybill target check ${file}`)
+      return 0
+    }
+    print(`Written: ${file}, but it could not be tried. Correct it, then: waybill target check ${file}`)
+    return complain(failure)
   } catch (thrown) {
     return complain(thrown)
   }

@@ -32,6 +32,23 @@ test('the endpoint says where the session went, as plain text, and reaches no pr
     assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })
 
+test('a model that only the default of its dialect knows has a forecast (LINE-03)', async (t) => {
+  const gateway = await testGateway(t, {
+    config: 'defaults: { messages: auto }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }',
+  })
+  const line = async (model: string) =>
+    (await gateway.get(`/api/statusline?theme=none&session_id=s&model=${model}`)).text
+  assert.equal(await line('claude-unknown'), 'claude-unknown → ~alpha/model-a · priority\n')
+  assert.equal(await line('gpt-unknown'), 'gpt-unknown · the gateway does not know this model\n')
+
+  const resolve = async (more: string) =>
+    (await gateway.get(`/api/cloud/model/resolve?model=claude-unknown${more}`)).status
+  assert.deepEqual(
+    [await resolve(''), await resolve('&dialect=messages'), await resolve('&dialect=chat')],
+    [404, 200, 404],
+  )
+})
+
 test('a key is shown its own sessions only (KEEP-04)', async (t) => {
   const digest = (key: string) => createHash('sha256').update(key).digest('hex')
   const keys = ['ann', 'bob'].map(

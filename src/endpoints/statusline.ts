@@ -5,7 +5,7 @@ import { timeOfId } from '../call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { type Look, renderLine } from '../statusline/line.ts'
 import { findFacts, type Source } from '../statusline/lookup.ts'
-import { withoutSuffix } from '../statusline/payload.ts'
+import { isClaude, withoutSuffix } from '../statusline/payload.ts'
 import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
 import { cells } from '../terminal/width.ts'
@@ -51,7 +51,8 @@ export const statusline = {
         const filter = { session_id, purpose: 'main', requested_model: id ?? undefined, key_name } as const
         return (await calls.list(filter, { limit: 1 })).data[0] ?? null
       },
-      resolve: (id) => router.resolve(id),
+      resolve: (id) =>
+        router.resolve(id) ?? (isClaude(id) ? router.resolve(id, undefined, 'messages') : null),
       session: (id) => calls.session(id, key_name),
     }
     const facts = await findFacts(payload, source, segments)

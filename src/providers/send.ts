@@ -263,7 +263,7 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   const error = () => readError(body, providers.get(target.provider)!.dialects.get(dialect)!)
   // Google answers a wrong key with 400 and says inside what it is.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
-    const message = `${targetId(target)}: denied the gateway access with status ${status}`
+    const message = `${targetId(target)}: denied the gateway access with status ${status}; check the key that the gateway has for it`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }
   }
   if (isUnknownModel(status, body, target.model)) {

@@ -65,7 +65,7 @@ export interface Router {
   route(model: string, input: RoutingInput): Routed | null
   /**
    * Says where a call without a session would go and moves nothing; null for an unknown model. What is not said of the
-   * call: plain text, in any dialect. Throws as `route` does where it would be refused.
+   * call: plain text, in any dialect. An unknown model has the default route of its dialect, where that is said. Throws as `route` does where it would be refused.
    */
   resolve(model: string, traits?: RequestTraits, dialect?: string): Resolution | null
   /**
@@ -180,7 +180,7 @@ export function createRouter(
     },
 
     resolve(model, traits, dialect) {
-      const entry = find(model)
+      const entry = find(model) ?? (dialect === undefined ? null : defaultOf(dialect))
       if (!entry) return null
       const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
       const { targets, skipped } = choose(entry, traits ?? PLAIN, dialect ?? null)

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { isObject } from './facts.ts'
 import { dial, getJson, NoAnswer } from './get-json.ts'
 import type { Source } from './lookup.ts'
+import { isClaude } from './payload.ts'
 
 /**
  * A source with one deadline for all that is asked of it: `ms` from its first question, for which a connection is made
@@ -12,12 +13,14 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
   const whose: Record<string, string> = agentId === undefined ? { purpose: 'main' } : { agent_id: agentId }
   let deadline = 0
   let connection: Socket | null = dial(url)
-  const get = (path: string, query: Record<string, string> = {}) => {
+  const get = async (path: string, query: Record<string, string> = {}) => {
     deadline ||= Date.now() + ms
     const target = `${url.pathname.replace(/\/+$/, '')}${path}?${new URLSearchParams(query)}`
+    const left = deadline - Date.now()
+    if (left <= 0) throw new NoAnswer('did not answer in time')
     const socket = connection ?? dial(url)
     connection = null
-    return getJson(socket, url.host, target, key, deadline - Date.now())
+    return getJson(socket, url.host, target, key, left)
   }
   return {
     async newest(sessionId, model) {
@@ -29,7 +32,13 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
       return json.data[0] ?? null
     },
     async resolve(model) {
-      const { status, json } = await get('/api/cloud/model/resolve', { model })
+      const path = '/api/cloud/model/resolve'
+      // At the same time, because the deadline is short.
+      const [named, byDefault] = await Promise.all([
+        get(path, { model }),
+        isClaude(model) ? get(path, { model, dialect: 'messages' }) : null,
+      ])
+      const { status, json } = named.status === 404 && byDefault ? byDefault : named
       if (status !== 200)
         throw new NoAnswer(status === 404 ? 'does not know this model' : `answered ${status}`)
       return json

@@ -140,6 +140,11 @@ const WELL: readonly Row[] = [
     shows: /^(Nowhere|nowhere) · the gateway does not know this model$/,
   },
   {
+    name: 'LINE-03 a model that only the default of its dialect knows',
+    input: session('new', { id: 'claude-unknown' }),
+    shows: /^claude-unknown → ~alpha\/model-a · priority$/,
+  },
+  {
     name: 'LINE-05 an address that is none',
     input: session('main'),
     env: { WAYBILL_URL: 'nonsense' },
@@ -222,7 +227,8 @@ test('a gateway that is well (LINE-01, LINE-02, LINE-03, LINE-06, LINE-07)', asy
 async function seeded(t: TestContext): Promise<TestGateway> {
   const gateway = await testGateway(t, {
     providers: { alpha: answer(), beta: answer() },
-    config: `routes:
+    config: `defaults: { messages: auto }
+routes:
   auto: { targets: [ { model: alpha/model-a } ] }
   background: { targets: [ { model: alpha/model-a } ] }
   half: { targets: [ { model: alpha/half-a }, { model: beta/model-b } ] }
