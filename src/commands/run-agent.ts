@@ -94,16 +94,16 @@ async function ended(
   keyFile: string | undefined,
 ): Promise<number> {
   const inherited = Object.fromEntries(Object.entries(env).filter(([name]) => !unset.includes(name)))
-  const child = spawn(program, args, {
-    stdio: 'inherit',
-    env: { ...inherited, ...(keyFile === undefined ? {} : { WAYBILL_KEY_FILE: keyFile }), ...set },
-  })
   const forward = (signal: NodeJS.Signals) => {
     // Ctrl-C and Ctrl-\ reach the program from the terminal already.
     if (process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT')) return
     child.kill(signal)
   }
-  for (const signal of FORWARDED) process.on(signal, forward)
+  for (const signal of FORWARDED) process.on(signal, forward) // first, or a signal at once would leave the program behind
+  const child = spawn(program, args, {
+    stdio: 'inherit',
+    env: { ...inherited, ...(keyFile === undefined ? {} : { WAYBILL_KEY_FILE: keyFile }), ...set },
+  })
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
     return signal === null ? (code ?? 1) : 128 + constants.signals[signal]
