@@ -5,7 +5,7 @@ import { createGateway, isLoopback } from '../gateway.ts'
 import { isColourless } from '../terminal/environment.ts'
 import { LOG_LEVELS, type LogLevel, openLog } from './log.ts'
 import { UsageError } from './usage-error.ts'
-import { watchConfig } from './watch-config.ts'
+import { stateOf, watchConfig } from './watch-config.ts'
 import { boundYoungGeneration } from './young-generation.ts'
 
 export interface ServeOptions {
@@ -48,6 +48,7 @@ export async function serve({
       env: port === undefined ? env : { ...env, WAYBILL_PORT: port },
       replay: replaying,
     })
+  const since = stateOf(file)
   const loaded = load()
   let { config } = loaded
   if (invent && !replaying)
@@ -77,7 +78,7 @@ export async function serve({
     })
     if (taken) config = fresh
   }
-  const unwatch = watchConfig(file, reload, { lost: (message) => log.warn({}, message) })
+  const unwatch = watchConfig(file, reload, { since, lost: (message) => log.warn({}, message) })
 
   const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')

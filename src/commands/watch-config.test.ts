@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { temporaryDirectory } from '../test-gateway.ts'
-import { watchConfig } from './watch-config.ts'
+import { stateOf, watchConfig } from './watch-config.ts'
 
 test('a file that was replaced where this process cannot see it is told once', {
   skip: process.platform !== 'linux' && 'only Linux shows an open file below /proc',
@@ -32,4 +32,16 @@ test('a file that was replaced where this process cannot see it is told once', {
     `/proc/self/fd/${descriptor} was replaced, but this process still sees the old file: mount its directory instead of the file, and start again`,
   ])
   assert.equal(changed, 0)
+})
+
+test('a change between reading the configuration and the first look is taken up (LIFE-07)', async (t) => {
+  const file = join(temporaryDirectory(t), 'waybill.yaml')
+  writeFileSync(file, 'a: 1\n')
+  const since = stateOf(file)
+  writeFileSync(file, 'a: 1\nb: 2\n')
+  let changed = 0
+  t.after(watchConfig(file, () => changed++, { since, look: 20, settle: 10 }))
+  for (let tries = 0; tries < 100 && changed === 0; tries++) await sleep(20)
+  await sleep(100)
+  assert.equal(changed, 1)
 })
