@@ -50,6 +50,8 @@ export interface ChatOptions {
 export interface OpenCall extends Omit<OpenExchange, 'done'> {
   readonly nonce: string
   readonly done: Promise<Exchange>
+  /** Resolves when the model has said a text (true), or when it cannot any more, or after `ms` (false). */
+  says(text: string, ms?: number): Promise<boolean>
 }
 
 /** Thrown by an exercise that cannot do what the target says is possible. */
@@ -367,7 +369,10 @@ export class Session {
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
-    return Object.assign(Object.create(open), { nonce, done })
+    // By meaning: "ten" also stands in `"content":""`, which comes before anything is said.
+    const says = (text: string, ms = 5_000) =>
+      open.until((body) => this.surface.read(body).content.includes(text), ms)
+    return Object.assign(Object.create(open), { nonce, done, says })
   }
 
   /** Path and query of an address below the gateway's own; null elsewhere. */

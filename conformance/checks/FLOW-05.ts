@@ -20,7 +20,7 @@ export const leavingClosesUpstream = {
       stream: true,
       script: [{ events: [delta('one'), { gate }, END] }],
     })
-    await call.until((body) => body.includes('one'), 5_000)
+    await call.says('one')
     call.leave()
     await call.done
     // Waits for the ledger to say it, for as long as the weaker limit allows.

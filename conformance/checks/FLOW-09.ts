@@ -23,7 +23,7 @@ export const lateErrorArrives = {
       stream: true,
       script: [{ events }],
     })
-    const begun = await call.until((body) => session.surface.read(body).content.includes('one'), 5_000)
+    const begun = await call.says('one')
     await session.witness.release(gate)
     const exchange = await call.done
     if (!begun && (await session.witness.seen(call.nonce, 1)))

@@ -27,7 +27,7 @@ export const killLosesNothing = {
       const open = await Promise.all(
         Array.from({ length: 6 }, () => session.openChat(steps.open, { stream: true, script: held })),
       )
-      await Promise.all(open.map((call) => call.until((body) => body.includes('one'), 5_000)))
+      await Promise.all(open.map((call) => call.says('one')))
       const busy = await Promise.all(
         Array.from({ length: 20 }, (_, n) => session.openChat(steps.busy, { stream: n % 2 === 0 })),
       )

@@ -21,7 +21,7 @@ export const termDrains = {
     const gate = session.nonce()
     const script = [{ events: [delta('one'), { gate }, delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script })
-    await call.until((body) => body.includes('one'), 5_000)
+    await call.says('one')
     const stopped = running.stop('politely')
     // A busy machine tells it late.
     for (let tries = 0; tries < 20; tries++) {

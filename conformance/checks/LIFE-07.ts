@@ -41,7 +41,7 @@ export const reload = {
       await session.witness.release(`${gate}-${looks++}`)
       return readAll(session, each, path)
     }
-    await call.until((body) => body.includes('one'), 5_000)
+    await call.says('one')
 
     const settle = async (text: string, until: (exchange: Exchange) => boolean) => {
       await write({ 'waybill.yaml': text })

@@ -26,7 +26,7 @@ export const fromRoutingTime = {
     await session.witness.seen(call.nonce, 5_000)
     await readAll(session, steps.whileSilent, `${LOG}?session_id=${tag}`)
     await session.witness.release(silent)
-    await call.until((body) => body.includes('one'), 5_000)
+    await call.says('one')
     for (let tries = 0; tries < 60; tries++) {
       const page = await readAll(session, steps.whileStreaming, `${LOG}?session_id=${tag}`)
       if (rowsIn(page)[0]?.state === 'streaming') break

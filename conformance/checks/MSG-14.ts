@@ -18,7 +18,7 @@ export const lateErrorEvent = {
     const gate = session.nonce()
     const script = [{ events: [delta('one'), { gate }, { failure: 'synthetic' }] }]
     const open = await session.openChat(call, { stream: true, script })
-    const begun = await open.until((body) => session.surface.read(body).content.includes('one'), 5_000)
+    const begun = await open.says('one')
     await session.witness.release(gate)
     await open.done
     await session.wait(session.target.capabilities.cooldown_ms)

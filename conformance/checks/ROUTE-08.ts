@@ -23,7 +23,7 @@ export const nothingAfterCommit = {
       const gate = session.nonce()
       const script = [{ events: [delta('one'), { gate }, ending] }]
       const call = await session.openChat(broken.with({ how }), { model, stream: true, script })
-      const started = await call.until((body) => session.surface.read(body).content.includes('one'), 5_000)
+      const started = await call.says('one')
       await session.witness.release(gate)
       await call.done
       if (!started)

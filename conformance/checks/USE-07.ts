@@ -4,6 +4,7 @@ import { refs } from '../lookup.ts'
 import { at } from '../reading.ts'
 import { delta } from '../scripted.ts'
 import { step } from '../step.ts'
+import { readAnswer } from '../surfaces.ts'
 import { pairs, recordAfter } from './use.ts'
 
 const steps = {
@@ -22,7 +23,7 @@ export const halfWay = {
       stream: true,
       script: [{ events: [delta(words), { gate }] }],
     })
-    await call.until((body) => body.includes('ten'), 5_000)
+    await call.says('ten')
     call.leave()
     const exchange = await call.done
     await session.record(exchange)
@@ -34,17 +35,22 @@ export const halfWay = {
         const [input, output, source] = ['input', 'output', 'source'].map((name) =>
           at(record, `/tokens/${name}`),
         )
+        // Of a client that was too slow to hear a word, nothing can be said about the words.
+        const least = readAnswer(exchange).content === '' ? 0 : 1
         const ok =
           source === 'estimated' &&
           typeof input === 'number' &&
           input > 0 &&
           typeof output === 'number' &&
-          output > 0
+          output >= least
         return finding(
           'half-way-is-marked',
           ok,
           `the tokens on record of a call that was ${exchange.step}`,
-          { expected: 'some / some, estimated', actual: `${input} / ${output}, ${source ?? 'of no source'}` },
+          {
+            expected: `some / ${least ? 'some' : 'any'}, estimated`,
+            actual: `${input} / ${output}, ${source ?? 'of no source'}`,
+          },
           refs(exchange, reading),
         )
       },

@@ -13,7 +13,7 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
   const gate = session.nonce()
   const script = [{ events: [delta('one'), { gate }, END] }]
   const call = await session.openChat(step, { stream: true, script })
-  await call.until((body) => body.includes('one'), 5_000)
+  await call.says('one')
   call.leave()
   const exchange = await call.done
   // A gateway may read the rest, because it is paid for; then there has to be one. It is held back until the gateway
