@@ -8,9 +8,9 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { answer, chunk, fail, type Script, startStandIn, stream } from '../mocks/stand-in.ts'
 import { READS } from './endpoints.ts'
+import { CLI, ENVIRONMENT } from './test-cli.ts'
 import { ask, temporaryDirectory } from './test-gateway.ts'
 
 const CLIENT = 'wb_client-secret+/0123456789'
@@ -76,11 +76,9 @@ providers: { alpha: { api: openai, base_url: "${provider.baseUrl}", key: $ALPHA_
 routes: { auto: { targets: [ { model: alpha/model-a } ] } }
 keys: [ { name: ann, role: admin, digest: "sha256:${digest}" } ]`,
   )
-  const child = spawn(
-    process.execPath,
-    [fileURLToPath(new URL('cli.ts', import.meta.url)), 'serve', '-c', config],
-    { env: { PATH: process.env.PATH, ALPHA_KEY: PROVIDER } },
-  )
+  const child = spawn(process.execPath, [CLI, 'serve', '-c', config], {
+    env: { ...ENVIRONMENT, ALPHA_KEY: PROVIDER },
+  })
   t.after(() => child.kill('SIGKILL'))
   let printed = ''
   child.stdout.on('data', (part) => (printed += part))

@@ -7,12 +7,11 @@ import { chmodSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 import { temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { agentOf, launchOf } from './agent-launch.ts'
 import { AGENTS } from './agent-table.ts'
 
-const CLI = fileURLToPath(new URL('../cli.ts', import.meta.url))
 const KEY = 'wb-a-key-of-tests'
 const CONFIG =
   'routes: { code: { targets: [ { model: alpha/m } ] }, auto: { targets: [ { model: alpha/m } ] } }'
@@ -26,7 +25,7 @@ function standIn(t: TestContext, name: string, then = 'exit 0'): string {
 }
 
 function start(args: readonly string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [CLI, 'run', ...args], { env: { PATH: process.env.PATH!, ...env } })
+  const child = spawn(process.execPath, [CLI, 'run', ...args], { env: { ...ENVIRONMENT, ...env } })
   const said = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (part) => (said.stdout += part))
   child.stderr.setEncoding('utf8').on('data', (part) => (said.stderr += part))

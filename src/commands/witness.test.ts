@@ -5,10 +5,10 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
-import { CLI } from '../test-cli.ts'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 
 function run(t: TestContext, ...args: string[]) {
-  const child = spawn(process.execPath, [CLI, 'witness', ...args])
+  const child = spawn(process.execPath, [CLI, 'witness', ...args], { env: ENVIRONMENT })
   t.after(() => child.kill('SIGKILL'))
   return child
 }

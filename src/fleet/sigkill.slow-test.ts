@@ -8,13 +8,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { answer, startStandIn } from '../../mocks/stand-in.ts'
+import { IS_FULL } from '../../mocks/test-size.ts'
 import { forget, listInstances } from '../store/postgres/forget.ts'
 import type { Link } from '../store/postgres/link.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
 import { ask, temporaryDirectory } from '../test-gateway.ts'
 import { fleetTests, openShared, skip } from './test-fleet.ts'
 
-const IS_FULL = process.env.WAYBILL_TESTS === 'full'
 const KILLS = Number(process.env.WAYBILL_KILL_KILLS ?? (IS_FULL ? 20 : 2))
 const PAUSE_MS = 400
 const NAMES = ['one', 'two', 'three']

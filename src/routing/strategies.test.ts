@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { IS_FULL } from '../../mocks/test-size.ts'
 import { type Target, targetId } from '../call.ts'
 import { STRATEGIES } from '../config/schema.ts'
 import { strategies } from './table.ts'
@@ -192,6 +193,7 @@ for (const strategy of STRATEGIES)
         const total = foretold.candidates.reduce((sum, { probability }) => sum + probability, 0)
         assert.ok(Math.abs(total - 1) < 1e-9)
       }),
+      { numRuns: IS_FULL ? 100 : 10 },
     )
   })
 

@@ -3,11 +3,10 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { CLI, ENVIRONMENT } from '../test-cli.ts'
 import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
 import { install, uninstall } from './install.ts'
 import { bundle, patiently, type Run, run } from './test-statusline.ts'
-
-const CLI = join(import.meta.dirname, '../cli.ts')
 
 interface Home {
   readonly file: string
@@ -21,7 +20,7 @@ function home(t: TestContext, text: string | null, env: Record<string, string> =
   const file = join(directory, '.claude', 'settings.json')
   mkdirSync(join(directory, '.claude'))
   if (text !== null) writeFileSync(file, text, { mode: 0o640 })
-  const all = { PATH: process.env.PATH!, HOME: directory, ...env }
+  const all = { ...ENVIRONMENT, HOME: directory, ...env }
   return {
     file,
     env: all,
@@ -141,7 +140,7 @@ for (const [name, text] of Object.entries(QWEN))
     const waybill = (...args: string[]) =>
       run(
         [process.execPath, CLI, 'statusline', ...args, '--client', 'qwen'],
-        { PATH: process.env.PATH!, HOME: directory },
+        { ...ENVIRONMENT, HOME: directory },
         '',
       )
     const installed = await waybill('install', '--sh')
@@ -165,7 +164,7 @@ for (const [name, text] of Object.entries(QWEN))
 
 test('Copilot: the line goes into its own settings, and what it does not have is said (LINE-11)', async (t) => {
   const directory = temporaryDirectory(t)
-  const env = { PATH: process.env.PATH!, HOME: directory, COPILOT_HOME: join(directory, 'c') }
+  const env = { ...ENVIRONMENT, HOME: directory, COPILOT_HOME: join(directory, 'c') }
   const waybill = (...args: string[]) => run([process.execPath, CLI, 'statusline', ...args], env, '')
   assert.equal((await waybill('install', '--sh', '--client', 'copilot')).code, 0)
   assert.match(

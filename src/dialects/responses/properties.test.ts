@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { accumulateResponse } from 'openai/lib/responses/ResponseAccumulator'
+import { IS_FULL } from '../../../mocks/test-size.ts'
 import { Losses } from '../../losses.ts'
 import { EventReader } from '../../providers/event-reader.ts'
 import type { Block, Conversation, Peer, Turn } from '../blocks.ts'
@@ -13,7 +14,7 @@ import { translating } from '../translate.ts'
 import { blocks as responses } from './blocks.ts'
 import { streamOf } from './test-samples.ts'
 
-const RUNS = Number(process.env.WAYBILL_FUZZ ?? (process.env.WAYBILL_TESTS === 'full' ? 2_000 : 200))
+const RUNS = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 2_000 : 200))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)
 const options = { numRuns: RUNS, seed: SEED }
 const PEER: Peer = { family: 'openai', host: 'localhost', model: 'm', takesReasoning: true }
