@@ -1,7 +1,7 @@
 // LOG-07, LIFE-04, LIFE-05: the files of the record go away under a running gateway, or others take their place. It says
 // so, spends nothing that is not on record, shows no empty world, and goes on by itself once the files are back.
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   copyFileSync,
@@ -19,6 +19,7 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
+import { IS_FULL } from '../../../mocks/test-size.ts'
 import { ask, slowness, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
 import { databaseFile, lockFile, StoreError } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -34,17 +35,34 @@ const options = (directory: string) => ({
 
 interface Deed {
   readonly what: string
+  /** After some calls, and before some more. */
+  before?(data: string, aside: string): void
   /** `aside` is a place beside the data directory that is not there yet. */
   act(data: string, aside: string): void
   /** Puts the same files back; where there is none, only a restart helps. */
   undo?(data: string, aside: string): void
   /** The reason that /readyz gives. */
   readonly says: RegExp
+  /** What was on record is not there any more. */
+  readonly loses?: true
 }
 
 const wal = (data: string) => `${databaseFile(data)}-wal`
 const shm = (data: string) => `${databaseFile(data)}-shm`
 const away = (file: string) => `${file}.away`
+/** How long a log is folded in by another program under load, ms. */
+const FOLD_MS = IS_FULL ? 10_000 : 1_000
+const OVERWRITTEN = /waybill\.db was overwritten/
+
+/** A process of its own: one that closes a file of the database loses its locks on it. */
+const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'ignore' })
+
+/** Brings the log into the database and empties it, as any program that opens a database may. */
+function fold(data: string): void {
+  const db = new Database(databaseFile(data))
+  db.pragma('wal_checkpoint(TRUNCATE)')
+  db.close()
+}
 
 /** One file after the other: `cpSync` fails where one grows while it is copied. */
 function copyDirectory(from: string, to: string): void {
@@ -179,6 +197,40 @@ const DEEDS: readonly Deed[] = [
     what: 'a log that was cut to nothing',
     act: (data) => truncateSync(wal(data)),
     says: /waybill\.db-wal was truncated/,
+    loses: true,
+  },
+  {
+    what: 'cp of an older copy over the database',
+    before(data, aside) {
+      run('cp', databaseFile(data), aside)
+      fold(data)
+    },
+    act: (data, aside) => run('cp', aside, databaseFile(data)),
+    says: OVERWRITTEN,
+    loses: true,
+  },
+  {
+    what: 'cp of an older copy over the database with an empty log',
+    before: (data, aside) => run('cp', databaseFile(data), aside),
+    act(data, aside) {
+      fold(data)
+      run('cp', aside, databaseFile(data))
+    },
+    says: OVERWRITTEN,
+    loses: true,
+  },
+  {
+    what: 'cp of nothing over the database',
+    act: (data) => run('cp', '/dev/null', databaseFile(data)),
+    says: OVERWRITTEN,
+    loses: true,
+  },
+  {
+    what: 'zeros in place of the first page',
+    act: (data) =>
+      run('dd', 'if=/dev/zero', `of=${databaseFile(data)}`, 'bs=4096', 'count=1', 'conv=notrunc'),
+    says: OVERWRITTEN,
+    loses: true,
   },
 ]
 
@@ -241,11 +293,14 @@ function assertRecorded(file: string, gateway: TestGateway): void {
   }
 }
 
-for (const { what, act, undo, says } of DEEDS)
+for (const { what, before, act, undo, says, loses } of DEEDS)
   test(`${what}: nothing is spent unrecorded, and all that is asked says so (LOG-07, LIFE-04)`, async (t) => {
     const { gateway, data, aside, kept } = await watched(t)
     const clients = load(gateway, 6)
     await until('calls are served', () => clients.served() > 40)
+    before?.(data, aside)
+    const served = clients.served()
+    await until('more calls are served', () => clients.served() > served + 40)
     act(data, aside)
     await until('not ready', async () => (await gateway.get('/readyz')).status === 503, 1_500 * slowness())
     await clients.stop()
@@ -277,7 +332,7 @@ for (const { what, act, undo, says } of DEEDS)
       })
     }
     await gateway.gateway.close()
-    if (!what.includes('cut')) assertRecorded(kept, gateway) // what was in a log that was cut is lost
+    if (!loses) assertRecorded(kept, gateway)
     if (!undo) return
     const db = new Database(databaseFile(data))
     checkReferences(db)
@@ -345,6 +400,25 @@ const VICTIM = (data: string) => `
   console.log('recorded')
   setInterval(() => {}, 1_000)`
 
+/** Folds the log in, over and over, until it is ended. */
+const FOLDER = (data: string) => `
+  const Database = require('better-sqlite3')
+  const db = new Database(${JSON.stringify(databaseFile(data))})
+  for (let n = 0; ; n++) db.pragma('wal_checkpoint(' + ['PASSIVE', 'RESTART', 'TRUNCATE'][n % 3] + ')')`
+
+test('another program may fold the log in while calls go on (LIFE-04)', async (t) => {
+  const { gateway, data } = await watched(t)
+  const child = spawn(process.execPath, ['-e', FOLDER(data)], { stdio: ['ignore', 'ignore', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  const clients = load(gateway, 6)
+  await sleep(FOLD_MS)
+  assert.equal((await gateway.get('/readyz')).status, 200)
+  await clients.stop()
+  assert.equal(child.exitCode, null, 'it went on to the end')
+  assert.ok(clients.served() > 40)
+  assert.equal(clients.served(), gateway.received())
+})
+
 test('what others may do with the files is no reason to refuse (LIFE-04)', async (t) => {
   const { gateway, data, aside } = await watched(t)
   const calls = async (what: string) => {
@@ -353,8 +427,14 @@ test('what others may do with the files is no reason to refuse (LIFE-04)', async
   }
   await calls('at first')
   const other = new Database(databaseFile(data))
-  other.pragma('wal_checkpoint(TRUNCATE)')
-  await calls('a checkpoint by another program')
+  for (const kind of ['PASSIVE', 'FULL', 'RESTART', 'TRUNCATE', 'TRUNCATE']) {
+    other.pragma(`wal_checkpoint(${kind})`)
+    await calls(`a checkpoint by another program: ${kind}`)
+  }
+  other.exec('VACUUM')
+  await calls('another program has rewritten the database')
+  run('touch', databaseFile(data))
+  await calls('the time of the database was set')
   other.exec(`VACUUM INTO '${aside}'`)
   await calls('a copy made by another program')
   other.close()

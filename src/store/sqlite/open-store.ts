@@ -1,6 +1,7 @@
 // A store (`../store.ts`) in its own SQLite database. Writes go to one thread and reads to another, except for a read that
 // a call waits for.
 
+import { fstatSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { timeOfId } from '../../call.ts'
@@ -15,6 +16,7 @@ import type { Journal, StoreOptions } from '../store.ts'
 import { openCallLogs } from './call-logs.ts'
 import { lostFile, noteFiles, type OpenFiles } from './data-files.ts'
 import { claim, databaseFile, isDamage, openPaths, refusal } from './open.ts'
+import { closeDescriptors, type Descriptors, openDescriptors } from './overwrites.ts'
 import { openReader } from './reads.ts'
 import { openSpending } from './spending.ts'
 import { startThread, UnansweredError } from './thread.ts'
@@ -49,10 +51,12 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const file = databaseFile(directory)
   let main: Database.Database | undefined
   let files: OpenFiles
+  let descriptors: Descriptors
   try {
     main = new Database(file, { readonly: true, fileMustExist: true })
     main.pragma('user_version') // with the first read its log is there, and stays while this connection does
     files = noteFiles(openPaths(directory))
+    descriptors = openDescriptors(file)
   } catch (cause) {
     main?.close()
     release()
@@ -65,7 +69,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   }
   const writer = startThread(
     'writer',
-    { file, files, durability, retention, artifacts, fleet } satisfies WriterData,
+    { file, files, descriptors, durability, retention, artifacts, fleet } satisfies WriterData,
     noteDeath,
   )
   let damage: string | null = null
@@ -97,6 +101,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   } catch (cause) {
     db.close()
     await writer.stop()
+    closeDescriptors(descriptors)
     release()
     throw refusal(directory, cause)
   }
@@ -114,9 +119,12 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const reader = openReader({ file, files }, seen, noteDamage, noteDeath)
   const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
-  // A gateway without calls, too, says that its files are gone, and saves what it can.
+  // A gateway without calls, too, says that its files are gone or overwritten, and saves what it can.
+  let changedAt = 0
   const watch = setInterval(() => {
-    if (queue.failure === null && lostFile(files) !== null) queue.probe()
+    const { mtimeMs } = fstatSync(descriptors.database)
+    if (queue.failure === null && (lostFile(files) !== null || mtimeMs !== changedAt)) queue.probe()
+    changedAt = mtimeMs
   }, LOOK_MS)
   const spending = openSpending(db)
   isOpen = true
@@ -187,6 +195,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
       db.close()
       await reader.stop() // first, because the last connection to close takes the write-ahead log with it
       await writer.stop()
+      closeDescriptors(descriptors)
       release()
     },
   }

@@ -26,12 +26,12 @@ export const openPaths = (directory: string): string[] => {
   return [file, `${file}-wal`, `${file}-shm`, lockFile(directory)]
 }
 
-/** A write-ahead log that another program has cut. */
-export const LOG_CUT = 'WAYBILL_LOG_CUT'
+/** Another program wrote into the database, or cut its log. */
+export const SPOILT = 'WAYBILL_SPOILT'
 
 /** The files are damaged. Writing on would make it worse. */
 export const isDamage = (error: unknown): boolean =>
-  /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_LOG_CUT)/.test((error as { code?: string }).code ?? '')
+  /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_SPOILT)/.test((error as { code?: string }).code ?? '')
 
 /** Up to here a database is looked through at every start, and rewritten where that lets it shrink, bytes. */
 const SMALL = 256 * 2 ** 20

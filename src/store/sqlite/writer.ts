@@ -10,8 +10,9 @@ import type { Durability, RetentionLimits } from '../store.ts'
 import type { Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
 import { lostFile, type OpenFiles } from './data-files.ts'
-import { BUSY_MS, isDamage, LOG_CUT } from './open.ts'
+import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
+import { type Descriptors, watchOverwrites } from './overwrites.ts'
 import { openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { answerRequests, UnansweredError } from './thread.ts'
@@ -20,6 +21,7 @@ import { prepareWrites } from './write-statements.ts'
 export interface WriterData {
   readonly file: string
   readonly files: OpenFiles
+  readonly descriptors: Descriptors
   readonly durability: Durability
   readonly retention: RetentionLimits
   readonly artifacts: ArtifactLimits
@@ -39,7 +41,7 @@ export type WriterRequest =
   | { readonly shipped: number }
   | { readonly damaged: string }
 
-const { file, files, durability, retention: limits, artifacts, fleet } = workerData as WriterData
+const { file, files, descriptors, durability, retention: limits, artifacts, fleet } = workerData as WriterData
 /** Why nothing is written: the files are not where they were. */
 let lost = lostFile(files)
 if (lost !== null) throw new Error(lost)
@@ -48,6 +50,7 @@ db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
 db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
 const schema = db.pragma('user_version', { simple: true })
 const pageSize = db.pragma('page_size', { simple: true }) as number
+const isOverwritten = watchOverwrites(descriptors)
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
@@ -79,6 +82,7 @@ function answer(request: WriterRequest): unknown {
   if (typeof request === 'object' && 'damaged' in request) damaged ??= request.damaged
   if (damaged !== null) throw new Error(damaged)
   try {
+    refuseOverwritten()
     if ((lost !== null || request === '[]') && look() !== null) throw new Error(lost!)
     if (typeof request === 'string') return write(JSON.parse(request))
     if ('artifacts' in request) ring.keep(request.artifacts)
@@ -120,6 +124,7 @@ function write(batch: Write[]): (string | null)[] | null {
   refuseCutLog()
   const reasons = commitAll(batch)
   if (hasHole()) throw logWasCut()
+  refuseOverwritten()
   // Looked at afterwards, so that nothing leaves that went into a file without a name; it may be on record all the same.
   if (look() !== null) throw new UnansweredError(lost!)
   return reasons
@@ -216,10 +221,17 @@ function isZero(at: number): boolean {
 const LOG_HEADER = 32
 const FRAME_HEADER = 24
 
-const logWasCut = (): Error =>
-  Object.assign(new Error('waybill.db-wal was truncated by another program; restart the gateway'), {
-    code: LOG_CUT,
-  })
+const spoilt = (what: string): Error => Object.assign(new Error(what), { code: SPOILT })
+
+const logWasCut = () => spoilt('waybill.db-wal was truncated by another program; restart the gateway')
+
+/** What is in the log belongs to pages that are not there any more: with the copy, it would make a third thing. */
+function refuseOverwritten(): void {
+  if (isOverwritten())
+    throw spoilt(
+      'waybill.db was overwritten by another program; stop the gateway, delete waybill.db-wal and waybill.db-shm, and put the file in place again',
+    )
+}
 
 /** Tells, too, when deleting has failed since it was asked for last. */
 function expire(before: number): void {
@@ -244,6 +256,7 @@ function clean(): void {
   cleaning = false
   if (damaged !== null || lost !== null) return
   try {
+    refuseOverwritten()
     if (retention.step()) cleanSoon(true)
   } catch (error) {
     uncleaned = (error as Error).message
