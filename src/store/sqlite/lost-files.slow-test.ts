@@ -52,7 +52,8 @@ const shm = (data: string) => `${databaseFile(data)}-shm`
 const away = (file: string) => `${file}.away`
 /** How long a log is folded in by another program under load, ms. */
 const FOLD_MS = IS_FULL ? 10_000 : 1_000
-const OVERWRITTEN = /waybill\.db was overwritten/
+/** SQLite may come across a foreign page first, and has other words for it. */
+const OVERWRITTEN = /waybill\.db was overwritten|malformed|not a database/
 
 /** A process of its own: one that closes a file of the database loses its locks on it. */
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'ignore' })

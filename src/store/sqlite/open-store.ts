@@ -122,12 +122,32 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   // A gateway without calls, too, says that its files are gone or overwritten, and saves what it can.
   let changedAt = 0
   const watch = setInterval(() => {
+    if (queue.failure !== null) return
+    if (lostFile(files) !== null) return queue.probe()
     const { mtimeMs } = fstatSync(descriptors.database)
-    if (queue.failure === null && (lostFile(files) !== null || mtimeMs !== changedAt)) queue.probe()
+    if (mtimeMs !== changedAt) ask({ look: true }).catch(() => {}) // it has been said
     changedAt = mtimeMs
   }, LOOK_MS)
   const spending = openSpending(db)
   isOpen = true
+
+  let closing: Promise<void> | null = null
+  async function close(graceMs: number): Promise<void> {
+    const deadline = Date.now() + graceMs
+    clearInterval(expiry)
+    clearInterval(watch)
+    // A call whose connection was cut a moment ago is about to write its end.
+    while (open > 0 && Date.now() < deadline) await sleep(5)
+    // Into files that are gone or damaged nothing will be written any more.
+    const isLost = damage !== null || lostFile(files) !== null
+    await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
+    await artifactBuffer.drain()
+    db.close()
+    await reader.stop() // first, because the last connection to close takes the write-ahead log with it
+    await writer.stop()
+    closeDescriptors(descriptors)
+    release()
+  }
 
   return {
     write(said) {
@@ -182,22 +202,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     get readFailure() {
       return damage ?? reader.failure
     },
-    async close(graceMs = 5_000) {
-      const deadline = Date.now() + graceMs
-      clearInterval(expiry)
-      clearInterval(watch)
-      // A call whose connection was cut a moment ago is about to write its end.
-      while (open > 0 && Date.now() < deadline) await sleep(5)
-      // Into files that are gone or damaged nothing will be written any more.
-      const isLost = damage !== null || lostFile(files) !== null
-      await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
-      await artifactBuffer.drain()
-      db.close()
-      await reader.stop() // first, because the last connection to close takes the write-ahead log with it
-      await writer.stop()
-      closeDescriptors(descriptors)
-      release()
-    },
+    close: (graceMs = 5_000) => (closing ??= close(graceMs)),
   }
 }
 

@@ -25,6 +25,8 @@ export function closeDescriptors({ database, index }: Descriptors): void {
 /** The words of the index that are read here. Of an index with another layout nothing is said. */
 const WORDS = 34
 const LAYOUT = 3_007_000
+const FRAMES = 4
+const PAGES = 5
 const SALTS = [8, 9] as const
 const FOLDED = 24
 const FOLDING = 32
@@ -33,8 +35,8 @@ const FOLDING = 32
 const PIECES = 16
 const PIECE_BYTES = 256
 
-/** To be asked before and after each write: true when bytes of another program are in the database. */
-export function watchOverwrites({ database, index }: Descriptors): () => boolean {
+/** To be asked before and after each write: true when bytes of another program are in the database. `pageSize` in bytes. */
+export function watchOverwrites({ database, index }: Descriptors, pageSize: number): () => boolean {
   const words = new Uint32Array(WORDS)
   let known = { mtimeMs: 0, size: 0, folded: '', pieces: Buffer.alloc(0) as Buffer }
 
@@ -45,6 +47,10 @@ export function watchOverwrites({ database, index }: Descriptors): () => boolean
       ? [...SALTS, FOLDED].map((at) => words[at]).join(' ')
       : null
   }
+
+  /** Whether the file is as long as it has to be, once all of the log is in it. */
+  const hasItsSize = (size: number): boolean =>
+    words[PAGES] === 0 || words[FRAMES] !== words[FOLDED] || size === words[PAGES]! * pageSize
 
   function piecesOf(size: number): Buffer {
     const pieces = Buffer.alloc(PIECES * PIECE_BYTES)
@@ -62,6 +68,7 @@ export function watchOverwrites({ database, index }: Descriptors): () => boolean
       known.folded = folded
       return false
     }
+    if (!hasItsSize(size)) return true
     const pieces = piecesOf(size)
     // A file that was only touched is the same.
     if (folded === known.folded && !pieces.equals(known.pieces)) return true

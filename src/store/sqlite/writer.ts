@@ -31,7 +31,8 @@ export interface WriterData {
 
 /**
  * What the writer is asked: to commit a batch of writes, as text, because the structured clone of these objects costs
- * more, and answered with the reasons of those that are refused, see `Commit`; to keep artifacts; to delete what is older than a moment; or to touch nothing any more.
+ * more, and answered with the reasons of those that are refused, see `Commit`; to keep artifacts; to delete what is older than a moment;
+ * to touch nothing any more; or to look at the database.
  */
 export type WriterRequest =
   | string
@@ -40,6 +41,8 @@ export type WriterRequest =
   /** The log of the fleet has taken the outbox up to here. */
   | { readonly shipped: number }
   | { readonly damaged: string }
+  /** Nothing is written: only whether the database is still its own. */
+  | { readonly look: true }
 
 const { file, files, descriptors, durability, retention: limits, artifacts, fleet } = workerData as WriterData
 /** Why nothing is written: the files are not where they were. */
@@ -50,7 +53,7 @@ db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
 db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
 const schema = db.pragma('user_version', { simple: true })
 const pageSize = db.pragma('page_size', { simple: true }) as number
-const isOverwritten = watchOverwrites(descriptors)
+const isOverwritten = watchOverwrites(descriptors, pageSize)
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
@@ -80,7 +83,7 @@ const commit = db.transaction((batch: Write[]) => {
 
 function answer(request: WriterRequest): unknown {
   if (typeof request === 'object' && 'damaged' in request) damaged ??= request.damaged
-  if (damaged !== null) throw new Error(damaged)
+  if (damaged !== null) throw spoilt(damaged)
   try {
     refuseOverwritten()
     if ((lost !== null || request === '[]') && look() !== null) throw new Error(lost!)
