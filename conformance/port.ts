@@ -38,8 +38,11 @@ export async function reservePort(): Promise<ReservedPort> {
 /** Null: another program listens there. */
 function listenOn(port: number): Promise<Server | null> {
   const server = createServer()
-  return new Promise((done) => {
-    server.on('error', () => done(null)).listen(port, '127.0.0.1', () => done(server))
+  return new Promise((done, fail) => {
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? done(null) : fail(error),
+    )
+    server.listen(port, '127.0.0.1', () => done(server))
   })
 }
 

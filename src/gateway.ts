@@ -303,13 +303,16 @@ export async function createGateway(options: GatewayOptions): Promise<Gateway> {
     return [{ key: name, budget: budget.usd, spent: usd!, reserved: reservedUsd! }]
   }
 
-  /** The stack is logged only where nobody foresaw the failure: a full disk refuses calls by the thousand. */
+  /** Without a stack if the request log failed: a full disk refuses calls by the thousand. */
   function onInternalError(error: unknown, requestId: string): void {
     meters.failed()
     const { mask } = context.callContext
-    const cause = error instanceof GatewayError ? error.cause : error
+    const cause = error instanceof GatewayError ? (error.cause ?? error) : error
     if (error instanceof GatewayError && error.code === 'log_unavailable')
-      log.error({ request_id: requestId, reason: mask((cause as Error).message) }, 'the request log failed')
+      log.error(
+        { request_id: requestId, reason: mask(cause instanceof Error ? cause.message : String(cause)) },
+        'the request log failed',
+      )
     else log.error({ request_id: requestId, ...errorFields(cause, mask) }, 'internal error')
   }
   try {

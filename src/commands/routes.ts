@@ -69,7 +69,7 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
     const asked = running instanceof GatewayTrouble ? undefined : running.get(name)
     if (asked) return { ...asked, isRunning: true }
     const alone = router.resolve(name)
-    if (!alone) throw new UsageError(`${file} has no route and no provider for ${JSON.stringify(name)}`)
+    if (!alone) throw new UsageError(unknown(name, file, config))
     if (asked === null)
       complain(`the running gateway has no route ${JSON.stringify(name)} yet; this shows the one in the file`)
     const candidates = alone.candidates.map((each) => ({ ...each, losses: lossesAt(each) }))
@@ -83,6 +83,13 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
       )
     : found.map((each) => described(each, config, quote)).join('\n')
   process.stdout.write(json ? `${text}\n` : text)
+}
+
+/** Agents call models by names of their own, which the defaults of their dialects take. */
+function unknown(name: string, file: string, { defaults }: Config): string {
+  const taken = Object.entries(defaults).map(([dialect, route]) => `${dialect} to ${route}`)
+  const hint = taken.length > 0 ? `; as an unknown model it goes by its dialect: ${taken.join(', ')}` : ''
+  return `${file} has no route and no provider for ${JSON.stringify(name)}${hint}`
 }
 
 /** What the gateway says of each name, null where it does not know it; or why it cannot be asked. */

@@ -58,7 +58,10 @@ test('a mistake is one line that says what to do, and exit code 2', (t) => {
     ],
     [['config', 'check', '-c', bad], /^waybill: .*bad\.yaml:1:17 server\.port: .+\n$/],
     [['config', 'check', '-c', EXAMPLE], /OPENAI_API_KEY is not set; export it, or remove the provider/],
-    [['routes', 'nowhere', '-c', EXAMPLE], /has no route and no provider for "nowhere"/],
+    [
+      ['routes', 'nowhere', '-c', EXAMPLE],
+      /has no route and no provider for "nowhere"; as an unknown model it goes by its dialect: messages to auto\/code, /,
+    ],
   ] as const) {
     const { status, stderr, stdout } = waybill(...args)
     assert.equal(status, 2, args.join(' '))

@@ -8,8 +8,14 @@ const LOOK_MS = 1_000
 /** A file that was changed is left alone for this long, because whoever writes it may not be done, ms. */
 const SETTLE_MS = 200
 
-/** What a file is at this moment; null where there is none. */
-export const stateOf = (file: string): Stats | null => statSync(file, { throwIfNoEntry: false }) ?? null
+/** What a file is at this moment; null where it cannot be seen. */
+export function stateOf(file: string): Stats | null {
+  try {
+    return statSync(file)
+  } catch {
+    return null
+  }
+}
 
 export interface Watch {
   /** What the file was before the configuration was read: a change since then counts. Default: what it is now. */

@@ -36,7 +36,7 @@ export function gatewaySource(url: URL, key: string | null, ms: number, agentId?
       // At the same time, because the deadline is short.
       const [named, byDefault] = await Promise.all([
         get(path, { model }),
-        isClaude(model) ? get(path, { model, dialect: 'messages' }) : null,
+        isClaude(model) ? get(path, { model, dialect: 'messages' }).catch(() => null) : null,
       ])
       const { status, json } = named.status === 404 && byDefault ? byDefault : named
       if (status !== 200)

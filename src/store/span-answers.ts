@@ -1,6 +1,6 @@
 // Answers about a span of time from sums that were grouped: the same for every engine. Pure; knows no SQL.
 import { type Latencies, medianOf } from './latency.ts'
-import type { History, RoutingShares, Share, Span, TargetUsage, Usage, UsageKey } from './reads.ts'
+import type { History, RoutingShares, Share, TargetUsage, Usage, UsageKey } from './reads.ts'
 import {
   calls,
   costOf,
@@ -12,8 +12,6 @@ import {
   total,
   withoutCost,
 } from './usage-sum.ts'
-
-const HOUR = 3_600_000
 
 export type GroupKey = string | number | null
 
@@ -70,17 +68,6 @@ export function groupLatencies() {
       found.set(provider, steps.set(step, (steps.get(step) ?? 0) + calls))
     },
   }
-}
-
-/** The whole hours of a span, by their numbers, and what is left of it; buckets below an hour need the rows. */
-export function partsOf({ since, until }: Span, bucketMs: number) {
-  const [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
-  if (bucketMs < HOUR || first >= last) return { rows: [[since, until]] as const, hours: null }
-  const ends = [
-    [since, first * HOUR],
-    [last * HOUR, until],
-  ] as const
-  return { rows: ends.filter(([from, to]) => from < to), hours: [first, last] as const }
 }
 
 /** Groups by `@start`, and by one key more where there is one. */

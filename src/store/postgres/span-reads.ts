@@ -8,7 +8,6 @@ import {
   groupLatencies,
   groupSums,
   historyOf,
-  partsOf,
   type SpanGroup,
   sharesOf,
   TARGET_KEYS,
@@ -34,7 +33,7 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
     bucketMs = HOUR,
   ): Promise<SpanGroup[]> {
     const key = keyName ?? null
-    const { rows, hours } = partsOf(span, bucketMs)
+    const { rows, hours } = wholeHoursOf(span, bucketMs)
     const { sumOf, all } = groupSums()
     const addUp = async (start: string, rest: string, values: readonly unknown[]) => {
       const columns = by.map((name) =>
@@ -59,7 +58,7 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
 
   async function latencies(span: Span, keyName: string | undefined) {
     const key = keyName ?? null
-    const { rows, hours } = partsOf(span, HOUR)
+    const { rows, hours } = wholeHoursOf(span, HOUR)
     const { found, count } = groupLatencies()
     const addUp = async (sql: string, values: readonly unknown[]) => {
       const grouped = `${sql} AND ${OWN} GROUP BY 1, 2`
@@ -94,4 +93,15 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
         await latencies(span, keyName),
       ),
   }
+}
+
+/** The whole hours of a span, by their numbers, and what is left of it; buckets below an hour need the rows. */
+function wholeHoursOf({ since, until }: Span, bucketMs: number) {
+  const [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
+  if (bucketMs < HOUR || first >= last) return { rows: [[since, until]] as const, hours: null }
+  const ends = [
+    [since, first * HOUR],
+    [last * HOUR, until],
+  ] as const
+  return { rows: ends.filter(([from, to]) => from < to), hours: [first, last] as const }
 }

@@ -9,6 +9,7 @@ import {
   linkSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   symlinkSync,
@@ -334,6 +335,11 @@ for (const { what, before, act, undo, says, loses } of DEEDS)
     }
     await gateway.gateway.close()
     if (!loses) assertRecorded(kept, gateway)
+    if (what.startsWith('cp of an older'))
+      assert.ok(
+        readFileSync(databaseFile(data)).equals(readFileSync(aside)),
+        'the copy is as it was put there',
+      )
     if (!undo) return
     const db = new Database(databaseFile(data))
     checkReferences(db)

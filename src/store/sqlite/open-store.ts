@@ -120,7 +120,7 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
   const artifactBuffer = new ArtifactBuffer(artifacts, (artifacts) => ask({ artifacts }))
   const expiry = setInterval(() => expire().catch((error) => onFailure(error.message)), EXPIRY_MS)
   // A gateway without calls, too, says that its files are gone or overwritten, and saves what it can.
-  let changedAt = 0
+  let changedAt = fstatSync(descriptors.database).mtimeMs
   const watch = setInterval(() => {
     if (queue.failure !== null) return
     if (lostFile(files) !== null) return queue.probe()
@@ -142,9 +142,13 @@ export async function openStore(options: StoreOptions): Promise<Journal> {
     const isLost = damage !== null || lostFile(files) !== null
     await queue.drain(isLost ? 1 : Math.max(1, deadline - Date.now()))
     await artifactBuffer.drain()
-    db.close()
-    await reader.stop() // first, because the last connection to close takes the write-ahead log with it
+    // The last connection to close takes the write-ahead log with it. One that only reads cannot, and must not where the
+    // log does not belong to the database any more.
+    const writesOn = damage === null
+    if (writesOn) db.close()
+    await reader.stop()
     await writer.stop()
+    if (!writesOn) db.close()
     closeDescriptors(descriptors)
     release()
   }

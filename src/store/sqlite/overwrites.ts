@@ -22,7 +22,7 @@ export function closeDescriptors({ database, index }: Descriptors): void {
   closeSync(index)
 }
 
-/** The words of the index that are read here. Of an index with another layout nothing is said. */
+/** The words of the index that are read here. If its layout is another one, nothing is concluded. */
 const WORDS = 34
 const LAYOUT = 3_007_000
 const FRAMES = 4
@@ -31,7 +31,7 @@ const SALTS = [8, 9] as const
 const FOLDED = 24
 const FOLDING = 32
 
-/** Pieces of the database that are compared: more than a copy that differs has in common with it by chance. */
+/** Pieces of the database that are compared: so many that a different copy does not have all of them by chance. */
 const PIECES = 16
 const PIECE_BYTES = 256
 
@@ -63,11 +63,8 @@ export function watchOverwrites({ database, index }: Descriptors, pageSize: numb
   function isOverwritten(): boolean {
     const folded = foldedNow()
     const { mtimeMs, size } = fstatSync(database)
-    if (folded === null || folded !== foldedNow()) return false // in doubt; the next look tells
-    if (mtimeMs === known.mtimeMs && size === known.size) {
-      known.folded = folded
-      return false
-    }
+    if (folded === null || folded !== foldedNow()) return false // not sure; the next look decides
+    if (mtimeMs === known.mtimeMs && size === known.size && folded === known.folded) return false
     if (!hasItsSize(size)) return true
     const pieces = piecesOf(size)
     // A file that was only touched is the same.

@@ -26,7 +26,7 @@ interface Parts {
 }
 
 /** What is read of a span; buckets below an hour need the rows. */
-function partsToRead({ since, until }: Span, bucketMs: number): Parts {
+function partsOf({ since, until }: Span, bucketMs: number): Parts {
   const inside: Parts = { rows: [{ from: since, to: until, sign: 1 }], hours: null }
   if (bucketMs < HOUR) return inside
   const rows: Part[] = []
@@ -59,7 +59,7 @@ export function openSpanSums(db: Database) {
     /** Groups in no order; only calls of this gateway key where one is given. `bucketMs` divides a day or is one. */
     groups(span: Span, keyName: string | undefined, by: readonly GroupBy[], bucketMs = HOUR): SpanGroup[] {
       const key = keyName ?? null
-      const { rows, hours } = partsToRead(span, bucketMs)
+      const { rows, hours } = partsOf(span, bucketMs)
       const { sumOf, all } = groupSums()
       const columns = `${by.map((name) => (name === '@start' ? `created_at / ${bucketMs} * ${bucketMs} AS "@start"` : name)).join(', ')}, ${SUMMAND}`
       const addRows = (condition: string, { from, to, sign }: Part) => {
@@ -93,7 +93,7 @@ export function openSpanSums(db: Database) {
     /** Latencies of completed calls by provider. */
     latencies(span: Span, keyName: string | undefined): Map<string, Latencies> {
       const key = keyName ?? null
-      const { rows, hours } = partsToRead(span, HOUR)
+      const { rows, hours } = partsOf(span, HOUR)
       const { found, count } = groupLatencies()
       for (const { from, to, sign } of rows)
         for (const row of latencyRows.iterate({ key, from: idAt(from), to: idAt(to) })) {

@@ -228,7 +228,7 @@ const spoilt = (what: string): Error => Object.assign(new Error(what), { code: S
 
 const logWasCut = () => spoilt('waybill.db-wal was truncated by another program; restart the gateway')
 
-/** What is in the log belongs to pages that are not there any more: with the copy, it would make a third thing. */
+/** The log belongs to pages that no longer exist: folded into the copy, it would make a mixture of both. */
 function refuseOverwritten(): void {
   if (isOverwritten())
     throw spoilt(
