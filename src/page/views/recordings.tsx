@@ -60,7 +60,7 @@ export function Recordings() {
 type Row = RecordingsAnswer['data'][number]
 const COLUMNS: readonly PlainColumn<Row>[] = [
   { title: 'name', cell: ({ name, shape }) => <span title={shape}>{name}</span> },
-  { title: 'model', cell: ({ model }) => model },
+  { title: 'model', cell: ({ model }) => model ?? 'any' },
   { title: 'scenario', cell: ({ scenario, stream }) => (stream ? `${scenario}, streamed` : scenario) },
   { title: 'status', cell: ({ status }) => status, isBad: ({ status }) => status >= 400 },
   { title: 'size', isNumber: true, cell: ({ bytes }) => format.bytes(bytes) },
