@@ -125,7 +125,7 @@ test('a gateway that cannot be there twice is not (SUITE-01)', () => {
     { start: { url: 'http://127.0.0.1:1' } },
     { start: reference.start, witness_port: 9410 },
   ])
-    assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /is one instance/)
+    assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /can have only one instance/)
 })
 
 test('judge says the same as the run, to the byte (SUITE-03)', () => {
@@ -203,7 +203,7 @@ test('evidence without exchanges, or with none of its own, never passes (SUITE-0
   }
 })
 
-test('a request id that stands twice in a log without single records is found (TELL-03)', async () => {
+test('a request id that appears twice in a log without single records is found (TELL-03)', async () => {
   const { one: _, ...log } = reference.observability.log!
   const target = { ...reference, observability: { ...reference.observability, log } }
   const { evidence, run } = await conform({ target, profile: 'observable', only: ['TELL-03'] })

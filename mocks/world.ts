@@ -226,7 +226,7 @@ function answerTo(
   stock: Stock,
   known: boolean,
 ): Answer {
-  // What a stand-in would refuse the provider may have answered; but about the key we know best.
+  // The provider may have answered what a stand-in would refuse; but only we know whether the key is right.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (known && !asked.endpoint) return noEndpoint(asked, stock)

@@ -70,7 +70,7 @@ export function scoreboardHtml(
 <header>
 <p class="brand">Waybill conformance</p>
 <h1>What other gateways do</h1>
-<p class="reason">${run.length} gateways of other projects, run ${dates[0] === dates.at(-1) ? `on ${dates[0]}` : `between ${dates[0]} and ${dates.at(-1)}`}, each held to the requirements that bind every gateway. A mark links to what was seen.</p>
+<p class="reason">${run.length} gateways of other projects, run ${dates[0] === dates.at(-1) ? `on ${dates[0]}` : `between ${dates[0]} and ${dates.at(-1)}`}, each tested against the requirements that apply to every gateway. A mark links to what was seen.</p>
 <details class="card"><summary>How to read it</summary>
 <ul>
 <li>It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many – has been asked less, not answered better.</li>

@@ -255,7 +255,7 @@ const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>
 const upstreamOf = (result: SendResult, answering: Answering) =>
   providerOf(result, answering).dialects.get(answering.dialect.name)!
 
-/** The headers of the response: they name the last target tried, whoever's words the body has. */
+/** The headers of the response: they name the last target tried, even if the body comes from another one or from us. */
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
   const { call, route, context } = answering
   const { relayedHeaders } = upstreamOf(result, answering)

@@ -265,7 +265,7 @@ function Fields({ call }: { call: CallDetail }) {
   )
 }
 
-/** Never with a key in it: where one is needed, it comes from the environment of whoever pastes this. */
+/** Never with a key in it: where one is needed, it comes from the environment of the user who pastes this. */
 function curlOf({ id }: CallDetail): string {
   return `curl -s${hasKeys() ? ' -H "authorization: Bearer $WAYBILL_KEY"' : ''} ${location.origin}/api/usage/request-logs/${id}`
 }
