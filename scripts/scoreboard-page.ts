@@ -1,6 +1,7 @@
 // docs/scoreboard.html: the scoreboard as one page that needs nothing but itself. Gateways beside requirements, surface by
 // surface; each cell leads to what was found, each failure with an excerpt of its evidence. Shares style and parts with the
-// conformance report. The filter is a script of its own; without it everything is shown.
+// conformance report. The filter is a script of its own; without it everything is shown. Over 250 lines, because it is
+// the markup of one page.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Verdict } from '../conformance/judge.ts'

@@ -1,5 +1,6 @@
 // Gives the client what came of a call, to the last byte: a stream, a whole answer, or what failed. Knows the
-// three cases and says how each goes into the record; writes nothing but the moment a stream begins.
+// three cases and says how each goes into the record; writes nothing but the moment a stream begins. Over 250 lines,
+// because the three cases share headers, masking and errors.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
