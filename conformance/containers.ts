@@ -1,5 +1,6 @@
 // Containers for one run: their own network, what runs on it, and the cleanup that leaves nothing of it behind.
-// Speaks to the engine through testcontainers, which is loaded here and only when it is needed; knows no target.
+// Speaks to the engine through testcontainers, which is loaded here and only when it is needed; knows no target. Over 250
+// lines, because what it makes and how that is removed belong together.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'

@@ -191,10 +191,8 @@ function requestHolds(
 ): Finding {
   const entry = servedBy(evidence, exchange)
   const got = at(entry?.body, request.at)
-  const [ok, wanted] =
-    'has' in request
-      ? [isWithin(got, request.has), request.has]
-      : [isDeepStrictEqual(got, request.equals), request.equals]
+  const wanted = 'has' in request ? request.has : request.equals
+  const ok = 'has' in request ? isWithin(got, wanted) : isDeepStrictEqual(got, wanted)
   return finding(
     id,
     ok,

@@ -1,5 +1,5 @@
 // What an innocent is: a gateway that does something unusual but correct. No check that binds every gateway may accuse it;
-// a check that does tests the suite's taste, not the contract.
+// a check that accuses one tests the suite's taste, not the contract.
 import type { InProcess } from './connectors/inproc.ts'
 import { type FaultHooks, referenceWith } from './fault.ts'
 import type { Further } from './on-surfaces.ts'

@@ -50,7 +50,7 @@ export interface ChatOptions {
 export interface OpenCall extends Omit<OpenExchange, 'done'> {
   readonly nonce: string
   readonly done: Promise<Exchange>
-  /** Resolves when the model has said a text (true), or when it cannot any more, or after `ms` (false). */
+  /** Resolves with true once the answer contains the text, with false when the answer has ended without it or after `ms`. */
   says(text: string, ms?: number): Promise<boolean>
 }
 
@@ -369,7 +369,7 @@ export class Session {
     const n = ++this.#count
     const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
     this.#pending.push(done)
-    // By meaning: "ten" also stands in `"content":""`, which comes before anything is said.
+    // By meaning: "ten" also occurs in `"content":""`, which comes before anything is said.
     const says = (text: string, ms = 5_000) =>
       open.until((body) => this.surface.read(body).content.includes(text), ms)
     return Object.assign(Object.create(open), { nonce, done, says })

@@ -1,6 +1,7 @@
 // Starts a target: writes its files, runs its command, sends its setup requests, and waits until it is ready. Every
 // instance has its own directory, port and keys. The ways of running are in connectors/, the
-// requests of the setup in manage.ts.
+// requests of the setup in manage.ts. Over 250 lines, because the steps of a start, and what undoes them, belong
+// together.
 import { createHash, randomBytes } from 'node:crypto'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

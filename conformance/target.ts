@@ -303,7 +303,7 @@ const fields = z.strictObject({
         .prefault({})
         .describe('Response headers of a call.'),
       request_id_pointer: at(
-        'Where the request id is in the body of an answer, or in one of the events of a stream, if no header has it. If it is in neither, the record of a call is the only new one in the log.',
+        'Where the request id is in the body of an answer, or in one of the events of a stream, if no header has it. If it is in neither, the suite takes the only record that is new in the log since the call.',
       ),
       log: log.optional().describe('A log that can be read for one call or for the newest ones.'),
     })
@@ -318,7 +318,7 @@ const fields = z.strictObject({
       catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
       resolve: z
         .strictObject({
-          path: z.string().describe('The path; {model} is replaced.'),
+          path: z.string().describe('The path; {model} is replaced by the model id.'),
           provider: pointer.describe('Where the provider is in the answer.'),
           model: pointer.describe('Where the model is in the answer.'),
         })
@@ -404,7 +404,7 @@ export const targetSchema = fields
     {
       path: ['instances'],
       error:
-        'a gateway that is already running, knows only one witness or is set up by requests is one instance',
+        'a gateway that is already running, knows only one witness or is set up by requests can have only one instance',
     },
   )
   .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {

@@ -15,7 +15,9 @@ const step = z.union(
       .describe('Bytes as they are; one write, so that a boundary can be put anywhere.'),
     z
       .strictObject({ said: z.string().min(1) })
-      .describe('A piece of text in the client’s dialect, after what begins an answer there.'),
+      .describe(
+        'A piece of text in the client’s dialect; what begins an answer there is sent before the first piece.',
+      ),
     z.strictObject({ ending: z.literal(true) }).describe('What ends an answer in that dialect.'),
     z.strictObject({ failure: z.string() }).describe('An event that reports a failure in that dialect.'),
     z.strictObject({ gate: z.string().min(1) }).describe('Held here until `POST /release/{gate}`.'),

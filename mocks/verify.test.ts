@@ -1,3 +1,5 @@
+// What is found in recordings that are not in order: wrong heads, and live answers in which something private is left. Over
+// 250 lines, because its cases are tables.
 import assert from 'node:assert/strict'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

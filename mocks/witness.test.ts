@@ -1,4 +1,5 @@
-// The witness over real sockets: what it writes down, how it is told what to answer, what it refuses.
+// The witness over real sockets: what it writes down, how it is told what to answer, what it refuses. Over 250 lines,
+// because it is a list: each test stands alone.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import test from 'node:test'

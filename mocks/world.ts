@@ -136,19 +136,16 @@ export function createWorld({
   function receive(incoming: Incoming, place: Place | null): Reception {
     const read = readRequest(incoming, place)
     const { provider, endpoint, request, wants, kind } = read
-    const { method, path, text } = request
+    const { method, path, query, headers, text } = request
     const nonce = nonceIn(text)
     const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
     const byName = scripted?.scenario ?? scenarioIn(wants.model)
     const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
     const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
     const verdict = verdictOn(incoming, place, read, strict)
-    const { origin, pathname } = incoming.url
-    const address = `${origin}${pathname}`
-    const named = byName !== null
+    const address = incoming.url.origin + incoming.url.pathname
     const folders = [...(place?.kept ?? []), { provider: provider.name, path }]
     const matches = folders.map((kept): MatchInput => {
-      const { query, headers } = request
       const one = classify({ ...kept, method, body: text, query, headers })
       const model = scenarioIn(wants.model) === null ? one.model : undefined
       return { ...one, model, scenario: byName ?? one.scenario }
@@ -160,7 +157,7 @@ export function createWorld({
       path,
       wants,
       scenario,
-      named,
+      named: byName !== null,
       matches,
       address,
     }
@@ -226,7 +223,7 @@ function answerTo(
   stock: Stock,
   known: boolean,
 ): Answer {
-  // What a stand-in would refuse the provider may have answered; but about the key we know best.
+  // The provider may have answered what a stand-in would refuse; but only we know whether the key is right.
   const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
   if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
   if (known && !asked.endpoint) return noEndpoint(asked, stock)
@@ -245,7 +242,6 @@ const foreign = (host: string): Provider => ({
 })
 
 function parse(text: string): unknown {
-  if (text === '') return undefined
   try {
     return JSON.parse(text)
   } catch {

@@ -1,6 +1,7 @@
 // docs/scoreboard.html: the scoreboard as one page that needs nothing but itself. Gateways beside requirements, surface by
 // surface; each cell leads to what was found, each failure with an excerpt of its evidence. Shares style and parts with the
-// conformance report. The filter is a script of its own; without it everything is shown.
+// conformance report. The filter is a script of its own; without it everything is shown. Over 250 lines, because it is
+// the markup of one page.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import type { Verdict } from '../conformance/judge.ts'
@@ -70,7 +71,7 @@ export function scoreboardHtml(
 <header>
 <p class="brand">Waybill conformance</p>
 <h1>What other gateways do</h1>
-<p class="reason">${run.length} gateways of other projects, run ${dates[0] === dates.at(-1) ? `on ${dates[0]}` : `between ${dates[0]} and ${dates.at(-1)}`}, each held to the requirements that bind every gateway. A mark links to what was seen.</p>
+<p class="reason">${run.length} gateways of other projects, run ${dates[0] === dates.at(-1) ? `on ${dates[0]}` : `between ${dates[0]} and ${dates.at(-1)}`}, each tested against the requirements that apply to every gateway. A mark links to what was seen.</p>
 <details class="card"><summary>How to read it</summary>
 <ul>
 <li>It is no ranking. The requirements are what we think a router owes its users; these projects set out to do other things as well, and some requirements they never promised. A column with many – has been asked less, not answered better.</li>

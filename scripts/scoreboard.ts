@@ -148,7 +148,7 @@ export function scoreboardPage(
   return [
     '# What other gateways do',
     '',
-    'Gateways that other people wrote, each held to the requirements of [the contract](contract.md) that bind every gateway (profile `observable`), with the target file that ships with the suite. [scoreboard.html](scoreboard.html) is the same as a page, with a filter and excerpts of the evidence. Written by `npm run peers` and `npm run docs`; how a run works is in [conformance.md](conformance.md).',
+    'Gateways that other people wrote, each tested against the requirements of [the contract](contract.md) that apply to every gateway (profile `observable`), with the target file that ships with the suite. [scoreboard.html](scoreboard.html) is the same as a page, with a filter and excerpts of the evidence. Written by `npm run peers` and `npm run docs`; how a run works is in [conformance.md](conformance.md).',
     '',
     'How to read it:',
     '',

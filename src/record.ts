@@ -1,6 +1,7 @@
 // The one definition of what is kept about a call and about each of its attempts. The types, the columns, the JSON and
 // its schema, the filters of the lists and the tables in docs/contract.md are derived from it. A new field is an entry
-// here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP.
+// here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP. Over 250 lines, because it is a
+// list of fields.
 import {
   ATTEMPT_OUTCOMES,
   type AttemptEnd,
@@ -168,7 +169,7 @@ export const CALL_FIELDS = {
     kind: 'text',
     nullable: true,
     about:
-      'the id of an answer that the provider keeps; `previous_response_id` leads the next call of the key there',
+      'the id of an answer that the provider keeps; a later call of the key with this `previous_response_id` goes to that provider',
     close: ({ outcome }) => outcome.responseId ?? null,
   },
   route: {
@@ -272,7 +273,7 @@ export const CALL_FIELDS = {
   tokens: {
     kind: 'tokens',
     about:
-      'sums over the attempts; null if a part is unknown. An attempt that was refused with an error status, or was never sent, used nothing; one that broke off before the response start, timed out or answered nonsense is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
+      'sums over the attempts; null if a part is unknown. An attempt that was refused with an error status, or was never sent, used nothing; one that broke off before the response start, timed out or sent an invalid answer is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
     close: ({ outcome }) => outcome.tokens,
   },
   cost_usd: { kind: 'usd', nullable: true, about: 'sum over the attempts', close: costOfCall },

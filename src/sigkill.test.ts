@@ -1,5 +1,6 @@
 // LIFE-01, LOG-07: kills the gateway again and again under load, then compares what providers received with
-// what is on record. The ledger is kept in this process, so nothing that the gateway loses can be lost from it.
+// what is on record. The ledger is kept in this process, so nothing that the gateway loses can be lost from it. Over 250
+// lines, because it is one test: its load, its kills, its comparison.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'

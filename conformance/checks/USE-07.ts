@@ -35,7 +35,7 @@ export const halfWay = {
         const [input, output, source] = ['input', 'output', 'source'].map((name) =>
           at(record, `/tokens/${name}`),
         )
-        // Of a client that was too slow to hear a word, nothing can be said about the words.
+        // If the client left before it got any text, the output may be 0 tokens.
         const least = readAnswer(exchange).content === '' ? 0 : 1
         const ok =
           source === 'estimated' &&

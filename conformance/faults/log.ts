@@ -1,4 +1,4 @@
-// What can be wrong with a gateway, and which checks of LOG must catch it.
+// What can be wrong with a gateway, and which checks of LOG must catch it. Over 250 lines, because it is a list.
 
 import { rmSync } from 'node:fs'
 import type { Fault } from '../fault.ts'

@@ -1,4 +1,5 @@
 // What can be wrong with messages and with counts of their tokens, and which checks must catch it. Each is tried on its own surface only.
+// Over 250 lines, because it is a list.
 import { changeJson, type Fault, failed, onRead } from '../fault.ts'
 import {
   cleanEnd,

@@ -19,7 +19,7 @@ export const faults = {
     },
   },
   'asks-a-model-where-to-go': {
-    what: 'For each call, the gateway first calls a model, in its own words.',
+    what: 'For each call, the gateway first calls a model with a prompt of its own.',
     caughtBy: ['PURE-08'],
     hooks: {
       async request(wanted, { spend }) {

@@ -1,4 +1,4 @@
-// What can be wrong with a gateway, and which checks of ROUTE must catch it.
+// What can be wrong with a gateway, and which checks of ROUTE must catch it. Over 250 lines, because it is a list.
 import type { Fault } from '../fault.ts'
 import { callIn, changeCall, changeJson, type World } from '../fault.ts'
 

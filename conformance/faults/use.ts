@@ -225,7 +225,7 @@ export const faults = {
     },
   },
   'hits-are-made-anew': {
-    what: 'A cached answer has a different id from the first time.',
+    what: 'A cached answer has a different id from the original answer.',
     caughtBy: ['USE-08'],
     hooks: () => {
       const hits = new WeakSet<object>()

@@ -1,4 +1,5 @@
-// Gateways whose records say the usual things in unusual words, or at unusual times.
+// Gateways whose records say the usual things in unusual words, or at unusual times. Over 250 lines, because it is a
+// list.
 import { callIn, changeEvent, changeJson } from '../fault.ts'
 import type { Wanted } from '../fault-wire.ts'
 import type { Innocent } from '../innocent.ts'

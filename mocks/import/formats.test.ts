@@ -1,4 +1,5 @@
-// Every format that is claimed, in every variant that its recorders write: read whole, or refused by name.
+// Every format that is claimed, in every variant that its recorders write: read whole, or refused by name. Over 250
+// lines, because it holds a sample file of every format.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'

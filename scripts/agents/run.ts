@@ -1,4 +1,5 @@
-// One run of one agent: a task, what goes wrong on its way, and what came of it.
+// One run of one agent: a task, what goes wrong on its way, and what came of it. Over 250 lines, because it has the whole
+// run, from its script to its outcome.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'

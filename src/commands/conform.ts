@@ -1,4 +1,5 @@
-// `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal.
+// `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal. Over 250 lines,
+// because the two commands share their exit codes and how they end.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'

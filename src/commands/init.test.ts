@@ -59,7 +59,7 @@ test('a file that is there, a provider that is not known, no terminal: one line,
   for (const [args, says] of [
     [[there, '--provider', 'openai'], /there\.yaml already exists; name another file/],
     [[none, '--provider', 'groqq'], /there is no preset for "groqq"; did you mean groq\?/],
-    [[none, '--provider', 'hal9000'], /there is no preset for "hal9000"; known are openai, /],
+    [[none, '--provider', 'hal9000'], /there is no preset for "hal9000"; the presets are openai, /],
     [[none, '--provider', ','], /name at least one provider/],
     [[none], /there is no terminal for questions; give --provider/],
     [[none, '--provider', 'openai', '--prefer', 'luck'], /Allowed choices are order, price, speed/],

@@ -92,7 +92,7 @@ function chosenOf(text: string): readonly Preset[] {
     throw new UsageError(
       meant
         ? `there is no preset for ${JSON.stringify(name)}; did you mean ${meant}?`
-        : `there is no preset for ${JSON.stringify(name)}; known are ${known.join(', ')}. You can add others to the file by hand.`,
+        : `there is no preset for ${JSON.stringify(name)}; the presets are ${known.join(', ')}. You can add others to the file by hand.`,
     )
   })
 }

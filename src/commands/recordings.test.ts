@@ -1,4 +1,5 @@
-// `waybill record` and `waybill recordings` as a user meets them: child processes, their output and exit codes.
+// `waybill record` and `waybill recordings` as a user meets them: child processes, their output and exit codes. Over 250
+// lines, because it covers recording and all three subcommands: list, verify, import.
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'

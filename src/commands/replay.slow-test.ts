@@ -1,5 +1,5 @@
 // `waybill record`, then `waybill serve --replay`, as a user meets them: child processes, real files, and a provider
-// that is stopped before anything is replayed.
+// that is stopped before anything is replayed. Over 250 lines, because most tests record first, with the same helpers.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'

@@ -114,11 +114,11 @@ const TABLE: Record<string, readonly [string, readonly string[]]> = {
     'providers: { a: { api: openai, base_url: https://a.example/v1, key: "${OPENAI_API_KEY}" } }\n',
     ['w.yaml:1:69 providers.a.key: write $OPENAI_API_KEY, without braces'],
   ],
-  'a setting that stands twice': [
+  'a setting that appears twice': [
     'server: { port: 1 }\ndata: ./d\nserver: { host: x }\n',
     ['w.yaml:3:1 server: appears twice; the first is on line 1'],
   ],
-  'a provider that stands twice': [
+  'a provider that appears twice': [
     'providers:\n  a: { api: openai, base_url: https://a.example/v1 }\n  a: { api: openai, base_url: https://b.example/v1 }\n',
     ['w.yaml:3:3 providers.a: appears twice; the first is on line 2'],
   ],

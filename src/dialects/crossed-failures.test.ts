@@ -1,5 +1,6 @@
 // What goes wrong across dialects, over real sockets: errors and their statuses, errors inside streams, streams that are cut or
 // silent, reasoning that is refused, losses that a route refuses, and sealed reasoning that must not reach another family.
+// Over 250 lines, because it is a list of failures.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

@@ -1,6 +1,6 @@
 // Official clients at providers of another dialect, over real sockets: Anthropic's at one that speaks chat, OpenAI's at one that
 // speaks messages. What they read must be what the provider said; what was lost is named in the header, on the attempt and in
-// the metrics.
+// the metrics. Over 250 lines, because it spells out what is sent and what is received.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunk, crossedGateway, json, named, sse } from './test-crossed-gateway.ts'

@@ -94,7 +94,7 @@ export interface ClientDialect {
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
    */
   renameModel(json: string, model: string): string
-  /** Why answers of two models must not be mixed; absent where they may. */
+  /** Why another model must not answer instead; absent if it may. */
   readonly staysWithModel?: string
   /** Whether a request to a path of no dialect comes from a client of this one, which then gets errors in its own words. */
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean

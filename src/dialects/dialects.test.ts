@@ -113,7 +113,7 @@ for (const [name, dialect, samples] of ALL) {
     const text = samples.request('m', false)
     assert.equal(identity(text), identity(text.replaceAll(', ', ' ,\n')))
     assert.notEqual(identity(text), identity(text.replace('1.0', '1.1')))
-    assert.equal(identity(text.replace('{', '{"unknown": 1, ')), null, 'a member that stands twice')
+    assert.equal(identity(text.replace('{', '{"unknown": 1, ')), null, 'a member that appears twice')
   })
 
   test(`${name}: the model of an answer is renamed, and no other byte changes`, () => {

@@ -1,6 +1,7 @@
 // Properties of translation, for random conversations and streams and every pair of dialects: what comes back is equal or named;
 // calls that interleave become streams that the official clients read; a stream that is cut never ends well; how bytes are
-// cut into chunks changes nothing.
+// cut into chunks changes nothing. Over 250 lines, because the properties share the generators of conversations and
+// answers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Stream as AnthropicStream } from '@anthropic-ai/sdk/core/streaming'

@@ -1,4 +1,5 @@
 // The response cache (USE-08): what is a hit and what is not, what a hit looks like to a client, and what is on record.
+// Over 250 lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'

@@ -1,5 +1,5 @@
 // The models and routes that the configuration names, as values. Pure: the same configuration gives the same
-// bytes, whatever the client and the earlier calls (CAT-03).
+// bytes for every client, whatever was called before (CAT-03).
 import { MODEL_TYPES } from '../config/schema.ts'
 import type { Config } from '../config.ts'
 

@@ -1,5 +1,5 @@
 // The call path over real sockets: what the client gets, what the provider sees, what is on record, case by case.
-// Long, because it is a list: every case stands alone and is read by its name.
+// Over 250 lines, because it is a list: every case stands alone and is read by its name.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'

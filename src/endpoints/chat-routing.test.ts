@@ -1,4 +1,5 @@
-// Where calls go, over real sockets: what the strategies make of live traffic, sessions, rules, capabilities.
+// Where calls go, over real sockets: what the strategies make of live traffic, sessions, rules, capabilities. Over 250
+// lines, because it is a list of cases.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn that a server is there.
+// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn whether a server is running.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
@@ -9,7 +9,7 @@ const response = z.strictObject({ message: z.literal('hello') })
 export const hello = {
   path: '/api/hello',
   summary:
-    'answers that a gateway is there: needs no key and no database; Claude Code asks before its first call',
+    'answers if a gateway is running: needs no key and no database; Claude Code asks before its first call',
   open: true,
   query: noQuery,
   response,

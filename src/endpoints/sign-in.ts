@@ -1,6 +1,6 @@
 // How a page is signed in: POST /page/sign-in takes a gateway key, or a code that `waybill ui` asked for with one at
 // /page/code, and gives a token that reads for some hours; /page/sign-out ends it. All of them are sent in
-// `Authorization`, so nothing is kept in a cookie or in a URL.
+// `Authorization`, so nothing is kept in a cookie, or in a URL that is sent to a server.
 import type { ServerResponse } from 'node:http'
 import { GatewayError } from '../errors.ts'
 import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'

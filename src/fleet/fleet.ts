@@ -2,6 +2,7 @@
 // here, reads come from the shared log, and once a second the instances exchange their state. Owns the thread that talks to
 // PostgreSQL; knows no SQL. Loaded only with `fleet:`.
 import { GatewayError } from '../errors.ts'
+import type { Log } from '../log.ts'
 import type { ReadName, Reads } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
@@ -32,11 +33,7 @@ export interface FleetOptions {
   /** Targets that have failed here since it was asked last, and how long they are passed over, ms. */
   readonly failedTargets: () => readonly { readonly target: string; readonly ms: number }[]
   readonly cool: (target: string, ms: number) => void
-  readonly log: {
-    info(fields: object, said: string): void
-    warn(fields: object, said: string): void
-    error(fields: object, said: string): void
-  }
+  readonly log: Pick<Log, 'info' | 'warn' | 'error'>
 }
 
 export interface Fleet {

@@ -1,5 +1,5 @@
 // What operators meet: the commands, few connections, a pooler between, two releases side by side, and nothing at all
-// where no fleet is configured.
+// where no fleet is configured. Over 250 lines, because it is a list of cases, most of them on one PostgreSQL.
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'

@@ -70,7 +70,8 @@ export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
       limits = wanted
     },
     take(keyName) {
-      if (open.size >= limits.calls) throw overloaded(`${open.size} ${noun} are open, which is the limit`)
+      if (open.size >= limits.calls)
+        throw overloaded(`${open.size} ${noun} are open; the limit is ${limits.calls}`)
       if (ofKey(keyName).calls >= share(limits.calls))
         throw overloaded(
           `the key "${keyName}" has ${ofKey(keyName).calls} open ${noun}, which is half of the limit`,

@@ -41,7 +41,7 @@ export function serveInTurn(server: Server, handle: RequestListener): void {
     if (!connection.current) run(connection, turn)
     else if (connection.waiting.length < MOST_WAITING && !isChunked(request)) {
       connection.waiting.push(turn)
-      request.socket.pause() // the rest waits where it costs nothing; whoever reads a body resumes it
+      request.socket.pause() // the rest waits where it costs nothing; reading a body resumes it
     } else request.socket.destroy()
   }
   server.on('request', accept)
@@ -68,7 +68,7 @@ const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-e
 /**
  * A client that closed its side may wait for its answer, or be gone; only writing tells. Before the answer begins, that
  * is an interim response (RFC 9110, 15.2), which costs nothing and which clients skip. In the middle of an answer, and
- * with HTTP/1.0, which has none, whoever closes is taken to be gone: a call costs money.
+ * with HTTP/1.0, which has none, a client that closes is taken to be gone: a call costs money.
  */
 function stayWhileThere({ request, response }: Turn): void {
   const isRead = request.method === 'GET' || request.method === 'HEAD'

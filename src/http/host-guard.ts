@@ -9,8 +9,8 @@ import { GatewayError } from '../errors.ts'
  * `allowedHosts`. Where it listens on every address (`0.0.0.0` or `::`), every address is its own as a Host: rebinding
  * takes a name.
  *
- * A page may call it when it comes from the very address that it calls: scheme, name and port, for any other port of
- * this machine may be anybody's. So may pages of an allowed host, by http or https, on the port that is called or the
+ * A page may call it when it comes from the very address that it calls: scheme, name and port, because any other port
+ * of this machine may belong to any user. So may pages of an allowed host, by http or https, on the port that is called or the
  * scheme's own (a proxy in front may have another one), and those of `allowedOrigins`, as they are written there.
  */
 export function createHostGuard(

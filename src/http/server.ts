@@ -1,4 +1,5 @@
-// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format.
+// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format. Over 250 lines,
+// because calls, reads and all other requests are admitted in one place.
 import {
   createServer,
   type IncomingHttpHeaders,

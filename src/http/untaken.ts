@@ -6,7 +6,7 @@ import { getHeapStatistics } from 'node:v8'
 /** Gives a client that takes nothing up after `idle` ms. */
 export type Untaken = (response: ServerResponse, idle: number) => void
 
-/** Of all answers that wait, as many bytes as this may; then whoever has waited longest is cut. */
+/** All answers that wait may have `most` bytes together; beyond that, the one that has waited longest is cut off. */
 export function createUntaken(most = getHeapStatistics().heap_size_limit / 8): Untaken {
   const waiting = new Map<ServerResponse, number>() // in the order in which they began to wait
   let bytes = 0

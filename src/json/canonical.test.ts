@@ -39,7 +39,7 @@ test('requests that differ stay apart: values, order in lists, and numbers that 
   assert.equal(new Set(different.map((json) => canonical(json, []))).size, different.length)
 })
 
-test('a member that stands twice, at any depth, has no canonical text: parsers do not agree on it', () => {
+test('a member that appears twice, at any depth, has no canonical text: parsers do not agree on it', () => {
   for (const json of [
     '{"a":1,"a":2}',
     '{"m":[{"b":{"c":1,"d":"x\\":","c":1}}]}',

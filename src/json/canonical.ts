@@ -4,7 +4,7 @@
 
 /**
  * The canonical text of a JSON object without the members named in `without`; `json` must be what JSON.parse accepts.
- * Null where it has none: a member that stands twice is read differently by different parsers, and nesting may be too
+ * Null where it has none: a member that appears twice is read differently by different parsers, and nesting may be too
  * deep.
  */
 export function canonical(json: string, without: readonly string[]): string | null {
@@ -61,13 +61,13 @@ function readList(tokens: Tokens): string[] {
   return values
 }
 
-/** By name, each side canonical. Throws for a name that stands twice. */
+/** By name, each side canonical. Throws for a name that appears twice. */
 function readMembers(tokens: Tokens): Map<string, string> {
   const members = new Map<string, string>()
   for (let token = tokens.next(); token !== '}'; token = tokens.next()) {
     if (token === ',') continue
     const name = read(tokens, token)
-    if (members.has(name)) throw new Error('a member stands twice')
+    if (members.has(name)) throw new Error('a member appears twice')
     tokens.next() // the colon
     members.set(name, read(tokens, tokens.next()))
   }

@@ -6,7 +6,7 @@ export type Replacement = string | ((before: string | undefined) => string)
 
 /**
  * Returns `text` with each member named in `values` replaced; a member that is not there is added at the end, one that
- * stands twice is changed in every place. `text` must be an object that JSON.parse accepts; anything else gives an
+ * appears twice is changed in every place. `text` must be an object that JSON.parse accepts; anything else gives an
  * undefined result. Never recurses: how deep a text is, is its sender's to choose.
  */
 export function spliceMembers(text: string, values: Readonly<Record<string, Replacement>>): string {

@@ -1,5 +1,6 @@
 // Every view of the page in a real browser: what it says, in both schemes without a finding of axe, with the keyboard
-// alone, on a phone; and that nothing on it, whatever is clicked, makes a call.
+// alone, on a phone; and that nothing on it, whatever is clicked, makes a call. Over 250 lines, because most tests look
+// at the same busy gateway.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

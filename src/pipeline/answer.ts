@@ -1,5 +1,6 @@
 // Gives the client what came of a call, to the last byte: a stream, a whole answer, or what failed. Knows the
-// three cases and says how each goes into the record; writes nothing but the moment a stream begins.
+// three cases and says how each goes into the record; writes nothing but the moment a stream begins. Over 250 lines,
+// because the three cases share headers, masking and errors.
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import { Recorder } from '../cache/recorder.ts'
 import type { CachedAnswer } from '../cache/response-cache.ts'
@@ -255,7 +256,7 @@ const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>
 const upstreamOf = (result: SendResult, answering: Answering) =>
   providerOf(result, answering).dialects.get(answering.dialect.name)!
 
-/** The headers of the response: they name the last target tried, whoever's words the body has. */
+/** The headers of the response: they name the last target tried, even if the body comes from another one or from us. */
 const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
   const { call, route, context } = answering
   const { relayedHeaders } = upstreamOf(result, answering)

@@ -1,5 +1,6 @@
 // Walks the candidates of a route until one answers: which failure moves on, which is final, what cools a
-// target down. Knows no client and no store; its listener is told what has to be recorded.
+// target down. Knows no client and no store; its listener is told what has to be recorded. Over 250 lines, because all
+// that decides about the next attempt is here.
 import type { Dispatcher } from 'undici'
 import type { AnswerTrace } from '../artifact.ts'
 import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'

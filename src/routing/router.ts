@@ -65,7 +65,8 @@ export interface Router {
   route(model: string, input: RoutingInput): Routed | null
   /**
    * Says where a call without a session would go and moves nothing; null for an unknown model. What is not said of the
-   * call: plain text, in any dialect. An unknown model has the default route of its dialect, where that is said. Throws as `route` does where it would be refused.
+   * call: plain text, in any dialect. An unknown model uses the default route of `dialect`, if `dialect` is given
+   * and has one. Throws as `route` does where it would be refused.
    */
   resolve(model: string, traits?: RequestTraits, dialect?: string): Resolution | null
   /**

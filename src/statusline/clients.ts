@@ -37,7 +37,7 @@ export const CLIENTS = {
     home: (env) => env.COPILOT_HOME || join(homeOf(env), '.copilot'),
     project: '.github/copilot/settings.json',
     local: '.github/copilot/settings.local.json',
-    tie: 'It does not send the gateway a session of its own: start it with `waybill run -- copilot`, which connects the two.',
+    tie: 'It does not send the gateway a session of its own: start it with `waybill run -- copilot`, which gives its calls and the status line the same session id.',
   },
   qwen: {
     title: 'Qwen Code',

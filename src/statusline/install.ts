@@ -18,7 +18,7 @@ export interface InstallOptions {
   readonly key: Key
   /** Where receipts are kept. */
   readonly directory: string
-  /** Keeps a status line that is there already, and puts ours behind it. */
+  /** Keeps an existing status line, and puts ours after it. */
   readonly wrap: boolean
   /** The command: a program and its arguments, not quoted. */
   readonly words: readonly string[]

@@ -32,7 +32,7 @@ export function readPayload(json: unknown): Payload {
   }
 }
 
-/** Claude Code asks for models of its own in the dialect messages, for which the gateway may have a default route. */
+/** Claude Code requests its own models in the messages dialect, for which the gateway may have a default route. */
 export const isClaude = (model: string): boolean => model.startsWith('claude')
 
 /** `auto[1m]` -> `auto`: the mark is the client's own and not part of the id (LINE-03). */

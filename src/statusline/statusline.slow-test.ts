@@ -1,5 +1,5 @@
 // LINE-01, 02, 03, 06 and 07 as a table: each row runs in both variants, the bundled program and the sh script, as a
-// process against a real gateway.
+// process against a real gateway. Over 250 lines, because it is a table.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { answer, fail } from '../../mocks/stand-in.ts'

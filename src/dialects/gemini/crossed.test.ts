@@ -1,5 +1,6 @@
 // Official clients across dialects, over real sockets: Anthropic's and OpenAI's at a provider of Gemini, Google's at
-// providers of chat and of messages. What they read must be what the provider said; what was lost is named.
+// providers of chat and of messages. What they read must be what the provider said; what was lost is named. Over 250
+// lines, because it spells out what is sent and what is received.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

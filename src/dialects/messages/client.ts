@@ -55,7 +55,7 @@ export const client = {
   isSpokenBy: (headers) => headers['anthropic-version'] !== undefined,
   counting: {
     path: '/v1/messages/count_tokens',
-    summary: 'how many tokens a request has, as a provider counts or else estimated; no call, no cost',
+    summary: 'how many tokens a request has, counted by a provider or estimated; no call, no cost',
     schema: schema.loose(),
     estimate: (json) => JSON.stringify({ input_tokens: estimateAll(json) }),
   },

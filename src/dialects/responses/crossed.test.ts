@@ -1,5 +1,6 @@
 // Responses across dialects, over real sockets and by the official clients: Codex's way of asking at providers that speak
-// messages and chat, Anthropic's client and chat at one that speaks responses.
+// messages and chat, Anthropic's client and chat at one that speaks responses. Over 250 lines, because it spells out what
+// is sent and what is received.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'

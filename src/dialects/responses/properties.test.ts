@@ -1,5 +1,6 @@
 // What holds of any translation to and from responses: conversations come back as they were, interleaved calls become one item
 // after the other as the official client reads them, any chunking says the same, and what is cut never looks complete.
+// Over 250 lines, because the properties share the generators of conversations and calls.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

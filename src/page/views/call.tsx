@@ -1,5 +1,5 @@
 // One call: where it went and why, its attempts as a waterfall, what it used and cost by which price, and of its exchange
-// the sizes and times, where it is kept.
+// the sizes and times, where it is kept. Over 250 lines, because it is the markup of one view.
 import { useEffect } from 'preact/hooks'
 import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallDetail, type Field } from '../../record.ts'
 import { useRead } from '../api.ts'
@@ -265,7 +265,7 @@ function Fields({ call }: { call: CallDetail }) {
   )
 }
 
-/** Never with a key in it: where one is needed, it comes from the environment of whoever pastes this. */
+/** Never with a key in it: where one is needed, it comes from the environment of the user who pastes this. */
 function curlOf({ id }: CallDetail): string {
   return `curl -s${hasKeys() ? ' -H "authorization: Bearer $WAYBILL_KEY"' : ''} ${location.origin}/api/usage/request-logs/${id}`
 }

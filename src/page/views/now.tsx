@@ -1,5 +1,6 @@
 // What is going on: the last hour in five figures, the calls that are under way and those that have just ended, and which
-// targets are passed over. It is kept up to date by the live feed, and read again every minute.
+// targets are passed over. It is kept up to date by the live feed, and read again every minute. Over 250 lines, because
+// it is one view with the data that keeps it up to date.
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import type { CallRecord } from '../../record.ts'

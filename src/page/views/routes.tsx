@@ -1,5 +1,5 @@
 // The routes: each with its targets, their intended and actual shares of the calls, and which is passed over. Below,
-// where a call for any model id would go now, and why.
+// where a call for any model id would go now, and why. Over 250 lines, because it is the markup of one view.
 import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'

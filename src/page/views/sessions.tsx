@@ -1,5 +1,6 @@
 // The sessions: conversations as clients name them, with what each used. One of them: its agents and background calls as
-// a tree, what it cost over time, and its calls.
+// a tree, what it cost over time, and its calls. Over 250 lines, because the list and the single session are views of the
+// same data.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
