@@ -1,4 +1,5 @@
-// Joins the parts into a running gateway. Used by `serve`, by tests, and by programs that embed it.
+// Joins the parts into a running gateway. Used by `serve`, by tests, and by programs that embed it. Over 250 lines, because
+// it is the one place where all parts meet.
 import type { AddressInfo } from 'node:net'
 import { hostname } from 'node:os'
 import { join } from 'node:path'

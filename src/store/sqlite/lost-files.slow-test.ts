@@ -1,5 +1,6 @@
 // LOG-07, LIFE-04, LIFE-05: the files of the record go away under a running gateway, or others take their place. It says
-// so, spends nothing that is not on record, shows no empty world, and goes on by itself once the files are back.
+// so, spends nothing that is not on record, shows no empty world, and goes on by itself once the files are back. Over 250
+// lines, because it is a table of deeds.
 import assert from 'node:assert/strict'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'

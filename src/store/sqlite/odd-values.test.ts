@@ -1,4 +1,5 @@
 // LOG-01, LOG-07: whatever a provider puts into its answer, the call is on record and closed, and the gateway stays ready.
+// Over 250 lines, because it is a list of odd answers.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { test } from 'node:test'

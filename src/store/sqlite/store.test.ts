@@ -1,3 +1,5 @@
+// The store as a gateway uses it: what it writes, keeps, gives back and refuses. Over 250 lines, because it is a list of such
+// cases.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync, writeFileSync } from 'node:fs'

@@ -1,5 +1,6 @@
 // LIFE-04, LOG-07, LOG-11: a thread of the store that dies is started again. Meanwhile reads say so, calls go on while
-// they can be recorded and are refused while they cannot, and nothing is spent unrecorded or charged twice.
+// they can be recorded and are refused while they cannot, and nothing is spent unrecorded or charged twice. Over 250
+// lines, because each thread dies at each moment that matters.
 
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'

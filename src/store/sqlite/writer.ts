@@ -1,6 +1,7 @@
 // The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
 // artifacts and deletes what is too old. It writes nothing while the files are not where they were opened, and stops
-// writing once they are found to be damaged.
+// writing once they are found to be damaged. Over 250 lines, because every check is made around the one connection that
+// writes.
 import { openSync, readSync, statSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
