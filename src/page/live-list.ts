@@ -16,6 +16,8 @@ export interface LiveList {
 /** How often what was heard is drawn, ms. */
 const DRAW_MS = 250
 
+const NONE: ReadonlyMap<string, CallRecord> = new Map()
+
 export interface LiveOptions {
   /** What was read, newest first; null until it is there. */
   readonly read: readonly CallRecord[] | null
@@ -38,6 +40,7 @@ export function useLiveList(options: LiveOptions): LiveList {
   const waiting = useRef(new Map<string, CallRecord>())
   const rows = useSignal<readonly CallRecord[]>(read ?? [])
   const count = useSignal(0)
+  const mergedRead = useRef(read)
 
   // What was heard while the list was read may be newer than what was read.
   useEffect(() => {
@@ -47,6 +50,7 @@ export function useLiveList(options: LiveOptions): LiveList {
     const newest = now.current.takesNew ? heard.current : new Map<string, CallRecord>()
     rows.value = merged(read, newest, heard.current, now.current)
     heard.current = new Map()
+    mergedRead.current = read
   }, [read, isFresh])
 
   const draw = (isShown: boolean) => {
@@ -94,7 +98,10 @@ export function useLiveList(options: LiveOptions): LiveList {
     return () => clearInterval(timer)
   }, [hasOthers.value])
 
-  return { rows: rows.value, waiting: count.value, show: () => draw(true) }
+  // What was read is shown at once, or an empty list would flash up before the two are merged.
+  const isMerged = !read || !isFresh || mergedRead.current === read
+  const shown = isMerged ? rows.value : merged(read, NONE, NONE, options)
+  return { rows: shown, waiting: count.value, show: () => draw(true) }
 }
 
 /** `old` with `added`, each as it was heard of last, newest first; without what no longer belongs to the filter. */

@@ -1,6 +1,6 @@
 // LIFE-03: under tiny limits everything that belongs to a deleted call goes with it, the sums follow, the files stay
-// under their cap, open calls stay, and calls do not wait long for it. Over 250 lines, because all limits
-// share one world of calls.
+// under their cap, open calls stay, and calls do not wait long for it. Over 250 lines, because all limits are
+// tested on the same calls.
 
 import assert from 'node:assert/strict'
 import { existsSync, statSync } from 'node:fs'
