@@ -1,6 +1,7 @@
 // Asks the gateway's read endpoints. What was shown stays while something newer is fetched, so that nothing jumps.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { ownOnly } from './place.ts'
 import { authorization, signedOut } from './who.ts'
 
 export class ReadError extends Error {
@@ -11,8 +12,16 @@ export class ReadError extends Error {
   }
 }
 
+/** Reads that cover a fleet. */
+const SHARED =
+  /^\/api\/(sessions|routes|analytics\/auto-routing|usage\/(history|logs|request-logs|export))\b(?!.*\/artifact)/
+
+/** The path as it is asked for where the reader looks at one gateway of a fleet. */
+export const scoped = (path: string): string =>
+  ownOnly.value && SHARED.test(path) ? `${path}${path.includes('?') ? '&' : '?'}scope=instance` : path
+
 async function ask(path: string, signal?: AbortSignal): Promise<Response> {
-  const response = await fetch(path, { headers: authorization(), ...(signal && { signal }) }).catch(
+  const response = await fetch(scoped(path), { headers: authorization(), ...(signal && { signal }) }).catch(
     (error) => {
       if (signal?.aborted) throw error
       throw new ReadError(0, 'The gateway does not answer. Is it running?')
@@ -48,6 +57,7 @@ export function useRead<T>(path: string | null, every?: number): Read<T> {
     error: null,
   })
   const round = useSignal(0)
+  const scope = ownOnly.value
   useEffect(() => {
     if (path === null) return
     const stop = new AbortController()
@@ -69,7 +79,7 @@ export function useRead<T>(path: string | null, every?: number): Read<T> {
       stop.abort()
       clearTimeout(timer)
     }
-  }, [path, round.value])
+  }, [path, scope, round.value])
   useEffect(() => {
     if (every === undefined) return
     const look = () => {

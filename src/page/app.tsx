@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
 import { Help, useKeys } from './keys.tsx'
 import { connection, hasOthers, OTHERS_MS } from './live.ts'
-import { followLink, path } from './place.ts'
+import { followLink, hrefWith, ownOnly, path } from './place.ts'
 import type { Ready } from './reads.ts'
 import { SignIn } from './sign-in.tsx'
 import { Call } from './views/call.tsx'
@@ -68,7 +68,11 @@ export function App() {
         <nav aria-label="Views">
           {VIEWS.filter(({ name }) => name !== 'recordings' || isReplay || view?.name === name).map(
             ({ name, title }) => (
-              <a key={name} href={`/${name}`} aria-current={view?.name === name ? 'page' : undefined}>
+              <a
+                key={name}
+                href={ownOnly.value ? `/${name}?scope=instance` : `/${name}`}
+                aria-current={view?.name === name ? 'page' : undefined}
+              >
                 {title}
               </a>
             ),
@@ -82,7 +86,10 @@ export function App() {
               title={`The calls of this gateway are shown as they happen, those of the others every ${OTHERS_MS / 1_000} s.`}
             >
               {fleet.instance},{' '}
-              {fleet.shared_log === 'ready' ? `one of ${fleet.instances}` : 'the shared log is unavailable'}
+              {fleet.shared_log === 'ready' ? `one of ${fleet.instances}` : 'the shared log is unavailable'}{' '}
+              <a href={hrefWith({ scope: ownOnly.value ? null : 'instance' })}>
+                {ownOnly.value ? 'show all gateways' : 'show this one only'}
+              </a>
             </span>
           )}
           <Connection />

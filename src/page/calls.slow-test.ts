@@ -210,3 +210,28 @@ test('where other gateways share the log, the page says so and reads it again fo
   await gateway.chat(ask('auto'))
   await page.locator('tbody tr').nth(1).waitFor()
 })
+
+test('while the shared log is unavailable, what this gateway has on record itself can be looked at', {
+  skip,
+}, async (t) => {
+  const gateway = await testGateway(t, { options: { page: await pageFiles() } })
+  await gateway.chat(ask('auto'))
+  const { page } = await openTab(t, `${gateway.url}/health`)
+  const ready = (await gateway.get('/readyz')).json
+  const fleet = { instance: 'gateway-1', instances: 2, backlog: 1, shared_log: 'unavailable' }
+  await page.route('**/readyz', (route) => route.fulfill({ json: { ...ready, fleet } }))
+  const error = { message: 'The shared log cannot be read.' }
+  await page.route(/\/api\/(usage|sessions)(?!.*scope=instance)/, (route) =>
+    route.fulfill({ status: 503, json: { error } }),
+  )
+  await page.goto(`${gateway.url}/calls`)
+  await page.getByText(error.message).waitFor()
+  await page.getByRole('link', { name: 'show this one only' }).click()
+  await page.locator('tbody tr').first().waitFor()
+  assert.equal(await page.getByText(error.message).count(), 0)
+  await page.getByRole('link', { name: 'Sessions' }).click()
+  assert.match(page.url(), /\/sessions\?scope=instance$/)
+  await page.getByText('No call on record named a session').waitFor()
+  await page.getByRole('link', { name: 'show all gateways' }).click()
+  await page.getByText(error.message).waitFor()
+})

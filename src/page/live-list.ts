@@ -100,7 +100,8 @@ export function useLiveList(options: LiveOptions): LiveList {
 
   // What was read is shown at once, or an empty list would flash up before the two are merged.
   const isMerged = !read || !isFresh || mergedRead.current === read
-  const shown = isMerged ? rows.value : merged(read, NONE, NONE, options)
+  const live = rows.value // read in any case: what is not read is not drawn again when it changes
+  const shown = isMerged ? live : merged(read, NONE, NONE, options)
   return { rows: shown, waiting: count.value, show: () => draw(true) }
 }
 

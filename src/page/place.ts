@@ -8,6 +8,8 @@ const place = signal(here())
 export const path = computed(() => place.value.path)
 const query = computed(() => place.value.query)
 export const params = computed(() => new URLSearchParams(query.value))
+/** Of a fleet: only what the gateway that is asked has on record itself. */
+export const ownOnly = computed(() => params.value.get('scope') === 'instance')
 
 addEventListener('popstate', () => {
   place.value = here()

@@ -1,6 +1,6 @@
 // Messages around the data: an error, an empty list, a link to the JSON of a view.
 import type { ComponentChildren } from 'preact'
-import { type ReadError, readBlob } from '../api.ts'
+import { type ReadError, readBlob, scoped } from '../api.ts'
 import { canSignOut, hasKeys } from '../who.ts'
 
 export function Trouble({ error, retry }: { error: ReadError | null; retry?: () => void }) {
@@ -67,7 +67,7 @@ export function JsonLink({ path, name }: { path: string; name: string }) {
     void saveAs(path, `${name}.json`)
   }
   return (
-    <a class="json" href={path} target="_blank" rel="noreferrer" onClick={follow}>
+    <a class="json" href={scoped(path)} target="_blank" rel="noreferrer" onClick={follow}>
       .json
     </a>
   )
