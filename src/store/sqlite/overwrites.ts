@@ -27,9 +27,10 @@ const WORDS = 34
 const LAYOUT = 3_007_000
 const FRAMES = 4
 const PAGES = 5
-const SALTS = [8, 9] as const
 const FOLDED = 24
 const FOLDING = 32
+/** Its two salts, and how many of its frames are in the database. */
+const LOG = [8, 9, FOLDED] as const
 
 /** Pieces of the database that are compared: so many that a different copy does not have all of them by chance. */
 const PIECES = 16
@@ -38,15 +39,11 @@ const PIECE_BYTES = 256
 /** To be asked before and after each write: true when bytes of another program are in the database. `pageSize` in bytes. */
 export function watchOverwrites({ database, index }: Descriptors, pageSize: number): () => boolean {
   const words = new Uint32Array(WORDS)
-  let known = { mtimeMs: 0, size: 0, folded: '', pieces: Buffer.alloc(0) as Buffer }
+  const known = { mtimeMs: 0, size: 0, log: new Uint32Array(WORDS), pieces: null as Buffer | null }
 
-  /** Which log it is, and how much of it is in the database; null while it is being folded in. */
-  function foldedNow(): string | null {
-    if (readSync(index, words, 0, words.byteLength, 0) < words.byteLength) return null
-    return words[0] === LAYOUT && words[FOLDED] === words[FOLDING]
-      ? [...SALTS, FOLDED].map((at) => words[at]).join(' ')
-      : null
-  }
+  const readIndex = () => void readSync(index, words, 0, words.byteLength, 0)
+  /** Whether it is that log, and as much of it is in the database. */
+  const isLog = (log: Uint32Array) => LOG.every((at) => words[at] === log[at])
 
   /** Whether the file is as long as it has to be, once all of the log is in it. */
   const hasItsSize = (size: number): boolean =>
@@ -61,15 +58,19 @@ export function watchOverwrites({ database, index }: Descriptors, pageSize: numb
   }
 
   function isOverwritten(): boolean {
-    const folded = foldedNow()
+    readIndex()
     const { mtimeMs, size } = fstatSync(database)
-    if (folded === null || folded !== foldedNow()) return false // not sure; the next look decides
-    if (mtimeMs === known.mtimeMs && size === known.size && folded === known.folded) return false
+    const isKnownLog = isLog(known.log)
+    if (mtimeMs === known.mtimeMs && size === known.size && isKnownLog) return false
+    const log = words.slice()
+    readIndex()
+    const isBeingFolded = words[FOLDED] !== words[FOLDING] || !isLog(log)
+    if (words[0] !== LAYOUT || isBeingFolded) return false // not sure; the next look decides
     if (!hasItsSize(size)) return true
     const pieces = piecesOf(size)
     // A file that was only touched is the same.
-    if (folded === known.folded && !pieces.equals(known.pieces)) return true
-    known = { mtimeMs, size, folded, pieces }
+    if (isKnownLog && known.pieces && !pieces.equals(known.pieces)) return true
+    Object.assign(known, { mtimeMs, size, log, pieces })
     return false
   }
   isOverwritten()
