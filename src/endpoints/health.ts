@@ -6,7 +6,7 @@ import { GatewayError } from '../errors.ts'
 import { type Finding, fillFindings, priceFindings } from '../findings.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { PRICE_TABLE } from '../pricing.ts'
-import type { ReadContext } from './context.ts'
+import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { count, time } from './schemas.ts'
 
@@ -75,8 +75,10 @@ function gatewayFindings({
   configuration,
   replay,
   config,
+  fleet,
 }: ReadContext): Finding[] {
   const [unwritable, unreadable] = [storeFailure(), readFailure()]
+  const standing = fleet?.()
   const { state, since } = configuration()
   return [
     unwritable === null
@@ -85,6 +87,7 @@ function gatewayFindings({
     unreadable === null
       ? { verdict: 'ok', text: 'the record can be read' }
       : { verdict: 'BAD', text: `the record cannot be read: ${unreadable}` },
+    ...(standing ? [sharedLogFinding(standing)] : []),
     state === 'current'
       ? { verdict: 'ok', text: 'the configuration in force is the one in the file' }
       : {
@@ -107,6 +110,11 @@ function gatewayFindings({
         },
   ]
 }
+
+const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Finding =>
+  failure === null
+    ? { verdict: 'ok', text: `the shared log answers; ${instances} gateways are alive` }
+    : { verdict: 'BAD', text: `the shared log is unavailable, and ${backlog} calls wait for it: ${failure}` }
 
 /** From this part of a budget on it is told that it ends. */
 const NEAR = 0.8

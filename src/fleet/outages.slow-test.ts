@@ -39,6 +39,12 @@ test('an outage: process and full lose no call, reads are 503 and never a part, 
     }
     assert.equal((await one.get('/api/usage/request-logs?scope=instance')).status, 200)
     assert.equal((await one.get('/readyz')).status, 200, 'process and full take calls')
+    await until('health says so', async () =>
+      (await one.get('/api/health')).json.findings.some(
+        ({ verdict, text }: { verdict: string; text: string }) =>
+          verdict === 'BAD' && text.startsWith('the shared log is unavailable, and '),
+      ),
+    )
     await end()
     await until(
       `all of it, ${name}`,

@@ -211,6 +211,15 @@ test('where other gateways share the log, the page says so and reads it again fo
   await page.locator('tbody tr').nth(1).waitFor()
 })
 
+test('a cost that is not known is not $0', { skip }, async (t) => {
+  const gateway = await testGateway(t, { options: { page: await pageFiles() } })
+  await gateway.chat(ask('auto'))
+  const { page } = await openTab(t, gateway.url)
+  const cost = page.locator('dl.figures > div', { hasText: 'Cost' })
+  await cost.getByText('1 call without a known cost').waitFor()
+  assert.doesNotMatch(await cost.innerText(), /\$0/)
+})
+
 test('while the shared log is unavailable, what this gateway has on record itself can be looked at', {
   skip,
 }, async (t) => {

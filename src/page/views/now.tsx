@@ -69,7 +69,11 @@ export function Now() {
         <Figure
           name="Cost"
           value={format.usd(heard.cost)}
-          {...(heard.saved > 0 && { more: `cache saved ${format.usd(heard.saved)}` })}
+          more={
+            heard.saved > 0
+              ? `cache saved ${format.usd(heard.saved)}`
+              : format.withoutCost({ calls_without_cost: heard.withoutCost })
+          }
         />
         <Figure
           name="Errors"
@@ -138,7 +142,7 @@ function useCalls(path: string, matches: (record: CallRecord) => boolean, most: 
 
 /** The sums of the hour, with the calls that ended since they were read. */
 function useHeard(history: History | null) {
-  const none = { calls: 0, failed: 0, fellBack: 0, input: 0, output: 0, cost: 0, saved: 0 }
+  const none = { calls: 0, failed: 0, fellBack: 0, input: 0, output: 0, cost: 0, saved: 0, withoutCost: 0 }
   const more = useSignal(none)
   const over = useSignal<ReadonlySet<string>>(new Set())
   useEffect(() => {
@@ -163,6 +167,7 @@ function useHeard(history: History | null) {
             output: added.output + (tokens.output ?? 0),
             cost: added.cost + (cost_usd ?? 0),
             saved: added.saved + (saved_usd ?? 0),
+            withoutCost: added.withoutCost + (cost_usd === null ? 1 : 0),
           }
           ids.push(record.id)
         }
@@ -192,8 +197,10 @@ function useHeard(history: History | null) {
     fellBack: (totals?.fell_back ?? 0) + more.value.fellBack,
     input: (totals?.input_tokens ?? 0) + more.value.input,
     output: (totals?.output_tokens ?? 0) + more.value.output,
-    cost: (totals?.cost_usd ?? 0) + more.value.cost,
+    cost:
+      totals?.cost_usd == null && more.value.cost === 0 ? null : (totals?.cost_usd ?? 0) + more.value.cost,
     saved: (totals?.saved_usd ?? 0) + more.value.saved,
+    withoutCost: (totals?.calls_without_cost ?? 0) + more.value.withoutCost,
   }
 }
 
