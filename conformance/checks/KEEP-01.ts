@@ -18,7 +18,7 @@ const steps = {
 export const secretsStayInside = {
   id: 'KEEP-01',
   hostile: true,
-  timeout: 60_000,
+  timeout: 180_000,
   async exercise(session) {
     const { keys } = session.running
     const inQuery = `waybill-canary-${session.nonce()}`
