@@ -16,7 +16,10 @@ export const modelsInItsShape = {
   surface: 'messages',
   async exercise(session) {
     const { catalog } = session.target.capabilities
-    await session.ask(list, catalog!, { headers: session.surface.headers })
+    const { client } = session.running.keys
+    // As the official client shows its key, and as the target takes it otherwise.
+    const headers = { ...session.surface.headers, ...(client !== null && { 'x-api-key': client }) }
+    await session.ask(list, catalog!, { headers })
   },
   judge: ({ evidence }) =>
     list.in(evidence).map((exchange) => {

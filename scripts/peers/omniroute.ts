@@ -7,7 +7,8 @@ export const peer = {
     `${NPM} better-sqlite3@13.2.0`,
     'rm -r package/app/node_modules/better-sqlite3',
     'cp -R node_modules/better-sqlite3 package/app/node_modules/',
-    'mkdir bin && printf \'#!/bin/sh\\nexec node "%s/package/app/server.js"\\n\' "$PWD" > bin/omniroute-server',
+    // As its own starter does, with the upgrades of /v1/responses.
+    'mkdir bin && printf \'#!/bin/sh\\nexec node "%s/package/app/server-ws.mjs"\\n\' "$PWD" > bin/omniroute-server',
     'chmod +x bin/omniroute-server',
   ],
   bin: 'bin',
