@@ -36,7 +36,7 @@ async function streamed(t: TestContext) {
   return { call, response, send }
 }
 
-test('a model has said "ten" when it stands in its words, not when it stands in "content"', async (t) => {
+test('"ten" counts as said when the answer contains it, not when the member name "content" does', async (t) => {
   const { call, response, send } = await streamed(t)
   send({ role: 'assistant', content: '' })
   assert.ok(await call.until((body) => body.includes('ten'), 5_000), 'the name of the member is there')
@@ -49,7 +49,7 @@ test('a model has said "ten" when it stands in its words, not when it stands in 
   response.destroy()
 })
 
-test('nothing is waited for that cannot come any more', async (t) => {
+test('waiting for a word ends when the connection does', async (t) => {
   const { call, response, send } = await streamed(t)
   send({ content: 'nine' })
   await call.says('nine')

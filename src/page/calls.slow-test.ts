@@ -1,9 +1,9 @@
 // The page in a real browser: signing in, the list of calls, its filters, and calls as they come.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { answer, chunk, DONE, fail, stream } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
 import { openTab, pageFiles, withoutBrowser } from './test-browser.ts'
 
 const skip = withoutBrowser
@@ -194,15 +194,21 @@ test('a page that was told that calls were lost reads the list anew (PAGE-05)', 
   await page.locator('tbody tr').nth(1).waitFor()
 })
 
+/** A tab that takes the gateway for one of two that share a log. */
+async function tabOfFleet(t: TestContext, gateway: TestGateway, shared_log: 'ready' | 'unavailable') {
+  const { page } = await openTab(t, `${gateway.url}/health`)
+  const ready = (await gateway.get('/readyz')).json
+  const fleet = { instance: 'gateway-1', instances: 2, backlog: 0, shared_log }
+  await page.route('**/readyz', (route) => route.fulfill({ json: { ...ready, fleet } }))
+  return page
+}
+
 test('where other gateways share the log, the page says so and reads it again for their calls', {
   skip,
 }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
   await gateway.chat(ask('auto'))
-  const { page } = await openTab(t, `${gateway.url}/health`)
-  const ready = (await gateway.get('/readyz')).json
-  const fleet = { instance: 'gateway-1', instances: 2, backlog: 0, shared_log: 'ready' }
-  await page.route('**/readyz', (route) => route.fulfill({ json: { ...ready, fleet } }))
+  const page = await tabOfFleet(t, gateway, 'ready')
   await page.route('**/api/usage/live', () => {}) // of the others nothing is heard
   await page.goto(`${gateway.url}/calls`)
   await page.getByText('gateway-1, one of 2').waitFor()
@@ -225,10 +231,7 @@ test('while the shared log is unavailable, what this gateway has on record itsel
 }, async (t) => {
   const gateway = await testGateway(t, { options: { page: await pageFiles() } })
   await gateway.chat(ask('auto'))
-  const { page } = await openTab(t, `${gateway.url}/health`)
-  const ready = (await gateway.get('/readyz')).json
-  const fleet = { instance: 'gateway-1', instances: 2, backlog: 1, shared_log: 'unavailable' }
-  await page.route('**/readyz', (route) => route.fulfill({ json: { ...ready, fleet } }))
+  const page = await tabOfFleet(t, gateway, 'unavailable')
   const error = { message: 'The shared log cannot be read.' }
   await page.route(/\/api\/(usage|sessions)(?!.*scope=instance)/, (route) =>
     route.fulfill({ status: 503, json: { error } }),

@@ -60,7 +60,7 @@ const OVERWRITTEN = /waybill\.db was overwritten|malformed|not a database/
 /** A process of its own: one that closes a file of the database loses its locks on it. */
 const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'ignore' })
 
-/** Brings the log into the database and empties it, as any program that opens a database may. */
+/** A complete checkpoint by another connection: it moves the log into the database and truncates it. */
 function fold(data: string): void {
   const db = new Database(databaseFile(data))
   db.pragma('wal_checkpoint(TRUNCATE)')
