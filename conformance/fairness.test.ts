@@ -147,7 +147,7 @@ test('a router that draws by chance may resolve to another target each time, one
   assert.ok(!holds('PURE-04', told(drawn.slice(1)), resolving), 'a row that was broken off proves nothing')
 })
 
-test('what may as well have come by itself accuses nobody, and acquits nobody (PURE-01, PURE-03, PURE-07)', () => {
+test('background traffic neither fails a gateway nor clears it (PURE-01, PURE-03, PURE-07)', () => {
   const read = target({ capabilities: { read_paths: ['/read'] } })
   const marks = {
     baseline_from: 0,
