@@ -1,5 +1,5 @@
 # The gateway as an image: what runs, and nothing else. docs/containers.md says how to use it and what it weighs.
-# The base needs Node and npm on glibc; scripts/base-image.sh makes a stand-in where no registry answers.
+# The base needs Node and npm on glibc; scripts/release/base-image.sh makes a stand-in where no registry answers.
 ARG BASE_IMAGE=node:24-bookworm-slim
 
 FROM ${BASE_IMAGE} AS build
@@ -24,9 +24,10 @@ RUN find node_modules dist -type f \( -name '*.map' -o -name '*.md' -o -name '*.
 
 # The same input makes the same layer: the modes and times of the files are set, not found.
 ARG SOURCE_DATE_EPOCH=0
-RUN mkdir -p /out/app/conformance/targets /out/data /out/usr/local/bin \
+RUN mkdir -p /out/app/conformance/checks /out/app/conformance/requirements /out/app/conformance/targets /out/data /out/usr/local/bin \
  && cp -R LICENSE package.json dist node_modules recordings docs examples /out/app/ \
- && cp conformance/*.yaml /out/app/conformance/ && cp conformance/targets/waybill.yaml /out/app/conformance/targets/ \
+ && cp conformance/checks/cases.yaml /out/app/conformance/checks/ && cp conformance/requirements/*.yaml /out/app/conformance/requirements/ \
+ && cp conformance/targets/waybill.yaml /out/app/conformance/targets/ \
  && chmod -R u=rwX,go=rX /out/app && chmod 755 /out/app/dist/cli.js \
  && ln -s /app/dist/cli.js /out/usr/local/bin/waybill && chmod 700 /out/data && chown 1000:1000 /out/data \
  && find /out -exec touch --no-dereference --date="@${SOURCE_DATE_EPOCH}" {} +

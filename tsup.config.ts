@@ -1,14 +1,14 @@
 import { copyFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { defineConfig, type Options } from 'tsup'
-import { ATTEMPT_FIELDS, CALL_FIELDS } from './src/record.ts'
+import { ATTEMPT_FIELDS, CALL_FIELDS } from './src/core/record.ts'
 
 // Types come from tsc (tsconfig.build.json): TypeScript 7 has no API for tsup to make them with.
 export const gateway = defineConfig({
   // `writer`, `reader` and `fleet-worker` are files of their own because threads are started from them.
   entry: {
     cli: 'src/cli.ts',
-    gateway: 'src/gateway.ts',
+    gateway: 'src/gateway/create-gateway.ts',
     writer: 'src/store/sqlite/writer.ts',
     reader: 'src/store/sqlite/reader.ts',
     'fleet-worker': 'src/fleet/worker.ts',
@@ -70,7 +70,7 @@ const definitionOfTheRecord: NonNullable<Options['esbuildPlugins']>[number] = {
   setup({ onLoad }) {
     const data = (fields: object) =>
       JSON.stringify(fields, (key, value) => (key === 'about' ? String(value).split(/[;.] /)[0] : value))
-    onLoad({ filter: /[\\/]src[\\/]record\.ts$/ }, () => ({
+    onLoad({ filter: /[\\/]src[\\/]core[\\/]record\.ts$/ }, () => ({
       contents: `export const CALL_FIELDS = ${data(CALL_FIELDS)}, ATTEMPT_FIELDS = ${data(ATTEMPT_FIELDS)}`,
     }))
   },

@@ -1,41 +1,52 @@
-// One run: which checks a profile asks for, who carries them out, and at the end the judge. The evidence is written as
+// One run: selects the checks of a profile, carries them out, and judges at the end. Evidence is written as
 // it is collected, so that an aborted run can still be examined.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Witness } from '../mocks/witness.ts'
-import type { Check } from './check.ts'
-import { checks } from './checks.ts'
-import { clock } from './client.ts'
-import { type Evidence, REMAINDER } from './evidence.ts'
-import { judge, type Results, type RunFile } from './judge.ts'
-import { placeOf, withoutSurface } from './on-surfaces.ts'
-import { asked, type Profile, type Requirement, readRequirements } from './requirements.ts'
-import { onSurface } from './surfaces.ts'
-import { declares, type Target } from './target.ts'
-import { usually } from './time-left.ts'
-import { openWorker, type Worker } from './worker.ts'
+import type { Witness } from '../mocks/server/create.ts'
+import { checks } from './checks/registry.ts'
+import { onSurface } from './dialects/registry.ts'
+import { type Evidence, REMAINDER } from './evidence/evidence.ts'
+import { clock } from './evidence/http-client.ts'
+import { judge, type Results, type RunFile } from './judge/judge.ts'
+import { placeOf, withoutSurface } from './requirements/applicability.ts'
+import {
+  asked,
+  type Profile,
+  type Requirement,
+  type Requirements,
+  readRequirements,
+} from './requirements/requirements.ts'
+import { MAX_RUN_MS, openBounds } from './runner/bounds.ts'
+import type { Check } from './runner/check.ts'
+import { type Pace, usually } from './runner/eta.ts'
+import { openWorker, type Worker } from './runner/worker.ts'
+import { declares, type Target } from './target/schema.ts'
 
-/** The version of the suite. Its first number names the frozen set of requirements that decides. */
-export const SUITE = '3.0'
+/** Version of the suite. Its major version selects the frozen set of requirements that decides. */
+export const SUITE = '4.0'
 
 export interface ConformOptions {
   readonly target: Target
   readonly profile?: Profile
-  /** Requirement ids; all where nothing is said. */
+  /** Requirement ids; default all. */
   readonly only?: readonly string[]
-  /** Requirement id -> why it is left out. */
+  /** Requirement id -> reason for leaving it out. */
   readonly disabled?: Readonly<Record<string, string>>
-  /** Where the evidence is written; nowhere where nothing is said. */
+  /** Directory for the evidence; not written if absent. */
   readonly directory?: string
-  /** Idle windows last seconds instead of a minute; the run is never more than `partial`. */
+  /** Shortens idle windows from a minute to seconds; the run is at most `partial`. */
   readonly quick?: boolean
-  /** The command that does this run again, for the report. */
+  /** Maximum duration of the run, ms. */
+  readonly timeLimit?: number
+  /** Command that repeats this run, for the report. */
   readonly reproduce?: string
-  /** Called when the witness listens, before the target is started or asked. */
+  /** Called when the mock listens, before the target is started or called. */
   readonly onWitness?: (witness: Witness) => void | Promise<void>
-  /** Hears what will be tried, and how much of it at the same time, when the target has answered its first call. */
-  readonly onPlan?: (requirements: readonly Requirement[], atOnce: number) => void
-  /** Hears of each check: when it begins, and when its evidence is there. */
+  /**
+   * Called with the requirements to try, and how many at a time, once the target has answered its first call.
+   */
+  readonly onPlan?: (requirements: readonly Requirement[], atOnce: number, pace: Pace) => void
+  /** Called when a check begins, and again with its evidence. */
   readonly onCheck?: (requirement: Requirement, evidence: Evidence | null) => void
 }
 
@@ -46,8 +57,8 @@ export interface Conformed {
 }
 
 /**
- * Holds a gateway to the contract. Rejects with StartError when the target cannot be started or reached, or when its
- * calls do not arrive at the witness: then one call was made, and no more.
+ * Tests a gateway against the contract. Rejects with StartError if the target cannot be started or reached,
+ * or if its calls do not arrive at the mock: then a single call was made.
  */
 export async function conform({
   target: template,
@@ -56,6 +67,7 @@ export async function conform({
   disabled = {},
   directory,
   quick = false,
+  timeLimit = MAX_RUN_MS,
   reproduce = '',
   onWitness = () => {},
   onPlan = () => {},
@@ -69,47 +81,39 @@ export async function conform({
     if (directory !== undefined) write(join(directory, 'evidence'), `${found.check}.json`, found)
   }
 
-  // What is to be exercised, and the first requirement that asks for it.
-  const exercises = new Map<Check, Requirement>()
-  for (const requirement of asked(requirements, profile, template)) {
-    const check = checks.get(requirement.check!)
-    const left = disabled[requirement.id] ?? disabled[withoutSurface(requirement.id)]
-    const skip = !check || left !== undefined || (only && !only.includes(requirement.id))
-    const place = check ? placeOf(check, template) : null
-    if (skip || place === null) continue
-    const there = onSurface(template, place)
-    if ((check.needs ?? []).some((need) => !declares(there, need))) continue
-    if (check.overRun) continue
-    const source = checks.get(check.shares ?? check.id)!
-    if (!exercises.has(source)) exercises.set(source, requirement)
-  }
-
+  const exercises = exercisesOf(requirements, { target: template, profile, only, disabled })
   const workers: Worker[] = []
+  const bounds = openBounds(template.name)
+  const ending = new AbortController()
+  let stopped: string | null = null
+  const stop = (reason: string): void => {
+    stopped ??= reason
+    ending.abort()
+  }
+  const clockwork = setTimeout(
+    () => stop(`the run took longer than ${timeLimit / 60_000} min, its limit; --time-limit sets another`),
+    timeLimit,
+  )
   try {
-    do {
-      const first = workers.length === 0
-      const worker = await openWorker({
-        template,
-        quick,
-        preflight: first ? 'preflight' : `preflight-${workers.length + 1}`,
-        onWitness: first ? onWitness : () => {},
-        keep,
-      })
-      workers.push(worker)
-    } while (workers.length < Math.min(template.instances, exercises.size))
+    const settings = { template, quick, keep, signal: ending.signal }
+    await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onWitness)
 
-    onPlan([...exercises.values()], workers.length)
-    // Each worker takes the next check until none is left. When one breaks off, the others end with what they are at.
-    // With several the longest go first, so that none is left with a long one at the end.
+    if (exercises.size > FEW) await workers[0]!.run(secondCall)
+    const pace = paceOf(template, evidence)
+    onPlan([...exercises.values()], workers.length, pace)
+    // Each worker takes the next check until none is left. If one breaks off, the others finish their current
+    // check. Several workers begin with the longest checks, so that no long one is left at the end.
     const queue = [...exercises]
-    if (workers.length > 1) queue.sort(([a], [b]) => usually(b.id, quick) - usually(a.id, quick))
-    let stopped: string | null = null
+    if (workers.length > 1) queue.sort(([a], [b]) => usually(b.id, quick, pace) - usually(a.id, quick, pace))
     const work = async (worker: Worker): Promise<void> => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
         const [check, requirement] = next
         onCheck(requirement, null)
         const { evidence: found, gone } = await worker.run(check)
         onCheck(requirement, found)
+        const excess = bounds.exceeded(found)
+        if (excess !== null) stop(excess)
+        if (ending.signal.aborted) return
         if (gone === null) continue
         stopped ??= `${worker.target.name} has been gone since ${requirement.id}: ${gone}`
         return
@@ -147,7 +151,76 @@ export async function conform({
     if (directory !== undefined) write(directory, 'run.json', clean)
     return { results, run: clean, evidence }
   } finally {
+    clearTimeout(clockwork)
     for (const worker of workers) await worker.close()
+  }
+}
+
+/** Returns the checks to be exercised, each with the first requirement that asks for it. */
+function exercisesOf(
+  requirements: Requirements,
+  {
+    target: template,
+    profile,
+    only,
+    disabled,
+  }: Required<Pick<ConformOptions, 'target' | 'profile' | 'disabled'>> & {
+    readonly only: readonly string[] | undefined
+  },
+): Map<Check, Requirement> {
+  const exercises = new Map<Check, Requirement>()
+  for (const requirement of asked(requirements, profile, template)) {
+    const check = checks.get(requirement.check!)
+    const left = disabled[requirement.id] ?? disabled[withoutSurface(requirement.id)]
+    const skip = !check || left !== undefined || (only && !only.includes(requirement.id))
+    const place = check ? placeOf(check, template) : null
+    if (skip || place === null) continue
+    const there = onSurface(template, place)
+    if ((check.needs ?? []).some((need) => !declares(there, need))) continue
+    if (check.overRun) continue
+    const source = checks.get(check.shares ?? check.id)!
+    if (!exercises.has(source)) exercises.set(source, requirement)
+  }
+  return exercises
+}
+
+/** Opens one worker or more, and adds each to `workers` as soon as it is open. */
+async function openWorkers(
+  workers: Worker[],
+  count: number,
+  settings: Omit<Parameters<typeof openWorker>[0], 'preflight' | 'onWitness'>,
+  onWitness: NonNullable<ConformOptions['onWitness']>,
+): Promise<void> {
+  do {
+    const first = workers.length === 0
+    const worker = await openWorker({
+      ...settings,
+      preflight: first ? 'preflight' : `preflight-${workers.length + 1}`,
+      onWitness: first ? onWitness : () => {},
+    })
+    workers.push(worker)
+  } while (workers.length < count)
+}
+
+/** So few checks need no better estimate. */
+const FEW = 5
+
+/** Second call of a gateway, to measure its pace: the first one is slower. */
+const secondCall: Check = {
+  id: 'pace',
+  async exercise(session) {
+    await session.controlCall('the second call')
+  },
+  judge: () => [],
+}
+
+/** Returns the pace of a gateway from the fastest of its first calls. */
+function paceOf({ capabilities }: Target, first: ReadonlyMap<string, Evidence>): Pace {
+  const calls = [...first.values()].flatMap(({ exchanges }) => exchanges.slice(0, 1))
+  return {
+    latency: Math.min(...calls.map(({ at, end_at }) => end_at - at)),
+    cooldown: capabilities.cooldown_ms,
+    reads: capabilities.read_paths.length,
   }
 }
 

@@ -1,10 +1,12 @@
-// An answer before it is sent: a head, and the parts that follow it one by one; and how it is walked through, independent of
-// the transport. Knows no provider, no socket and no Response; two files send it: respond.ts inside this process,
-// witness-server.ts over a connection.
+// An answer before it is sent: status and headers, the parts that follow one by one, and how they are sent,
+// independent of the transport. Knows no provider, no socket and no Response. Two files send it:
+// server/respond.ts within this process, server/http-server.ts over a connection.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { now } from './ledger.ts'
 
-/** Bytes are one write each. A gate holds what follows until it is released, a wait for that many ms. */
+/**
+ * Bytes are one write each. A gate holds everything after it until it is released, a wait for that many ms.
+ */
 export type Part =
   | Uint8Array
   | { readonly gate: string }
@@ -12,42 +14,47 @@ export type Part =
   | { readonly end: 'cut' | 'reset' }
 
 export interface Answer {
-  /** What it was made from, see `LedgerAnswer`. */
+  /** Source of the answer, see `LedgerAnswer`. */
   readonly from: string
-  /** Null: there is no head, and the parts are what the connection carries. */
+  /** Null for no response headers: the parts are everything that the connection carries. */
   readonly status: number | null
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly parts: readonly Part[]
 }
 
-/** Carries an answer to whoever asked. */
+/** Carries an answer to the client. */
 export interface Outlet {
-  /** Sends bytes, behind the head when they are the first. Resolves when the other side's system has taken them. */
+  /**
+   * Sends bytes, after the headers if they are the first. Resolves when the other side's system has accepted
+   * them.
+   */
   write(bytes: Uint8Array): Promise<void>
-  /** Ends the body as it should end. Resolves when that is told. */
+  /** Ends the body normally. Resolves when the other side has been notified. */
   end(): Promise<void>
   /** Ends the connection in the middle of the body, or resets it. */
   cut(): void
   reset(): void
 }
 
-/** What is told of an answer while it goes out. */
+/** Events while an answer is sent. */
 export interface Progress {
-  /** `bytes` were taken; they were handed over `at` that time. */
+  /** Called when `bytes` were accepted, with the time at which they were handed over. */
   sent(bytes: Uint8Array, at: number): void
   completed(): void
-  /** We end the connection in the middle, because the answer says so. */
+  /** Called when the connection is ended in the middle, as the answer says. */
   cut(): void
 }
 
-/** What an answer waits for. `gone` is aborted when the other side has left. */
+/** Conditions that an answer waits for. `gone` is aborted when the other side has left. */
 export interface Waiting {
   gate(name: string, gone: AbortSignal): Promise<unknown>
   readonly gone: AbortSignal
 }
 
-/** Walks through an answer until it has ended, or until the receiver has gone. Never rejects for the latter. */
+/**
+ * Sends an answer until it has ended, or until the receiver has left. Never rejects because of the latter.
+ */
 export async function perform(
   { parts }: Answer,
   outlet: Outlet,
@@ -71,7 +78,7 @@ export async function perform(
   if (!gone.aborted) progress.completed()
 }
 
-/** Waits that many ms, or for ever when it is `Infinity`; in any case no longer than until `gone`. */
+/** Waits that many ms, or forever for `Infinity`, but at most until `gone`. */
 async function pause(ms: number, gone: AbortSignal): Promise<void> {
   if (ms === Number.POSITIVE_INFINITY) return aborted(gone)
   await sleep(ms, undefined, { signal: gone }).catch(() => {})
@@ -84,7 +91,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => done(), { once: true })
   })
 
-/** The headers with what tells the end of the body: its length where it is known, else chunks. */
+/** Returns the headers with the framing of the body: its length if known, else chunks. */
 export function framed({ headers, parts }: Answer): Record<string, string> {
   if ('content-length' in headers || 'transfer-encoding' in headers) return { ...headers }
   const [only, ...others] = parts
@@ -97,10 +104,10 @@ export function framed({ headers, parts }: Answer): Record<string, string> {
 
 const encoder = new TextEncoder()
 
-/** UTF-8. */
+/** Encodes text as UTF-8. */
 export const bytesOf = (text: string): Uint8Array => encoder.encode(text)
 
-/** A whole answer: text as it is, anything else as JSON. */
+/** Returns a whole answer: text as it is, anything else as JSON. */
 export function wholeAnswer(
   from: string,
   status: number,

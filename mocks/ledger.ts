@@ -1,76 +1,86 @@
-// What the witness saw: one entry for each request, in the order in which they had fully arrived. Types only; plain JSON,
-// because the same entries are read over the control port and kept as evidence. Times are ms since the epoch, with fractions.
+// The mock's ledger: one entry for each request, in the order in which they had fully arrived. Types only;
+// plain JSON, because the same entries are read over the control port and stored as evidence. Times are ms
+// since the epoch, with fractions.
 
-/** What a request was for. Token counts and metadata cost nothing, so they are counted apart from inferences. */
+/**
+ * Purpose of a request. Token counts and metadata are free, so they are counted separately from inferences.
+ */
 export type RequestKind = 'inference' | 'token_count' | 'metadata'
 
-/** How a request was answered, as far as it has been. */
+/** Answer to a request, as far as it has been sent. */
 export interface LedgerAnswer {
-  /** The scenario; the recording (`openai/chat-plain`); `script` for an answer that was spelt out; `refusal`; `no recording`. */
+  /**
+   * Scenario, recording (`openai/chat-plain`), `script` for an explicit answer, `refusal`, or `no recording`.
+   */
   readonly from: string
-  /** Null until the head left. */
+  /** Null until the headers are sent. */
   readonly status: number | null
   readonly first_byte_at: number | null
   readonly last_byte_at: number | null
-  /** Whether everything was sent that was meant to be; false for a cut, a reset, or a peer that left. */
+  /** True if everything intended was sent; false for a cut, a reset, or a peer that left. */
   readonly complete: boolean
-  /** When the witness itself ended the connection in the middle, as the answer says; null when it did not. */
+  /** Time at which the mock itself ended the connection in the middle, as the answer says, or null. */
   readonly cut_at: number | null
-  /** Bytes of the body that the other side's system has taken. */
+  /** Bytes of the body that the other side's system has accepted. */
   readonly bytes: number
-  /** The body that was sent, as text; null where it is no UTF-8 or longer than 256 KiB. */
+  /** Body that was sent, as text; null if it is not UTF-8 or longer than 256 KiB. */
   readonly body: string | null
 }
 
 export interface LedgerEntry {
-  /** 1, 2, 3 …; never used again after the ledger was cleared. */
+  /** Sequence number from 1; not reused even after the ledger was cleared. */
   readonly n: number
   readonly kind: RequestKind
-  /** When its head arrived. */
+  /** Time at which its headers arrived. */
   readonly at: number
   readonly provider: string
   readonly method: string
   /** As it arrived, without the query. */
   readonly path: string
-  /** The path below the provider's base path, without a slash in front: `chat/completions`. */
+  /** Query after the question mark, credentials masked; empty without a query. */
+  readonly query: string
+  /** Path below the provider's base path, without a leading slash: `chat/completions`. */
   readonly endpoint: string
   readonly model: string | null
   readonly stream: boolean
-  /** The nonce found in the request's text, see `nonceIn`. */
+  /** Nonce in the request's text, see `nonceIn`. */
   readonly nonce: string | null
-  /** Whether the provider's own key was shown. The credential itself is never kept. */
+  /** Comparison with the provider's key. The credential itself is never stored. */
   readonly credential: 'match' | 'mismatch' | 'absent'
-  /** Names of the planted secrets that were found anywhere in the request: head, query or body. */
+  /** Names of the planted secrets found in the request: headers, query or body. */
   readonly canaries: readonly string[]
-  /** What the provider finds wrong, also what it lets pass (`unknown field: NAME`); empty for a valid request. */
+  /**
+   * Problems that the provider sees, including those that it lets pass (`unknown field: NAME`); empty for a
+   * valid request.
+   */
   readonly problems: readonly string[]
   /** Lower-case names; the values of credentials are `***`. */
   readonly headers: Readonly<Record<string, string>>
-  /** The request as JSON, planted secrets and known keys masked; null where it had none. */
+  /** Request as JSON, planted secrets and known keys masked; null if it has none. */
   readonly body: unknown
   readonly answer: LedgerAnswer
-  /** When the other side closed the connection before the answer was complete; null when it did not. */
+  /** Time at which the other side closed the connection before the answer was complete, or null. */
   readonly peer_left_at: number | null
 }
 
-/** What `GET /ledger` answers. */
+/** Response of `GET /ledger`. */
 export interface LedgerPage {
   /** Entries with `n` greater than `since`. */
   readonly entries: readonly LedgerEntry[]
   /** TCP connections accepted so far, used or not. */
   readonly connections: number
-  /** The witness's clock at the time of the answer. */
+  /** The mock's clock at the time of the answer. */
   readonly now: number
 }
 
-/** What a nonce looks like: 16 hex digits behind a word that no prompt holds by accident. */
+/** A nonce: 16 hex digits after a word that no prompt contains by accident. */
 const NONCE = /waybill-nonce-([0-9a-f]{16})/
 
-/** The ledger's clock. */
+/** Returns the time of the ledger's clock. */
 export const now = (): number => performance.timeOrigin + performance.now()
 
-/** The first nonce in a text, without the word in front of it. */
+/** Returns the first nonce in a text, without the word before it. */
 export const nonceIn = (text: string): string | null => NONCE.exec(text)?.[1] ?? null
 
-/** How a nonce is written into a prompt. */
+/** Formats a nonce for a prompt. */
 export const writeNonce = (nonce: string): string => `waybill-nonce-${nonce}`

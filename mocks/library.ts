@@ -1,6 +1,7 @@
-// What `waybill/mocks` offers to other people's tests: the witness on a port, and inside a process.
-export { type Interception, type InterceptOptions, interceptProviders } from './intercept.ts'
+// `waybill/mocks` for other people's tests: the mock on a port, and within a process.
+
 export type { LedgerAnswer, LedgerEntry, LedgerPage, RequestKind } from './ledger.ts'
 export { writeNonce } from './ledger.ts'
-export type { ScriptedAnswer, Step } from './script.ts'
-export { createWitness, type Witness, type WitnessOptions } from './witness.ts'
+export { createWitness, type Witness, type WitnessOptions } from './server/create.ts'
+export { type Interception, type InterceptOptions, interceptProviders } from './server/intercept.ts'
+export type { ScriptedAnswer, Step } from './server/script.ts'

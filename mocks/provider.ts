@@ -1,70 +1,81 @@
-// What a provider is to the witness: where it lives, how it judges a request, and how it words an answer or a
-// refusal. Shapes, and how a request finds its endpoint. Knows no single provider, no recording and no socket.
+// Interface of a mock provider: its addresses, how it judges a request, and how it words an answer or an
+// error. Types, and the lookup of a request's endpoint. Knows no single provider, no recording and no socket.
 import type { z } from 'zod'
 import type { RequestKind } from './ledger.ts'
+import type { Fit } from './recording/fit.ts'
+import type { Issue } from './schemas/field-errors.ts'
 
-/** A request as it reached a provider. */
+/** Request as it reached a provider. */
 export interface Arrived {
   readonly method: string
-  /** Below the base path, without a slash in front: `chat/completions`. */
+  /** Path below the base path, without a leading slash: `chat/completions`. */
   readonly path: string
   readonly query: URLSearchParams
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** The body as text; empty where there was none. */
+  /** Body as text; empty if there was none. */
   readonly text: string
-  /** The body as JSON; undefined where it is none. */
+  /** Body as JSON; undefined if it is not JSON. */
   readonly json: unknown
 }
 
-/** What a request asks for, in the words that an answer is chosen by. */
+/** Properties of a request that determine the answer. */
 export interface Wants {
   readonly model: string | null
   readonly stream: boolean
-  /** Whether a streamed answer is to end with its usage. Where a provider always sends it: true. */
+  /** True if a streamed answer must end with its usage; always true for a provider that always sends it. */
   readonly usage: boolean
-  /** Whether this turn should call a tool: there are tools, and no tool has answered yet. */
+  /** True if this turn should call a tool: there are tools, and none has returned a result yet. */
   readonly tools: boolean
 }
 
-/** One endpoint of a provider. */
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
-  /** Its path below the base path, and its name in recordings: `chat/completions`, `models/{model}:generateContent`. */
+  /**
+   * Path below the base path, and its name in recordings: `chat/completions`,
+   * `models/{model}:generateContent`.
+   */
   readonly name: string
-  /** Further paths below the base path that lead to it, placeholders and all. */
+  /** Further paths of it below the base path, with placeholders. */
   readonly alsoAt?: readonly string[]
   readonly kind: RequestKind
   /**
-   * The request body as the provider judges it: the types and ranges of the fields that it knows. Loose at the top
-   * (`z.looseObject`): other members are left to `unknownField`. Null where there is no body.
+   * Request body as the provider judges it: types and ranges of known fields. Loose at the top
+   * (`z.looseObject`), because other members are left to `unknownField`. Null for no body.
    */
   readonly body: z.ZodObject | null
-  /** Reads what is asked for, also from a body that is not valid. `params` holds what the placeholders matched. */
+  /**
+   * Reads the request's properties, even from an invalid body. `params` holds the matches of the
+   * placeholders.
+   */
   wants(request: Arrived, params: Readonly<Record<string, string>>): Wants
-  /** How a model speaks here; null where no model does, as with embeddings. */
+  /** Format of a model's output; null without a model, as for embeddings. */
   readonly speech: Speech | null
+  /** Adapts a recorded answer to the number of items requested; absent if there is always one. */
+  readonly fit?: Fit
 }
 
-/** What a model says, in no provider's words. Every text is one event of a stream, or a part of the whole. */
+/**
+ * Output of a model, independent of the dialect. Each text is one event of a stream, or a part of the whole.
+ */
 export interface Said {
   readonly model: string
   readonly reasoning: readonly string[]
   readonly text: readonly string[]
   readonly calls: readonly ToolCall[]
   readonly finish: 'stop' | 'length' | 'tool_calls' | 'content_filter'
-  /** Null: the answer leaves it out, although it was asked for. */
+  /** Null if the answer omits it although it was requested. */
   readonly usage: Usage | null
 }
 
 export interface ToolCall {
   readonly id: string
   readonly name: string
-  /** Joined they are JSON. */
+  /** Pieces that join to JSON. */
   readonly arguments: readonly string[]
 }
 
-/** Tokens. `input` includes those that were cached, `output` those of the reasoning. */
+/** Tokens. `input` includes cached ones, `output` reasoning. */
 export interface Usage {
   readonly input: number
   readonly output: number
@@ -72,23 +83,24 @@ export interface Usage {
   readonly reasoning: number
 }
 
-/** How an endpoint puts what a model says into bytes. */
+/** Encoder of a model's output for an endpoint. */
 export interface Speech {
-  /** The content type of a streamed answer. */
   readonly streamType: string
-  /** The body of a whole answer. */
+  /** Returns the body of a whole answer. */
   whole(said: Said): unknown
-  /** The events of a stream, each as it goes over the wire with its blank line, the closing one included. */
+  /** Returns the events of a stream as sent, each with its blank line, including the final one. */
   events(said: Said, wants: Wants): readonly string[]
-  /** An event that reports a failure inside a stream that began with 200. */
+  /** Returns an event that reports a failure in a stream that began with 200. */
   failure(message: string): string
-  /** What is sent to keep an idle stream open: a comment or a ping. */
+  /** Data that keeps an idle stream open: a comment or a ping. */
   readonly keepAlive: string
-  /** Whether a recorded event (its `data`, parsed) holds the usage and nothing else, so that it may be left out. */
+  /**
+   * Returns true if a recorded event (its parsed `data`) holds only the usage, so that it may be left out.
+   */
   isUsageOnly?(data: unknown): boolean
 }
 
-/** Why a provider refuses, or fails. */
+/** Reason why a provider refuses, or fails. */
 export type Refusal =
   | 'bad_key'
   | 'invalid_request'
@@ -100,36 +112,41 @@ export type Refusal =
 
 export interface Refused {
   readonly status: number
-  /** Beside `content-type` and `content-length`. */
+  /** In addition to `content-type` and `content-length`. */
   readonly headers: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly body: unknown
 }
 
-/** One provider. Its file in providers/ ends in `satisfies Provider`. */
+/** Provider. Its file in providers/ ends in `satisfies Provider`. */
 export interface Provider {
   readonly name: string
   readonly origin: string
-  /** Every origin of it, where each customer has one: `https://NAME.openai.azure.com`. */
+  /** Pattern of its origins, if each customer has one: `https://NAME.openai.azure.com`. */
   readonly origins?: RegExp
-  /** Longest first; an endpoint's path comes after one of them. */
+  /** Longest first; an endpoint's path follows one of them. */
   readonly basePaths: readonly string[]
   readonly endpoints: readonly Endpoint[]
-  /** The credential that a request shows, wherever this provider takes it from; null where it shows none. */
+  /** Returns the credential in a request, wherever this provider expects it, or null. */
   credential(request: Arrived): string | null
-  /** It asks for no key, and looks at none. */
+  /** True if it requires no key, and checks none. */
   readonly keyless?: true
-  /** What beside key and body it wants and does not find, such as a version header; null where nothing is missing. */
+  /** Returns a missing requirement other than key and body, such as a version header, or null. */
   lacks?(request: Arrived): { readonly problem: string; readonly refused: Refused } | null
-  /** How this provider words it, with the status that it really sends. `param`: the field that is to blame. */
+  /** True if it stores conversations between turns, see server/threads.ts. */
+  readonly holdsThreads?: true
+  /** Formats an error with the status that the provider really sends. `param`: the offending field. */
   refusal(kind: Refusal, message: string, param?: string): Refused
-  /** How it says that a field of the body is not valid; left out: as OpenAI does. */
-  invalidField?(field: string, issue: string): string
-  /** What it says to a top-level field that it does not know; null where it ignores such fields. */
+  /** Formats the message for an invalid body field; default as OpenAI. */
+  invalidField?(field: string, issue: Issue): string
+  /** Returns the message for an unknown top-level field; null if such fields are ignored. */
   unknownField(name: string): string | null
 }
 
-/** The endpoint for a request, with what its placeholders matched; null where the provider has none there. */
+/**
+ * Returns the endpoint of a request, with the matches of its placeholders; null if the provider has none
+ * there.
+ */
 export function endpointOf(
   { endpoints }: Provider,
   method: string,
@@ -155,10 +172,10 @@ function patternOf(name: string): RegExp {
   return pattern
 }
 
-/** The token of `Authorization: Bearer TOKEN`; null where there is none. */
+/** Returns the token of `Authorization: Bearer TOKEN`, or null. */
 export const bearer = ({ headers }: Arrived): string | null =>
   /^Bearer +(.+)$/i.exec(headers.authorization ?? '')?.[1] ?? null
 
-/** One Server-Sent Event: `data` as JSON, or as it is where it is text; `name` only where it is given. */
+/** Formats a server-sent event: `data` as JSON, or as it is if it is text; `name` is optional. */
 export const event = (data: unknown, name?: string): string =>
   `${name === undefined ? '' : `event: ${name}\n`}data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`

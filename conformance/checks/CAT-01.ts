@@ -1,9 +1,10 @@
 // CAT-01: `/v1/models` is a valid OpenAI list that names the configured models and routes.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { ended, listed } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended, listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { modelList } from './cat.ts'
 
 const steps = {
@@ -34,7 +35,7 @@ export const catalogNamesModels = {
         ]
       const ids = parsed.data.data.map(({ id }) => id)
       const configured = [...target.models.logical, ...target.models.direct].map(({ id }) => id)
-      // Where all models of a provider are passed on, one entry may stand for them: `openai/*`.
+      // A gateway that forwards all models of a provider may list them as one entry: `openai/*`.
       const names = (entry: string, id: string) =>
         entry === id || (!waybill && entry.endsWith('/*') && id.startsWith(entry.slice(0, -1)))
       const missing = configured.filter((id) => !ids.some((entry) => names(entry, id)))
@@ -53,7 +54,7 @@ export const catalogNamesModels = {
           { expected: 'none', actual: listed(missing) },
           [ref(exchange)],
         ),
-        // Elsewhere two providers may have a model of one name, and list it for each.
+        // Other gateways may list two providers' models of the same name once for each.
         ...(waybill
           ? [
               finding(

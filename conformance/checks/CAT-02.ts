@@ -1,9 +1,10 @@
 // CAT-02: Chat, embedding and image models and routes are listed, each with its type.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   catalog: step('catalog'),

@@ -1,12 +1,12 @@
 // CAT-03: The entries of the catalog do not depend on session headers or on earlier calls (Waybill: nor do its
 // bytes).
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { ref, refs } from '../lookup.ts'
-import { jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+import { ref, refs } from '../dialects/lookup.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { modelList } from './cat.ts'
 
 const steps = {
@@ -16,7 +16,7 @@ const steps = {
 
 type Entry = Readonly<Record<string, unknown>>
 
-/** In an entry neither members nor lists, such as of what a model can do, have an order that means something. */
+/** Sorts members and lists of an entry: their order, such as that of capabilities, has no meaning. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted).sort(byText)
   if (typeof value !== 'object' || value === null) return value
@@ -32,7 +32,10 @@ const byText = (a: unknown, b: unknown): number => (JSON.stringify(a) < JSON.str
 const entriesOf = (body: string): readonly Entry[] | null =>
   modelList.safeParse(jsonOf(body)).data?.data.map((entry) => sorted(entry) as Entry) ?? null
 
-/** Members that differ between two readings with nothing in between: a clock, a time of making. They say nothing here. */
+/**
+ * Returns members that differ between two consecutive readings, such as a clock or creation time, to be
+ * ignored.
+ */
 function restless([first, second]: readonly Exchange[]): ReadonlySet<string> {
   const [before, after] = [entriesOf(first?.body ?? ''), entriesOf(second?.body ?? '')]
   const names = new Set(['created'])
@@ -44,7 +47,7 @@ function restless([first, second]: readonly Exchange[]): ReadonlySet<string> {
   return names
 }
 
-/** The entries of a list in whatever order they came, without some of their members. */
+/** Returns the entries of a list in a fixed order, without the members in `without`. */
 function meaningOf(body: string, without: ReadonlySet<string>): string {
   const entries = entriesOf(body)
   if (!entries) return body
@@ -60,11 +63,13 @@ export const catalogIsConstant = {
   async exercise(session) {
     const path = session.target.capabilities.catalog!
     const header = session.target.capabilities.session?.header ?? 'x-session-id'
-    // Twice, with nothing in between: what differs here differs by itself.
+    // Twice in a row: a difference between the two is not caused by anything in between.
     await session.ask(steps.catalog, path)
     await session.ask(steps.catalog, path)
     await session.ask(steps.catalog, path, { headers: { [header]: 'conformance-session' } })
-    await session.chat(steps.call, { headers: { [header]: 'conformance-session' } })
+    const { logical, direct } = session.target.models
+    for (const { id: model } of [...logical, ...direct, { id: session.model }])
+      await session.chat(steps.call, { model, headers: { [header]: 'conformance-session' } })
     await session.ask(steps.catalog, path, { headers: { [header]: 'conformance-session' } })
     await session.ask(steps.catalog, path)
   },
@@ -83,7 +88,7 @@ export const catalogIsConstant = {
       finding(
         'readings-are-alike',
         bodies.size === 1,
-        `${lists.length} readings, with and without a session, before and after a call`,
+        `${lists.length} readings, with and without a session, before and after calls`,
         { expected: 'the same each time', actual: `${bodies.size} different ones` },
         refs(...lists),
       ),

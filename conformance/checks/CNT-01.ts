@@ -1,12 +1,12 @@
 // CNT-01: Counting tokens causes no inference (Waybill: it has no record, and no rate or budget counts it).
 import { writeNonce } from '../../mocks/ledger.ts'
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import type { Session } from '../session.ts'
-import { step } from '../step.ts'
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
 
 const count = step<{ model: string }>('count')
-/** Of CNT-04: many at the same time. */
+/** CNT-04: many at the same time. */
 export const many = step('count, one of many')
 
 function ask(session: Session, each: Parameters<Session['ask']>[0], model: string) {

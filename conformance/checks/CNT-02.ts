@@ -1,17 +1,17 @@
 // CNT-02: A count comes from a provider that can count, or is an estimate over all kinds of blocks and tools
 // (Waybill: marked as one).
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { type Check, finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { modelsOf, refs } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { ended } from '../words.ts'
+import { modelsOf, refs } from '../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const count = step<{ model: string; beside: string }>('count')
 
 const WORDS = 'many words of many kinds '.repeat(40)
-/** What stands beside a short prompt; each of them is long. */
+/** Long additions to a short prompt. */
 const BESIDE: Readonly<Record<string, object>> = {
   nothing: {},
   'a system prompt': { system: WORDS },
@@ -23,14 +23,14 @@ const BESIDE: Readonly<Record<string, object>> = {
     ],
   },
 }
-/** At least so many tokens more are as many words. */
+/** Minimum number of tokens that an addition adds: each has at least as many words. */
 const MORE = 40
-/** What a provider says that can count. */
+/** Count reported by a provider that can count. */
 const SAID = 4711
 
 const numberIn = ({ body }: Exchange): number => Number(at(jsonOf(body), '/input_tokens'))
 
-/** The count that a provider was asked for. */
+/** Returns the provider's token-count request. */
 const provided = ({ ledger }: Evidence, { request }: Exchange) =>
   ledger.find(
     ({ kind, nonce, answer }) =>

@@ -1,8 +1,8 @@
 // CNT-03: A failed count does not cool its target down and does not count as a failure of the target.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { type Check, finding } from '../check.ts'
-import { ref, requestsOf, where } from '../lookup.ts'
-import { step } from '../step.ts'
+import { ref, requestsOf, where } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   count: step('the count fails'),

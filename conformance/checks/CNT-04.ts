@@ -1,8 +1,9 @@
 // CNT-04: 25 simultaneous counts are answered, and `max_tokens` is not required.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { many } from './CNT-01.ts'
 
 export const manyCounts = {

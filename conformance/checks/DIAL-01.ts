@@ -1,20 +1,117 @@
 // DIAL-01: If the provider speaks the client's dialect, the body that it receives differs from the body that the
 // client sent only in `model`.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { type Json, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+import type { SurfaceName } from '../dialects/dialect.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { type Json, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
-const call = step<{ stream: boolean }>('call')
+/** `with` is one of BODIES. */
+const call = step<{ with: string; stream: boolean }>('call')
 
-/** What dialects have in common, beside what each needs. */
+/** Members that dialects have in common, in addition to those that each needs. */
 const MORE = {
   metadata: { user_id: 'a-user' },
   temperature: 0.5,
   tools: [],
   x_waybill_probe: { deep: [1, null, 'two'] },
+}
+
+const CACHED = { cache_control: { type: 'ephemeral' } }
+const LONGER = { cache_control: { type: 'ephemeral', ttl: '1h' } }
+
+/** Members that current clients send, agents above all. */
+const OF_MESSAGES = {
+  'an agent’s turn': {
+    max_tokens: 32_000,
+    system: [
+      { type: 'text', text: 'You know the roads.' },
+      { type: 'text', text: 'Answer in one sentence.', ...LONGER },
+    ],
+    tools: [
+      { name: 'find_road', description: 'Finds a road.', input_schema: { type: 'object', properties: {} } },
+      { type: 'custom', name: 'find_inn', input_schema: { type: 'object' }, ...CACHED },
+    ],
+    tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+    thinking: { type: 'enabled', budget_tokens: 2_048 },
+    metadata: { user_id: 'user_1_account__session_2' },
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: '  Which way?\n\n', ...CACHED }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look.' },
+          { type: 'tool_use', id: 'toolu_1', name: 'find_road', input: { from: 'here', n: 1 } },
+          { type: 'tool_use', id: 'toolu_2', name: 'find_inn', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          {
+            type: 'tool_result',
+            tool_use_id: 'toolu_1',
+            content: [{ type: 'text', text: 'north' }],
+            ...CACHED,
+          },
+          { type: 'tool_result', tool_use_id: 'toolu_2', content: 'no such inn', is_error: true },
+          { type: 'text', text: 'Go on. {nonce}' },
+        ],
+      },
+    ],
+  },
+  sampling: { stop_sequences: ['<<end>>'], top_k: 7, top_p: 0.9, service_tier: 'standard_only' },
+  'a system prompt as text': { system: 'You know the roads.' },
+  'context management': {
+    context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] },
+    output_config: { effort: 'low' },
+  },
+}
+
+const OF_RESPONSES = {
+  'an agent’s turn': {
+    instructions: 'You know the roads.',
+    reasoning: { effort: 'low', summary: 'auto' },
+    text: {
+      verbosity: 'low',
+      format: { type: 'json_schema', name: 'road', strict: true, schema: { type: 'object', properties: {} } },
+    },
+    include: ['reasoning.encrypted_content'],
+    store: false,
+    parallel_tool_calls: false,
+    tool_choice: 'auto',
+    tools: [
+      { type: 'function', name: 'find_road', parameters: { type: 'object', properties: {} }, strict: false },
+      { type: 'custom', name: 'patch', format: { type: 'text' } },
+    ],
+    prompt_cache_key: 'a-conversation',
+    metadata: { trip: 'one' },
+    max_output_tokens: 4_096,
+    truncation: 'auto',
+    service_tier: 'default',
+    safety_identifier: 'a-user',
+    input: [
+      { type: 'message', role: 'developer', content: [{ type: 'input_text', text: 'Be brief.' }] },
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'Go on. {nonce}' },
+          { type: 'input_image', detail: 'low', image_url: 'data:image/png;base64,iVBORw0KGgo=' },
+        ],
+      },
+    ],
+  },
+  'input as one text': { input: 'Go on. {nonce}' },
+  sampling: { top_p: 0.9, top_logprobs: 2, user: 'a-user' },
+}
+
+/** Bodies sent in each dialect, by subject. */
+const BODIES: Readonly<Partial<Record<SurfaceName, Readonly<Record<string, object>>>>> = {
+  messages: { 'unknown fields': MORE, ...OF_MESSAGES },
+  responses: { 'unknown fields': MORE, ...OF_RESPONSES },
 }
 
 export const sameBody = {
@@ -23,8 +120,11 @@ export const sameBody = {
   surface: 'messages',
   relays: true,
   async exercise(session) {
-    for (const stream of [false, true])
-      await session.chat(call.with({ stream }), { stream, body: MORE, script: [{ scenario: 'plain' }] })
+    for (const [what, body] of Object.entries(BODIES[session.surface.name] ?? {}))
+      for (const stream of [false, true])
+        await session.chat(call.with({ with: what, stream }), {
+          ...{ stream, body, script: [{ scenario: 'plain' }] },
+        })
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {

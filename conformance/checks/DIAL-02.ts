@@ -1,45 +1,60 @@
-// DIAL-02: Unknown body fields, unknown headers of the dialect (`anthropic-*`, `openai-*`, `x-codex-*`), unknown
-// values of `anthropic-beta` and an unknown query reach the provider; the client's credentials do not.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+// DIAL-02: Unknown body fields, unknown headers of the dialect (`anthropic-*`, `openai-*`, `x-codex-*`), the client's
+// `anthropic-version`, unknown values of `anthropic-beta` and an unknown query reach the provider; the client's
+// credentials do not.
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { at } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step('call')
 
-/** Headers of the dialects that no gateway can know. */
+/** Dialect headers with values that no gateway can know. */
 const HEADERS = {
   'anthropic-beta': 'waybill-probe-2026-01-01,waybill-other-2026-02-02',
   'anthropic-x-probe': 'one',
+  // Not the version that everyone sends.
+  'anthropic-version': '2023-01-01',
   'openai-x-probe': 'two',
   'x-codex-probe': 'three',
 }
-/** Those that each dialect calls its own. */
+/** Two parameters that no gateway can know, one with characters that must be escaped. */
+const QUERY = { 'waybill-probe': 'five', other: 'a b&c' }
+
+/** Headers that belong to each dialect. */
 const OWN: Readonly<Record<string, readonly (keyof typeof HEADERS)[]>> = {
-  messages: ['anthropic-beta', 'anthropic-x-probe'],
+  messages: ['anthropic-beta', 'anthropic-x-probe', 'anthropic-version'],
   responses: ['openai-x-probe', 'x-codex-probe'],
 }
 
 export const unknownPartsArrive = {
   id: 'DIAL-02',
+  since: 4,
   needs: ['messages'],
   surface: 'messages',
   relays: true,
   async exercise(session) {
     session.note('surface', session.surface.name)
-    await session.chat(call, { headers: HEADERS, body: { x_waybill_probe: 'four' } })
+    await session.chat(call, {
+      ...{ headers: HEADERS, body: { x_waybill_probe: 'four' } },
+      query: `?${new URLSearchParams(QUERY)}`,
+    })
   },
   judge: ({ evidence }) =>
     call.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       if (entry && isCrossed(exchange, entry)) return []
+      // Evidence of earlier runs has the usual version.
+      const sent = { ...HEADERS, 'anthropic-version': exchange.request.headers['anthropic-version'] ?? '' }
       const names = OWN[String(evidence.facts.surface)]!
       const missing = names.filter((name) => {
-        const got = (entry?.headers[name] ?? '').split(/,\s*/)
-        return !HEADERS[name].split(',').every((value) => got.includes(value))
+        const got = (entry?.headers[name] ?? '').split(/\s*,\s*/)
+        return !sent[name].split(',').every((value) => got.includes(value))
       })
       const field = at(entry?.body, '/x_waybill_probe') === 'four'
+      const query = new URLSearchParams(entry?.query)
+      const lost = Object.entries(QUERY).filter(([name, value]) => query.get(name) !== value)
       const see = refs(exchange, entry)
       return [
         finding(
@@ -52,6 +67,13 @@ export const unknownPartsArrive = {
               [...missing, ...(field ? [] : ['x_waybill_probe'])].map((name) => `no ${name}`).join(', ') ||
               'all of them',
           },
+          see,
+        ),
+        finding(
+          'unknown-query-arrives',
+          lost.length === 0,
+          `the query that the provider got of "${inWords(exchange)}"`,
+          { expected: String(new URLSearchParams(QUERY)), actual: entry?.query || 'none' },
           see,
         ),
         finding(

@@ -1,9 +1,10 @@
 // DIAL-03: A stream in the client's dialect arrives byte for byte, including comments, pings and unknown events.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { delta, END } from '../scripted.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   call: step<{ scenario: string }>('call'),

@@ -1,12 +1,13 @@
 // DIAL-04: Everything that a translation cannot carry is named with stable words on the attempt and in
 // `X-Gateway-Lossy`; a route with `on_loss: refuse` answers 400 instead, in the client's dialect, and nothing is
 // sent.
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, requestsOf, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords, recordOf, step } from '../step.ts'
-import { isCrossed, surfaceOf } from '../surfaces.ts'
-import { ended } from '../words.ts'
+
+import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
+import { isCrossed, surfaceOf } from '../dialects/registry.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, recordOf, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { recordAfter } from './use.ts'
 
 const steps = {
@@ -14,7 +15,7 @@ const steps = {
   refused: step('a route that refuses losses'),
 }
 
-/** Chat has no such limit. */
+/** Member that chat has no equivalent for. */
 const LOST = { top_k: 5 }
 const WORD = 'sampling.top_k'
 

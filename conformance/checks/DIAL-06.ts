@@ -1,29 +1,29 @@
 // DIAL-06: Across dialects, the result of a tool call goes back to the provider under the id of that call (Waybill:
 // ids that a client gets match `^[a-zA-Z0-9_-]{1,40}$`, and the provider gets back its own ids).
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import type { Json } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed, readAnswer } from '../surfaces.ts'
-import { listed } from '../words.ts'
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed, readAnswer } from '../dialects/registry.ts'
+import type { Json } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   calls: step<{ model: string }>('the model calls tools'),
   results: step<{ model: string }>('the client returns results'),
 }
 
-/** Some models number their calls so; not every dialect takes these signs. */
+/** Calls numbered as some models number them; not every dialect allows `.` and `:` in an id. */
 const CALLS = ['functions.look:0', 'functions.look:1'].map((id) => ({ id, name: 'look', arguments: {} }))
 const FITS = /^[a-zA-Z0-9_-]{1,40}$/
 
-/** Every object in a request. */
+/** Returns every object in a request. */
 const objects = (value: unknown): Json[] =>
   typeof value !== 'object' || value === null
     ? []
     : [...(Array.isArray(value) ? [] : [value as Json]), ...Object.values(value).flatMap(objects)]
 
-/** The ids of calls, and those that results name, as the dialects write them. */
+/** Returns the ids of calls, and those that results refer to, as each dialect writes them. */
 function idsIn(body: unknown): { calls: string[]; results: string[] } {
   const all = objects(body)
   return {
@@ -107,7 +107,7 @@ export const toolIds = {
       return finding(
         'results-find-their-calls',
         new Set(calls).size === CALLS.length &&
-          isDeepStrictEqual(calls, results) &&
+          isDeepStrictEqual(calls.toSorted(), results.toSorted()) &&
           (!exact || isDeepStrictEqual(calls, own)),
         `the ids in the provider's request of "${inWords(exchange)}"`,
         {

@@ -1,19 +1,20 @@
 // DIAL-07: Reasoning that one model family sealed never reaches another as signed or encrypted reasoning, whether or
 // not the call is translated.
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
-import { listed } from '../words.ts'
+
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ model: string }>('a history with sealed reasoning')
 
-/** What the family of this dialect sealed, and what another one did that nobody here belongs to. */
+/** Blocks sealed by this dialect's provider family, and by one that no provider here belongs to. */
 const SEALS = {
   own: 'c2VhbGVkIGF0IGhvbWU=',
   foreign: Buffer.from('sealed elsewhere').toString('base64'),
 }
-/** As a client holds it that got it from this gateway. */
+/** Foreign seal as a client received it, wrapped by this gateway. */
 const carried = `wb1:elsewhere:${SEALS.foreign}`
 
 const histories = {

@@ -1,18 +1,18 @@
 // DIAL-08: Sealed reasoning that passed through a client of another dialect returns byte for byte to the family that
 // made it.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { at, type Json, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { at, type Json, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   told: step<{ model: string }>('thoughts are told'),
   returned: step<{ model: string }>('thoughts are returned'),
 }
 
-/** The sealed blocks of a provider of messages, in an answer or in the history of a request. */
+/** Returns the sealed blocks of a messages provider, in an answer or in a request's history. */
 const sealedIn = (content: unknown): Json[] =>
   (Array.isArray(content) ? content : []).filter((block: Json) => block?.type === 'thinking')
 

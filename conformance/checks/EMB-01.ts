@@ -2,15 +2,15 @@
 // indexes.
 import { isDeepStrictEqual } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ input: string; format: string }>('call')
 
 const vector = (index: number, embedding: unknown) => ({ object: 'embedding', index, embedding })
-/** Out of order on purpose: whoever sorts them has changed the answer. */
+/** Deliberately out of order: sorting them changes the answer. */
 const FLOATS = [vector(1, [0.25, -1, 1e-7]), vector(0, [-0.5, 0, 0.125])]
 const BASE64 = [vector(0, 'AACAPgAAgL8='), vector(1, 'AAAAvwAAAD4=')]
 
@@ -27,7 +27,7 @@ export const vectorsArrive = {
     const inputs = { text, texts: [text, 'two'], tokens: [1, 2, 3], 'lists of tokens': [[1, 2], [3]] }
     for (const [input, value] of Object.entries(inputs))
       for (const format of ['float', 'base64']) {
-        // Tokens hold no nonce, so that no answer can be scripted for them.
+        // Tokens hold no nonce, so no answer can be scripted for them.
         const nonce = input.includes('tokens')
           ? {}
           : { script: [answer(format === 'float' ? FLOATS : BASE64)] }

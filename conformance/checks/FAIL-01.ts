@@ -1,11 +1,12 @@
 // FAIL-01: Errors on inference endpoints have OpenAI's body shape (Waybill: errors on every route do, or have the
-// shape of the caller's own dialect).
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { surfaceOf } from '../surfaces.ts'
-import { ended } from '../words.ts'
+// shape of the caller's own dialect). Clients read the message there and nowhere else.
+
+import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
+import { surfaceOf } from '../dialects/registry.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { malformed, post } from './fail.ts'
 
 const steps = {
@@ -32,9 +33,10 @@ export const errorShape = {
     })
     await session.chat(steps.allTargetsFail, { script: [{ scenario: '500' }] })
     await session.wait(session.target.capabilities.cooldown_ms)
-    await session.chat(steps.providerRefuses, { script: [{ scenario: '400' }] })
+    for (const model of everyModel(session))
+      await session.chat(steps.providerRefuses, { model, script: [{ scenario: '400' }] })
     if (session.target.capabilities.gateway_keys) await session.chat(steps.noKey, { key: null })
-    if (session.surface.name !== 'chat') return // once is enough for what is no call
+    if (session.surface.name !== 'chat') return // once is enough for a request that is no call
     for (const path of session.target.capabilities.read_paths)
       await session.ask(
         steps.readPathWrongParameter,
@@ -57,7 +59,7 @@ export const errorShape = {
         const worded = waybill
           ? isError(body) && typeof at(jsonOf(body), '/request_id') === 'string'
           : isError(body)
-        // A provider's own error is relayed as it is, and carries no request id.
+        // A relayed provider error carries no request id.
         const relayed =
           (step === steps.providerRefuses.step || step === steps.allTargetsFail.step) && isError(body)
         const ok = harmless || (failed && (worded || relayed))

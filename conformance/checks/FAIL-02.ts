@@ -1,9 +1,10 @@
 // FAIL-02: Malformed JSON, wrong types and missing fields get a 4xx, from the gateway or from the strict provider,
-// and the gateway stays up.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+// and the gateway stays up. Clients send what got a 5xx again.
+
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { isStillThere, malformed, post } from './fail.ts'
 
 const steps = {

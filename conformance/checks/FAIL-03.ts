@@ -1,9 +1,10 @@
 // FAIL-03: A body over the limit gets 413 before it is read completely.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   tooLarge: step('too large'),
@@ -22,7 +23,7 @@ export const bodyLimit = {
     })
     const headers = { 'content-type': 'application/json' }
     await session.ask(steps.tooLarge, '/v1/chat/completions', { method: 'POST', headers, body })
-    // The length alone is enough: nothing of the body is ever sent.
+    // The announced length is enough: the body is never sent.
     await session.ask(steps.announced, '/v1/chat/completions', {
       method: 'POST',
       headers: { ...headers, 'content-length': String(2 ** 30) },

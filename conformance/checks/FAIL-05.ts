@@ -1,15 +1,17 @@
 // FAIL-05: If the provider is unreachable, is silent or sends garbage, the client gets a 5xx or 408 with a readable
 // body, or an error event in a stream, within the declared time + 5 s (Waybill: 502 or 504).
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { ref, refs, requestsOf } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { delta } from '../scripted.ts'
-import { step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
-import type { Target } from '../target.ts'
-import { ended } from '../words.ts'
-import { isVisible } from './flow.ts'
+
+import { ref, refs, requestsOf } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { delta } from '../dialects/scripted.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { declares, type Target } from '../target/schema.ts'
+import { endSeen, isVisible } from './flow.ts'
+import { ordinaryCall, pace } from './pace.ts'
 
 const steps = {
   broken: step<{ provider: string; stream: boolean }>('broken provider'),
@@ -17,13 +19,16 @@ const steps = {
   reachableAgain: step('reachable again'),
 }
 
-/** As what the provider is, where the others are scenarios of the witness. */
+/** Script name for a provider that takes no connections; the others are scenarios of the mock. */
 const UNREACHABLE = 'unreachable'
 
-/** Beyond the declared time-out a gateway has this long, ms. */
+/** Time that a gateway has beyond its declared time-out, ms. */
 const GRACE = 5_000
 
-/** How many targets the model of a call has, by the target file. */
+/** Variant of a target that sets the declared time-outs; a target without it always has them. */
+const VARIANT = 'time-outs'
+
+/** Returns the number of targets that the target file gives for the model of a call. */
 function targetsOf({ models }: Target, { request }: Exchange): number {
   const id = at(jsonOf(request.body ?? ''), '/model')
   return models.logical.find((table) => table.id === id)?.targets.length ?? 1
@@ -36,6 +41,7 @@ export const brokenProvider = {
   timeout: 180_000,
   async exercise(session) {
     const limits = session.target.capabilities.time_outs!
+    if (declares(session.target, `variant:${VARIANT}`)) await session.another(VARIANT)
     const slowest = Math.max(limits.answer_ms ?? 0, limits.first_event_ms ?? 0)
     const timeout = (slowest + GRACE) * 4
     const broken = (provider: string, stream = false) =>
@@ -51,14 +57,16 @@ export const brokenProvider = {
         script: [{ events: [delta('one'), { gate: `never-${session.nonce()}` }] }],
         timeout: idle_ms + 2 * GRACE,
       })
-    // One after the other: what a gateway makes of several at once is what FAIL-06 asks.
+    // One after the other: FAIL-06 tests several at once.
     for (const silent of [() => broken('silent'), () => broken('silent', true), () => silentMidway(limits)]) {
       await silent()
       await session.wait(session.target.capabilities.cooldown_ms)
+      await ordinaryCall(session)
     }
     for (const provider of ['garbage', 'html', 'reset']) {
       await broken(provider)
       await session.wait(session.target.capabilities.cooldown_ms)
+      await ordinaryCall(session)
     }
     await session.witness.setReachable(false)
     try {
@@ -67,7 +75,9 @@ export const brokenProvider = {
       await session.witness.setReachable(true)
     }
     await session.wait(session.target.capabilities.cooldown_ms)
-    await session.chat(steps.reachableAgain)
+    // On a busy machine an ordinary call may run into such a short time-out.
+    for (let tries = 0; tries < 3; tries++)
+      if ((await session.chat(steps.reachableAgain)).status === 200) break
   },
   judge: ({ evidence, target, waybill }) => [
     finding(
@@ -82,6 +92,7 @@ export const brokenProvider = {
     ),
     ...steps.reachableAgain
       .in(evidence)
+      .slice(-1)
       .map((exchange) =>
         finding(
           'answers-when-reachable',
@@ -96,11 +107,11 @@ export const brokenProvider = {
       const took = Math.round(exchange.end_at - exchange.at)
       return finding(
         'silence-ends-in-time',
-        isVisible(exchange) && took <= idle_ms! + GRACE,
+        isVisible(exchange) && took <= idle_ms! + GRACE + pace(evidence),
         'what the client saw of a provider that fell silent after its first event',
         {
-          expected: `an error within ${idle_ms! + GRACE} ms, declared ${idle_ms} ms`,
-          actual: `${isVisible(exchange) ? 'an error' : `an ordinary end (${exchange.end})`} after ${took} ms`,
+          expected: `an error within ${Math.round(idle_ms! + GRACE + pace(evidence))} ms, declared ${idle_ms} ms`,
+          actual: `${endSeen(exchange)} after ${took} ms`,
         },
         refs(exchange, ...requestsOf(evidence, exchange)),
       )
@@ -109,17 +120,19 @@ export const brokenProvider = {
       const { time_outs, retry_delay_ms } = target.capabilities
       const { answer_ms = 0, first_event_ms = 0, connect_ms = 0 } = time_outs!
       const entries = requestsOf(evidence, exchange)
-      // Each target once, and once again: a gateway that tries for ever has no time-out.
+      // Each target at most twice: a gateway that retries forever has no time-out.
       const most = 2 * targetsOf(target, exchange)
       const { provider, stream } = exchange.details
       const unreachable = provider === UNREACHABLE
       const attempts = unreachable ? most : Math.min(most, Math.max(1, entries.length))
       const declared = unreachable ? connect_ms : stream ? first_event_ms : answer_ms
       const limit = declared || Math.max(answer_ms, first_event_ms)
-      const allowed = limit * attempts + retry_delay_ms * (attempts - 1) + GRACE
+      const allowed = Math.round(
+        (limit + pace(evidence)) * attempts + retry_delay_ms * (attempts - 1) + GRACE,
+      )
       const within = exchange.end_at - exchange.at <= allowed
       const { status, body } = exchange
-      // Some send the headers of a stream before they know what comes.
+      // Some gateways send a stream's headers before they know the outcome.
       const streamed = stream && jsonOf(body) === undefined
       const inStream = streamed && readAnswer(exchange).errors.length > 0
       const worded = waybill

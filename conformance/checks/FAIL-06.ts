@@ -1,7 +1,9 @@
 // FAIL-06: A hostile sequence of requests neither crashes nor wedges the gateway: a control call works after it.
-import { type Check, finding } from '../check.ts'
-import type { Session } from '../session.ts'
-import { step } from '../step.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
 import { isStillThere, malformed, post } from './fail.ts'
 
 const steps = {
@@ -44,7 +46,7 @@ export const hostileSequence = {
     await session.wait(session.target.capabilities.cooldown_ms)
     await session.chat(steps.afterwards)
     await session.chat(steps.afterwards, { stream: true })
-    // Calls that were left at once may reach the witness later; they belong to this check.
+    // Abandoned calls may reach the mock later; they belong to this check.
     await session.drain()
   },
   judge: ({ evidence }) => [
@@ -53,6 +55,7 @@ export const hostileSequence = {
       steps.hostile.in(evidence).length > 20,
       'hostile requests that were made',
       { expected: 'more than 20', actual: String(steps.hostile.in(evidence).length) },
+      refs(...steps.hostile.in(evidence).slice(0, 1)),
     ),
     ...steps.afterwards.in(evidence).map((exchange) => isStillThere(evidence, exchange)),
   ],

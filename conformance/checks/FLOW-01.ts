@@ -1,12 +1,12 @@
 // FLOW-01: The client gets the provider's deltas, tool calls and finish reasons complete, once and in order (Waybill,
 // same dialect: equal event bytes, except for the withheld usage chunk and a masked provider key).
 import { isDeepStrictEqual } from 'node:util'
-import type { Step } from '../../mocks/script.ts'
-import { type Check, type Finding, finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { ref, refs, servedBy } from '../lookup.ts'
-import { inWords, step } from '../step.ts'
-import { readAnswer, surfaceOf } from '../surfaces.ts'
+import type { Step } from '../../mocks/server/script.ts'
+import { ref, refs, servedBy } from '../dialects/lookup.ts'
+import { readAnswer, surfaceOf } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, type Finding, finding } from '../runner/check.ts'
 import { readable, sameAnswer } from './flow.ts'
 
 const steps = {
@@ -15,7 +15,7 @@ const steps = {
   scripted: step<{ stream: string }>('scripted stream'),
 }
 
-/** The events of both sides, the usage event that only the gateway asked for left out. */
+/** Compares the events of both sides, except a usage event that only the gateway asked for. */
 function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
   const events = (body: string) => body.split(/\r?\n\r?\n/).filter((event) => /^data:/m.test(event))
@@ -37,10 +37,10 @@ function sameBytes(evidence: Evidence, exchange: Exchange): Finding {
   )
 }
 
-/** How long one answer may take, ms: ten thousand events are many for a gateway that looks into each. */
+/** Maximum duration of an answer of ten thousand events, ms: a gateway may inspect each. */
 const PATIENCE = 60_000
 
-/** One event of a stream, in the shape of chat. */
+/** Returns one chunk of a chat stream. */
 const piece = (said: object, index = 0, finish_reason: string | null = null) => ({
   data: {
     id: 'chatcmpl-synthetic',
@@ -52,7 +52,7 @@ const piece = (said: object, index = 0, finish_reason: string | null = null) => 
 })
 const DONE = { data: '[DONE]' }
 
-/** Streams of chat that no scenario has: thoughts as some providers write them, and two choices in turns. */
+/** Chat streams that no scenario has: thoughts in providers' own forms, and two interleaved choices. */
 const SCRIPTED: Readonly<Record<string, { events: Step[]; body?: object }>> = {
   thoughts: {
     events: [
@@ -77,10 +77,10 @@ const SCRIPTED: Readonly<Record<string, { events: Step[]; body?: object }>> = {
   },
 }
 
-/** So many events the scenario has. */
+/** Number of events in the scenario. */
 const MANY = 10_000
 
-/** Events that carry their number arrive each once and in order, up to the last. */
+/** Checks that numbered events arrive once each, in order, up to the last. */
 function inOrder(exchange: Exchange): Finding {
   const numbers = [...readAnswer(exchange).content.matchAll(/\d+/g)].map(Number)
   const broken = numbers.findIndex((number, index) => index > 0 && number !== numbers[index - 1]! + 1)
@@ -118,7 +118,7 @@ export const completeOnceInOrder = {
       .filter(({ status }) => status === 200)
       .map((exchange) => readable(evidence, exchange)),
     ...evidence.exchanges
-      // Above 256 KiB the witness keeps no copy of what it sent.
+      // The mock keeps no copy of a body above 256 KiB.
       .filter((exchange) => servedBy(evidence, exchange)?.answer.body !== null)
       .map((exchange) => sameAnswer(evidence, exchange)),
     ...steps.call
@@ -128,7 +128,7 @@ export const completeOnceInOrder = {
     ...steps.call
       .in(evidence)
       .filter(({ details }) => waybill && details.stream && ['plain', 'tools'].includes(details.scenario))
-      .filter((each) => surfaceOf(each).name === 'chat') // DIAL-03 is about the others
+      .filter((each) => surfaceOf(each).name === 'chat') // DIAL-03 covers the others
       .map((exchange) => sameBytes(evidence, exchange)),
   ],
 } satisfies Check

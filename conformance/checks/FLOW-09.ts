@@ -1,67 +1,68 @@
 // FLOW-09: An error event after the response has started reaches the client (gateways that tell their route: and the
 // call is recorded as failed).
-import { type Check, finding } from '../check.ts'
-import { recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { delta } from '../scripted.ts'
-import { step } from '../step.ts'
-import { isVisible } from './flow.ts'
+
+import { everyModel, recordIn, refs, requestIdOf, servedBy } from '../dialects/lookup.ts'
+import { delta } from '../dialects/scripted.ts'
+import { at } from '../evidence/reading.ts'
+import { inWords, recordOf, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { heldBack, isVisible, noteHeldBack } from './flow.ts'
 
 const steps = {
-  errorAfterTheResponseStart: step('error after the response start'),
-  record: step('record'),
+  errorAfterTheResponseStart: step<{ model: string }>('error after the response start'),
 }
 
 export const lateErrorArrives = {
   id: 'FLOW-09',
   hostile: true,
+  timeout: 90_000,
   async exercise(session) {
-    const gate = session.nonce()
-    // The error exists only when the client has the first event: before that a gateway may still move on.
-    const events = [delta('one'), { gate }, { failure: 'synthetic' }]
-    const call = await session.openChat(steps.errorAfterTheResponseStart, {
-      stream: true,
-      script: [{ events }],
-    })
-    const begun = await call.says('one')
-    await session.witness.release(gate)
-    const exchange = await call.done
-    if (!begun && (await session.witness.seen(call.nonce, 1)))
-      session.untestable('the first event of a stream did not reach the client before the next one was there')
-    await session.record(exchange)
-    await session.wait(session.target.capabilities.cooldown_ms)
+    for (const model of everyModel(session)) {
+      const gate = session.nonce()
+      // The provider fails only after the client has the first event: until then a gateway may still fall
+      // back.
+      const events = [delta('one'), { gate }, { failure: 'synthetic' }]
+      const call = await session.openChat(steps.errorAfterTheResponseStart.with({ model }), {
+        ...{ model, stream: true, script: [{ events }] },
+      })
+      const begun = await call.says('one')
+      await session.witness.release(gate)
+      const exchange = await call.done
+      if (!begun && (await session.witness.seen(call.nonce, 1))) noteHeldBack(session, exchange)
+      await session.record(exchange)
+      await session.wait(session.target.capabilities.cooldown_ms)
+    }
   },
-  judge({ evidence, target }) {
-    const [exchange] = steps.errorAfterTheResponseStart.in(evidence)
-    const entry = servedBy(evidence, exchange!)
-    const findings = [
-      finding(
+  judge: ({ evidence, target }) =>
+    steps.errorAfterTheResponseStart.in(evidence).flatMap((exchange) => {
+      const open = heldBack('error-is-visible', evidence, exchange)
+      if (open) return [open]
+      const entry = servedBy(evidence, exchange)
+      const visible = finding(
         'error-is-visible',
-        entry !== null && isVisible(exchange!),
-        'what the client saw of an error that the provider sent in its stream',
+        entry !== null && isVisible(exchange),
+        `what the client saw of "${inWords(exchange)}"`,
         {
           expected: 'an error',
-          actual: !entry ? 'the provider was not asked' : isVisible(exchange!) ? 'an error' : 'none',
+          actual: !entry ? 'the provider was not asked' : isVisible(exchange) ? 'an error' : 'none',
         },
         refs(exchange, entry),
-      ),
-    ]
-    const [reading] = steps.record.in(evidence)
-    const { log } = target.observability
-    if (reading && log?.fields.state !== undefined && log.failed.length > 0) {
-      const state = String(
-        at(recordIn(target, reading, requestIdOf(target, exchange!) ?? ''), log.fields.state),
       )
-      findings.push(
+      const reading = recordOf(evidence, exchange)
+      const { log } = target.observability
+      if (!reading || log?.fields.state === undefined || log.failed.length === 0) return [visible]
+      const state = String(
+        at(recordIn(target, reading, requestIdOf(target, exchange) ?? ''), log.fields.state),
+      )
+      return [
+        visible,
         finding(
           'record-says-failed',
           log.failed.includes(state),
-          'the state on record',
+          `the state on record of "${inWords(exchange)}"`,
           { expected: log.failed.join(' or '), actual: JSON.stringify(state) },
           refs(reading),
         ),
-      )
-    }
-    return findings
-  },
+      ]
+    }),
 } satisfies Check

@@ -1,17 +1,17 @@
 // FLOW-10: A slow client slows the provider down instead of filling the gateway's memory.
 
-import { type Check, doubt, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { size } from '../words.ts'
+import { ref, servedBy } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { size } from '../evidence/wording.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
 
 const steps = {
   slow: step('slow'),
 }
 
-/** Bytes that may still move between the two looks without the provider being read on. */
+/** Bytes that may still move between two measurements although the provider is no longer read. */
 const STILL = 2 ** 20
-/** Ms until the first look, and between two of them, and how many there are at most. */
+/** Ms until the first measurement, ms between two, and their maximum number. */
 const FIRST = 500
 const BETWEEN = 2_000
 const LOOKS = 7
@@ -34,10 +34,10 @@ export const slowClientSlowsUpstream = {
     await call.until((body) => body.length > 0, 5_000)
     call.pause()
     const taken: (number | null)[] = []
-    // Buffers along the way fill first, on a busy machine slowly.
+    // Buffers on the way fill first, slowly on a busy machine.
     for (let looks = 0; looks < LOOKS; looks++) {
       await session.wait(looks === 0 ? FIRST : BETWEEN)
-      const entry = await session.witness.seen(call.nonce, 1)
+      const entry = servedBy(await session.soFar(), call)
       taken.push(entry?.answer.bytes ?? null)
       session.note('complete', entry?.answer.complete ?? null)
       if (looks > 0 && (entry?.answer.complete || standsStill(taken))) break
@@ -53,8 +53,8 @@ export const slowClientSlowsUpstream = {
     const see = evidence.exchanges.map(ref)
     const what = 'what was taken from the provider while the client read nothing'
     const actual = `${first === null ? 'an unknown number of bytes' : size(first)} after ${seconds(taken.length - 1)} s and ${second === null ? 'an unknown number' : size(second)} after ${seconds(taken.length)} s${evidence.facts.complete === true ? ', which was all of it' : ''}`
-    // What repeats itself is compressed to next to nothing, and fits into any buffer.
-    if (evidence.exchanges.some(({ headers }) => headers['content-encoding'] !== undefined))
+    // Repetitive data compresses to almost nothing and fits into any buffer.
+    if (evidence.exchanges.some(({ headers }) => !/^(identity)?$/i.test(headers['content-encoding'] ?? '')))
       return [doubt('provider-is-slowed', `${what}: ${actual}; the answer is compressed`, see)]
     return [
       finding(

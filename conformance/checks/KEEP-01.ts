@@ -1,12 +1,14 @@
 // KEEP-01: Planted secrets (client key, provider key, key in a query) appear in no answer, header, error or read
 // endpoint (Waybill: nor in the database, WAL, artifacts or standard output). A provider key that the client itself
-// sends with its calls is not a secret from this client.
+// sends with its calls is not a secret from this client. The suite's provider says the refused key in full, where
+// most real ones mask it, so that a gateway which passes it on is seen; that is the gateway's to prevent, because
+// not every provider masks it. A query that is said back to its own sender is no leak (Waybill: it is).
 
-import { type Check, finding } from '../check.ts'
-import { ref, refs, requestsOf } from '../lookup.ts'
-import { secretsGivenAway } from '../secrets.ts'
-import { inWords, step } from '../step.ts'
-import { secrets } from '../words.ts'
+import { ref, refs, requestsOf } from '../dialects/lookup.ts'
+import { providerKeysIn, secretsGivenAway } from '../evidence/secrets.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { secrets } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   echo: step<{ of: string }>('a provider echoes a key'),
@@ -25,7 +27,7 @@ export const secretsStayInside = {
     await session.watchForSecret('key-in-query', inQuery)
     await session.chat(steps.call)
     await session.chat(steps.call, { stream: true })
-    // Providers echo the key that they refuse: here the gateway's own.
+    // Providers echo a refused key: here the gateway's own.
     for (const [name, secret] of session.providerKeys())
       await session.chat(steps.echo.with({ of: name }), {
         script: [
@@ -52,7 +54,8 @@ export const secretsStayInside = {
       for (const query of ['', `${path.includes('?') ? '&' : '?'}key=${inQuery}`])
         await session.ask(steps.read, path + query, { key: keys.reader })
   },
-  judge({ evidence, target }) {
+  judge({ evidence, target, waybill }) {
+    const held = providerKeysIn([...evidence.exchanges.map(({ request }) => request), target])
     const echoed = steps.echo.in(evidence)
     const said = echoed.flatMap((exchange) =>
       requestsOf(evidence, exchange).filter(({ answer }) => answer.status === 401),
@@ -66,7 +69,7 @@ export const secretsStayInside = {
         refs(...echoed, ...said),
       ),
       ...evidence.exchanges.map((exchange) => {
-        const found = secretsGivenAway(exchange, target.headers)
+        const found = secretsGivenAway(exchange, held, { strictly: waybill })
         return finding(
           'no-secret-in-answers',
           found.length === 0,

@@ -1,11 +1,11 @@
 // KEEP-02: The client's gateway key never reaches the provider. The provider's key never reaches the client, even if
 // a provider echoes it in an error or in an answer.
 
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { secretsIn } from '../secrets.ts'
-import { step } from '../step.ts'
-import { secrets } from '../words.ts'
+import { ref } from '../dialects/lookup.ts'
+import { secretsIn } from '../evidence/secrets.ts'
+import { step } from '../evidence/step.ts'
+import { secrets } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   authorization: step('authorization'),

@@ -1,10 +1,11 @@
 // KEEP-04: One key never sees another key's rows, sums or cached answers.
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { ref, refs, requestIdOf } from '../lookup.ts'
-import { LOG } from '../request-log.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref, refs, requestIdOf } from '../dialects/lookup.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { LOG } from './request-log.ts'
 
 const steps = {
   call: step('call'),

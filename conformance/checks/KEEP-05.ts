@@ -1,9 +1,10 @@
 // KEEP-05: Public metadata contains exactly the public fields.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   public: step('public'),

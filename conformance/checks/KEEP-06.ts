@@ -1,9 +1,10 @@
 // KEEP-06: A foreign Host or Origin is refused; binding to a public address without keys is refused; no command takes
 // a key as an argument.
-import { type Check, finding } from '../check.ts'
-import { ref, refs } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref, refs } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   foreign: step('foreign'),

@@ -1,12 +1,13 @@
 // LIFE-01: After SIGKILL under load, every inference is on record as exactly one attempt, the database is intact,
 // open records are `interrupted` and open attempts `unknown`.
-import { type Check, finding } from '../check.ts'
-import { where } from '../lookup.ts'
-import { at, jsonOf, type Json as Row } from '../reading.ts'
-import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { delta, END } from '../scripted.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { where } from '../dialects/lookup.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import { at, jsonOf, type Json as Row } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
   open: step('open'),

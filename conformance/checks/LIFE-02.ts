@@ -1,11 +1,12 @@
 // LIFE-02: SIGTERM lets open streams end within the grace time and loses nothing.
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { delta, END } from '../scripted.ts'
-import { recordOf, step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
-import { ended } from '../words.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   open: step('open'),
@@ -23,7 +24,7 @@ export const termDrains = {
     const call = await session.openChat(steps.open, { stream: true, script })
     await call.says('one')
     const stopped = running.stop('politely')
-    // A busy machine tells it late.
+    // A busy machine reports it late.
     for (let tries = 0; tries < 20; tries++) {
       await session.wait(250)
       if ((await session.chat(steps.new, { timeout: 3_000 })).status !== 200) break

@@ -1,12 +1,12 @@
 // LIFE-03: Rows, artifacts and bytes on disk (database, WAL, artifacts) stay under their caps; there are no dangling
 // references and no orphans.
 
-import { type Check, finding } from '../check.ts'
-import { ref, refs } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { step } from '../step.ts'
-import { size } from '../words.ts'
+import { ref, refs } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { size } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
   call: step('call'),

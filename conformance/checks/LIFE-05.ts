@@ -1,8 +1,9 @@
 // LIFE-05: A second process on the same data directory is refused with one clear line.
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   afterwards: step('afterwards'),

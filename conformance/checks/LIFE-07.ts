@@ -1,14 +1,15 @@
 // LIFE-07: A configuration change takes effect without dropping streams; an invalid one changes nothing and is
 // reported.
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { readAll } from '../request-log.ts'
-import { delta, END } from '../scripted.ts'
-import { type Step, step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
-import { ended } from '../words.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { type Step, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { readAll } from './request-log.ts'
 
 const steps = {
   changed: step('changed'),
@@ -18,7 +19,7 @@ const steps = {
   readyz: step('readyz'),
 }
 
-/** How often it is looked whether a change was taken up. */
+/** Maximum number of times that a change is looked for. */
 const LOOKS = 30
 
 export const reload = {
@@ -31,7 +32,7 @@ export const reload = {
     const original = await read('waybill.yaml')
     if (original === null) return session.untestable('the target has no waybill.yaml')
     const gate = session.nonce()
-    // A word with each look, so that the stream never falls silent for as long as a gateway may wait for a provider.
+    // One word per look, so that the stream is never silent long enough for a provider time-out.
     const words = Array.from({ length: 2 * LOOKS }, (_, n) => [{ gate: `${gate}-${n}` }, delta('.')])
     const script = [{ events: [delta('one'), ...words.flat(), delta('two'), END] }]
     const call = await session.openChat(steps.open, { stream: true, script, timeout: 60_000 })

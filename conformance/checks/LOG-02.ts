@@ -1,16 +1,25 @@
 // LOG-02: The record names the requested model, and the resolved provider and model as in the ledger; it has
 // strategy, session, latency, tokens and cost where these are mapped (Waybill: all).
-import { type Check, type Finding, finding, type Judging } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { amountIn, namesModel, namesProvider, recordIn, refs, requestIdOf, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords, recordOf, step } from '../step.ts'
-import { readSent } from '../surfaces.ts'
+
+import {
+  amountIn,
+  namesModel,
+  namesProvider,
+  recordIn,
+  refs,
+  requestIdOf,
+  servedBy,
+} from '../dialects/lookup.ts'
+import { readSent } from '../dialects/registry.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, recordOf, step } from '../evidence/step.ts'
+import { type Check, type Finding, finding, type Judging } from '../runner/check.ts'
 
 /**
- * What a record says about a call, held against what is known from outside: what was asked for, where it went, and
- * what the provider reported. What cannot be known from outside, the price of a model and the name of a strategy, must only
- * be there and make sense. A field that the target file does not map is none, but for this interface, which has all.
+ * Compares a record with what is known from outside: the request, where it went, and the usage that the
+ * provider reported. Values unknown outside, such as a price or the name of a strategy, must only be present
+ * and plausible. Fields that the target file does not map are skipped, except for Waybill, which has all.
  */
 function compare(
   record: unknown,
@@ -41,7 +50,7 @@ function compare(
       ),
     )
   }
-  // Waybill's own interface has numbers for numbers.
+  // Waybill's own interface uses JSON numbers.
   const isAmount = (value: unknown) => (waybill ? typeof value === 'number' : true) && amountIn(value) >= 0
   const isName = (value: unknown) => typeof value === 'string' && value !== ''
 
@@ -57,19 +66,19 @@ function compare(
     JSON.stringify(entry?.model),
   )
   hold('latency', isAmount, 'a duration')
-  // Where there is nothing to choose from, there is no strategy, unless an interface has a word for that; this one does.
+  // A direct model has nothing to choose from; Waybill still records a word for it, other gateways need not.
   if (direct && waybill) hold('strategy', (value) => value === 'direct', '"direct"')
   else if (!direct && (waybill || (table && table.targets.length > 1))) hold('strategy', isName, 'a name')
   if (session !== undefined) hold('session', (value) => value === session, JSON.stringify(session))
   else if (waybill) hold('session', (value) => value === null, 'null, because none was sent')
-  // A provider that was not asked for usage reports none; what a gateway counts then is its own.
+  // A provider that was not asked for usage reports none; the gateway may count by itself.
   for (const [name, reported] of [
     ['input_tokens', at(usage, '/prompt_tokens')],
     ['output_tokens', at(usage, '/completion_tokens')],
   ] as const)
     if (typeof reported === 'number')
       hold(name, (value) => (waybill ? value : amountIn(value)) === reported, String(reported))
-  // Elsewhere a model may be free or without a known price. The models of this target have one.
+  // Other gateways may have free models or models without a known price. This target's models have a price.
   hold(
     'cost',
     (value) => (waybill ? isAmount(value) && value !== 0 : value == null || isAmount(value)),
@@ -89,7 +98,7 @@ export const recordNamesTheRoute = {
     const { session: declared } = session.target.capabilities
     for (const { id } of [...logical, ...direct])
       for (const stream of [false, true]) {
-        // Streamed calls belong to a session, the others to none.
+        // Streamed calls belong to a session, the others do not.
         const headers = declared && stream ? { [declared.header]: `session-${session.nonce()}` } : {}
         const exchange = await session.chat(call.with({ model: id, stream }), { model: id, stream, headers })
         await session.record(exchange)

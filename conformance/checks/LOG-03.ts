@@ -1,10 +1,11 @@
 // LOG-03: The record exists from routing time on: it can be read while the answer is still streaming.
-import { type Check, finding } from '../check.ts'
-import { refs, where } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { delta, END } from '../scripted.ts'
-import { type PlainStep, recordOf, step } from '../step.ts'
+
+import { refs, where } from '../dialects/lookup.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { type PlainStep, recordOf, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
   call: step('call'),

@@ -1,9 +1,10 @@
 // LOG-04: The record is final within the declared lag (Waybill: no lag; a read that begins after the last byte of an
 // answer sees that call closed).
-import { type Check, finding } from '../check.ts'
-import { recordIn, refs, requestIdOf } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { recordOf, step } from '../step.ts'
+
+import { recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
+import { at } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   call: step('call'),

@@ -1,10 +1,11 @@
 // LOG-05: The record of a failed call names the last target and lists all attempts with reasons.
-import { type Check, finding } from '../check.ts'
-import { refs, requestsOf, where } from '../lookup.ts'
-import { jsonOf, type Json as Row } from '../reading.ts'
-import { failure } from '../scripted.ts'
-import { recordOf, step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { refs, requestsOf, where } from '../dialects/lookup.ts'
+import { failure } from '../dialects/scripted.ts'
+import { jsonOf, type Json as Row } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   call: step('call'),

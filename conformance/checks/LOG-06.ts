@@ -1,8 +1,9 @@
 // LOG-06: If the client disconnects, the call is not recorded as successfully completed.
-import { type Check, finding } from '../check.ts'
-import { recordIn, refs, requestIdOf } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { recordOf, step } from '../step.ts'
+
+import { recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
+import { at } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { leave } from './log.ts'
 
 const steps = {

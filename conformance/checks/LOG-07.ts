@@ -1,13 +1,22 @@
 // LOG-07: Every inference in the ledger maps to exactly one attempt on record with the same provider and model, and
 // every attempt on record maps back to an inference, unless it never reached the provider or was given up before the
 // provider answered.
-import { type Check, doubt, finding } from '../check.ts'
-import { namesModel, namesProvider, recordIn, refs, requestIdOf, requestsOf, where } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { delta, failure } from '../scripted.ts'
-import type { ChatOptions } from '../session.ts'
-import { recordOf, step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import {
+  namesModel,
+  namesProvider,
+  recordIn,
+  refs,
+  requestIdOf,
+  requestsOf,
+  where,
+} from '../dialects/lookup.ts'
+import { delta, failure } from '../dialects/scripted.ts'
+import { at } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
+import type { ChatOptions } from '../runner/context.ts'
 import { leave } from './log.ts'
 
 const steps = {

@@ -1,12 +1,13 @@
 // LOG-08: A session id survives a restart, and the log can be filtered by it.
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { refs } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { onRecord, taken } from './log.ts'
+import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
   call: step('call'),

@@ -1,11 +1,12 @@
 // LOG-09: Pages have no gaps and no repeats while calls are added; limits are bounded; a bad parameter gets 400.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { onRecord, taken } from './log.ts'
+import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
   call: step('call'),

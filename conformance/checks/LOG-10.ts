@@ -1,12 +1,13 @@
 // LOG-10: The totals of analytics, history, usage logs and sessions equal those of the request log for the same
 // window and key.
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { jsonOf, type Json as Row } from '../reading.ts'
-import { LOG, readAll, rowsIn } from '../request-log.ts'
-import { failure } from '../scripted.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { failure } from '../dialects/scripted.ts'
+import { jsonOf, type Json as Row } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { LOG, readAll, rowsIn } from './request-log.ts'
 
 const steps = {
   log: step('log'),
@@ -63,7 +64,7 @@ export const sumsAddUp = {
     const ids = rows.flatMap(({ id, session_id }) => [id, session_id]).filter((id) => id !== null)
     const named = ids.filter((id) => of('analytics').body.includes(id))
 
-    /** Both sides as a reader sees them, which is how they are compared. */
+    /** Compares both sides as a reader sees them. */
     const equal = (id: string, name: keyof typeof steps, what: string, expected: string, actual: string) =>
       finding(id, actual === expected, what, { expected, actual }, refs(of(name), of('log')))
     return [

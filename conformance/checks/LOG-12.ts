@@ -1,10 +1,11 @@
 // LOG-12: No prompt, answer text or body appears in a list.
-import { type Check, finding } from '../check.ts'
-import { itemsOf, ref, refs } from '../lookup.ts'
-import { answer, delta, END } from '../scripted.ts'
-import { step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
-import { listed } from '../words.ts'
+
+import { itemsOf, ref, refs } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { answer, delta, END } from '../dialects/scripted.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { readLog } from './log.ts'
 
 const steps = {
@@ -15,7 +16,7 @@ const steps = {
 
 export const noContentInLists = {
   id: 'LOG-12',
-  needs: ['log'],
+  needs: ['list'],
   async exercise(session) {
     const words = [`asked${session.nonce()}`, `answered${session.nonce()}`] as const
     session.note('words', words)

@@ -1,8 +1,9 @@
-// MSG-01: `/v1/messages` is matched by its path, whatever the query.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+// MSG-01: `/v1/messages` is matched by its path, whatever the query. The official client sends one.
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ query: string }>('call')
 

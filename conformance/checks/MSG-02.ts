@@ -1,17 +1,19 @@
-// MSG-02: A translated stream consists of `message_start`, each block with its start, deltas and stop,
-// `message_delta` and `message_stop`, each exactly once.
-import { type Check, doubt, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { inWords } from '../step.ts'
+// MSG-02: A translated stream consists of `message_start` with the members of a message, each block with its start,
+// deltas and stop, `message_delta` and `message_stop`, each exactly once.
+
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import type { Json } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
 import { eventsIn, streamed, whole } from './messages.ts'
 
-/** Scenarios that end in different ways. */
+/** Scenarios with different ends. */
 const ENDS = ['plain', 'finish-tool-calls', 'finish-length', 'finish-content-filter']
 
 const ORDER =
   /^message_start (?:content_block_start (?:content_block_delta )*content_block_stop )*(?:message_delta )+message_stop $/
 
-/** What stands in the way of a stream, in a few words. */
+/** Returns what makes a stream invalid, in a few words. */
 function wrong(types: readonly string[], once: boolean): string | null {
   const times = (name: string) => types.filter((type) => type === name).length
   const single = ['message_start', 'message_stop', ...(once ? ['message_delta'] : [])].filter(
@@ -20,6 +22,15 @@ function wrong(types: readonly string[], once: boolean): string | null {
   if (single.length > 0) return single.map((name) => `${times(name)} times ${name}`).join(', ')
   return ORDER.test(`${types.join(' ')} `) ? null : `out of order: ${types.join(' ').slice(0, 200)}`
 }
+
+/** Returns true if the official clients can build on it: they keep these members and append the rest. */
+const startsMessage = (message: Json | undefined): boolean =>
+  message?.type === 'message' &&
+  message.role === 'assistant' &&
+  typeof message.id === 'string' &&
+  Array.isArray(message.content) &&
+  typeof message.usage === 'object' &&
+  message.usage !== null
 
 export const eventOrder = {
   id: 'MSG-02',
@@ -35,24 +46,38 @@ export const eventOrder = {
       }
   },
   judge: ({ evidence, waybill }) =>
-    streamed.in(evidence).map((exchange) => {
+    streamed.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
       if (entry === null || exchange.status !== 200)
-        return doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)
+        return [doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)]
+      const events = eventsIn(exchange)
       const problem = wrong(
-        eventsIn(exchange).map(({ type }) => type),
+        events.map(({ type }) => type),
         waybill,
       )
-      return finding(
-        'events-in-order',
-        problem === null,
-        `the events of "${inWords(exchange)}"`,
-        {
-          expected: 'message_start, each block from start to stop, message_delta, message_stop',
-          actual: problem ?? 'so',
-        },
-        see,
-      )
+      const start = events.find(({ type }) => type === 'message_start')?.message
+      return [
+        finding(
+          'events-in-order',
+          problem === null,
+          `the events of "${inWords(exchange)}"`,
+          {
+            expected: 'message_start, each block from start to stop, message_delta, message_stop',
+            actual: problem ?? 'so',
+          },
+          see,
+        ),
+        finding(
+          'starts-with-a-message',
+          startsMessage(start),
+          `the message in the message_start of "${inWords(exchange)}"`,
+          {
+            expected: 'type message, role assistant, an id, a list of content, and usage',
+            actual: JSON.stringify(start ?? null).slice(0, 200),
+          },
+          see,
+        ),
+      ]
     }),
 } satisfies Check

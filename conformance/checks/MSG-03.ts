@@ -1,12 +1,13 @@
 // MSG-03: Block indexes in a translated stream are 0, 1, 2 …, and only one block is open at a time, even if tool
 // calls interleave.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import type { Json } from '../reading.ts'
-import { inWords } from '../step.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import type { Json } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { eventsIn, streamed } from './messages.ts'
 
-/** What is wrong with the indexes, in a few words. */
+/** Returns what is wrong with the indexes, in a few words. */
 function wrong(events: readonly Json[]): string | null {
   let next = 0
   let open: number | null = null

@@ -1,10 +1,11 @@
 // MSG-04: The parts of a tool call's input, joined, are its JSON; a call without arguments gives `{}`.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { blocksIn } from './messages.ts'
 
 const call = step<{ model: string; stream: boolean }>('call')
 
@@ -28,18 +29,35 @@ export const inputIsJson = {
         })
   },
   judge: ({ evidence }) =>
-    call.in(evidence).map((exchange) => {
+    call.in(evidence).flatMap((exchange) => {
       const { tools } = readAnswer(exchange)
       const got = tools.map((tool) => [tool.name, jsonOf(tool.arguments)])
-      return finding(
-        'input-is-whole',
-        isDeepStrictEqual(
-          got,
-          CALLS.map((each) => [each.name, each.arguments]),
+      const see = refs(exchange, servedBy(evidence, exchange))
+      // Complete or empty: clients keep the member as it is until a delta comes.
+      const inputs = blocksIn(exchange.body)
+        .filter(({ type }) => type === 'tool_use')
+        .map(({ input }) => input)
+      return [
+        finding(
+          'input-is-an-object',
+          inputs.length > 0 && inputs.every((input) => typeof input === 'object' && input !== null),
+          `the member input of the calls of "${inWords(exchange)}"`,
+          { expected: 'an object each, if only {}', actual: JSON.stringify(inputs) },
+          see,
         ),
-        `the calls of "${inWords(exchange)}"`,
-        { expected: 'the two that the model made, the first without arguments', actual: JSON.stringify(got) },
-        refs(exchange, servedBy(evidence, exchange)),
-      )
+        finding(
+          'input-is-whole',
+          isDeepStrictEqual(
+            got,
+            CALLS.map((each) => [each.name, each.arguments]),
+          ),
+          `the calls of "${inWords(exchange)}"`,
+          {
+            expected: 'the two that the model made, the first without arguments',
+            actual: JSON.stringify(got),
+          },
+          see,
+        ),
+      ]
     }),
 } satisfies Check

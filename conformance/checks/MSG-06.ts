@@ -1,12 +1,13 @@
 // MSG-06: Ends of answers are translated by the table above; an answer with tool calls ends with `tool_use`.
-import { type Check, doubt, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords } from '../step.ts'
-import { readSent } from '../surfaces.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { readSent } from '../dialects/registry.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
 import { eventsIn, streamed, whole } from './messages.ts'
 
-/** The words of chat -> those of messages. A refusal has a word of its own, and older gateways do not know it. */
+/** Finish reasons of chat -> those of messages. Older gateways do not know the one for a refusal. */
 const WORDS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   stop: ['end_turn'],
   length: ['max_tokens'],

@@ -1,13 +1,14 @@
 // MSG-07: The input on record is the sum of `input_tokens`, cache reads and cache writes; the last two are also
 // recorded separately; what was not reported is null.
-import type { Check } from '../check.ts'
-import { step } from '../step.ts'
+
+import { step } from '../evidence/step.ts'
+import type { Check } from '../runner/check.ts'
 import { message } from './messages.ts'
 import { recordAfter, tokensOnRecord } from './use.ts'
 
 const call = step<{ usage: keyof typeof REPORTED }>('call')
 
-/** What the provider reports, and what has to be on record. */
+/** Usage that the provider reports, and that must be recorded. */
 const REPORTED = {
   'with a cache': {
     usage: {

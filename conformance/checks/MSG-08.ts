@@ -1,9 +1,11 @@
 // MSG-08: In a translated stream, `message_start` has numbers in its usage, and `message_delta` has the final ones.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { inWords } from '../step.ts'
-import { readSent } from '../surfaces.ts'
+// The official client adds to the first.
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { readSent } from '../dialects/registry.ts'
+import { at } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { eventsIn, streamed } from './messages.ts'
 
 export const streamHasUsage = {

@@ -1,14 +1,15 @@
 // MSG-09: The usage on record combines the first event of a stream with the last ones, and counts nothing twice;
 // output that only the first event reports counts as not reported.
-import type { Check } from '../check.ts'
-import { step } from '../step.ts'
+
+import { step } from '../evidence/step.ts'
+import type { Check } from '../runner/check.ts'
 import { message } from './messages.ts'
 import { recordAfter, tokensOnRecord } from './use.ts'
 
 const call = step<{ last: keyof typeof LAST }>('stream')
 
 const FIRST = { input_tokens: 10, cache_read_input_tokens: 40, output_tokens: 1 }
-/** What the last event tells, and what has to be on record. */
+/** Usage in the last event, and what must be recorded. */
 const LAST = {
   'tells the output': { usage: { output_tokens: 7 }, output: 7 },
   'tells all again': { usage: { ...FIRST, output_tokens: 7 }, output: 7 },

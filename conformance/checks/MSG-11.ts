@@ -1,21 +1,22 @@
 // MSG-11: Errors, including the gateway's own, are `{"type":"error","error":{"type","message"},"request_id"}` with
 // the header `request-id` and the type that belongs to their status.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { surfaceOf } from '../surfaces.ts'
-import { ended } from '../words.ts'
+
+import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
+import { surfaceOf } from '../dialects/registry.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { malformed, post } from './fail.ts'
 
 const steps = {
   unknownModel: step('unknown model'),
-  providerRefuses: step<{ status: number }>('provider refuses'),
+  providerRefuses: step<{ model: string; status: number }>('provider refuses'),
   noKey: step('no key'),
   noJson: step('no JSON'),
 }
 
-/** The types that go with a status; where several do, any of them. */
+/** Error types for each status; any of them is right. */
 const TYPES: Readonly<Record<number, readonly string[]>> = {
   400: ['invalid_request_error'],
   401: ['authentication_error'],
@@ -28,20 +29,37 @@ const TYPES: Readonly<Record<number, readonly string[]>> = {
   529: ['overloaded_error'],
 }
 
+/** Error in Anthropic's format; another provider sends the plain status. */
+const TOO_LARGE = {
+  ...{ provider: 'anthropic', status: 413, headers: { 'request-id': 'req_synthetic' }, times: 1_000 },
+  body: {
+    type: 'error',
+    error: { type: 'request_too_large', message: 'Request exceeds the maximum size, synthetic.' },
+    request_id: 'req_synthetic',
+  },
+}
+
 export const errorsOfMessages = {
   id: 'MSG-11',
   needs: ['messages'],
   surface: 'messages',
   hostile: true,
-  timeout: 60_000,
+  timeout: 150_000,
   async exercise(session) {
     await post(session, steps.noJson, malformed(session)['no JSON']!)
     await session.chat(steps.unknownModel, {
       model: 'no-such-provider/no-such-model',
       script: [{ scenario: '404' }],
     })
-    for (const status of [400, 429, 529]) {
-      await session.chat(steps.providerRefuses.with({ status }), { script: [{ status }], timeout: 45_000 })
+    const refusals = everyModel(session).flatMap((model) =>
+      [400, 413, 429, 529].map((status) => ({ model, status })),
+    )
+    for (const { model, status } of refusals) {
+      await session.chat(steps.providerRefuses.with({ model, status }), {
+        model,
+        script: status === 413 ? [TOO_LARGE, { status }] : [{ status }],
+        timeout: 45_000,
+      })
       await session.wait(session.target.capabilities.cooldown_ms)
     }
     if (session.target.capabilities.gateway_keys) await session.chat(steps.noKey, { key: null })
@@ -58,7 +76,7 @@ export const errorsOfMessages = {
         finding(
           'type-of-its-status',
           surfaceOf(exchange).isError(body) && typed,
-          `the error of "${exchange.step}"`,
+          `the error of "${inWords(exchange)}"`,
           {
             expected: `an error with the type of its status${TYPES[status ?? 0] ? `, ${TYPES[status ?? 0]!.join(' or ')}` : ''}`,
             actual: `${ended(exchange)}: ${body.slice(0, 120) || 'no body'}`,
@@ -68,7 +86,7 @@ export const errorsOfMessages = {
         finding(
           'names-its-request',
           ids.every((id) => typeof id === 'string' && id !== ''),
-          `the request id of "${exchange.step}"`,
+          `the request id of "${inWords(exchange)}"`,
           {
             expected: 'in the header request-id and in the body',
             actual: ids.map((id) => String(id ?? 'none')).join(', '),

@@ -1,12 +1,17 @@
 // MSG-13: `Retry-After` and `x-should-retry` are passed on (Waybill: every 429 has `Retry-After`).
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { refs, saysWhen, servedBy } from '../dialects/lookup.ts'
+import { at } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ stream: boolean }>('the provider is busy')
 
-const SAID = { 'retry-after': '1', 'x-should-retry': 'false' }
+/** Seconds that no gateway uses by itself. */
+const SECONDS = 7
+
+const SAID = { 'retry-after': String(SECONDS), 'x-should-retry': 'false' }
 
 export const retryWords = {
   id: 'MSG-13',
@@ -21,17 +26,18 @@ export const retryWords = {
         script: [{ status: 429, headers: SAID }],
         timeout: 60_000,
       })
-      await session.wait(Math.max(1_500, session.target.capabilities.cooldown_ms))
+      await session.wait(Math.max(SECONDS * 1_000 + 500, session.target.capabilities.cooldown_ms))
     }
   },
-  judge: ({ evidence }) =>
+  judge: ({ evidence, target }) =>
     call.in(evidence).map((exchange) => {
+      const seconds = Number(at(exchange.script, '/0/headers/retry-after') ?? SECONDS)
       const got = Object.keys(SAID).map((name) => exchange.headers[name] ?? 'none')
       return finding(
         'retry-words-arrive',
-        exchange.status === 429 && Number(got[0]) >= 1 && got[1] === 'false',
+        exchange.status === 429 && saysWhen(seconds, exchange, target) && got[1] === 'false',
         'Retry-After and x-should-retry of an answer of a provider that is busy',
-        { expected: '429, 1 and false', actual: `${ended(exchange)}, ${got.join(' and ')}` },
+        { expected: `429, ${seconds} and false`, actual: `${ended(exchange)}, ${got.join(' and ')}` },
         refs(exchange, servedBy(evidence, exchange)),
       )
     }),

@@ -1,40 +1,48 @@
-// MSG-14: After the response has started, an error arrives as an `error` event (Waybill: and the call is recorded as
-// failed).
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { eventsOf } from '../reading.ts'
-import { delta } from '../scripted.ts'
-import { step } from '../step.ts'
-import { surfaceOf } from '../surfaces.ts'
+// MSG-14: After the response has started, an error arrives as an `error` event, or as a reset (Waybill: as an event,
+// and the call is recorded as failed).
 
-const call = step('error after the response start')
+import { everyModel, refs, servedBy } from '../dialects/lookup.ts'
+import { readAnswer, surfaceOf } from '../dialects/registry.ts'
+import { delta } from '../dialects/scripted.ts'
+import { eventsOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { heldBack, noteHeldBack } from './flow.ts'
+
+const call = step<{ model: string }>('error after the response start')
 
 export const lateErrorEvent = {
   id: 'MSG-14',
   needs: ['messages'],
   surface: 'messages',
   hostile: true,
+  timeout: 90_000,
   async exercise(session) {
-    const gate = session.nonce()
-    const script = [{ events: [delta('one'), { gate }, { failure: 'synthetic' }] }]
-    const open = await session.openChat(call, { stream: true, script })
-    const begun = await open.says('one')
-    await session.witness.release(gate)
-    await open.done
-    await session.wait(session.target.capabilities.cooldown_ms)
-    if (!begun)
-      session.untestable('the first event of a stream did not reach the client before the next one was there')
+    for (const model of everyModel(session)) {
+      const gate = session.nonce()
+      const script = [{ events: [delta('one'), { gate }, { failure: 'synthetic' }] }]
+      const open = await session.openChat(call.with({ model }), { model, stream: true, script })
+      const begun = await open.says('one')
+      await session.witness.release(gate)
+      const exchange = await open.done
+      if (!begun) noteHeldBack(session, exchange)
+      await session.wait(session.target.capabilities.cooldown_ms)
+    }
   },
-  judge: ({ evidence }) =>
+  judge: ({ evidence, waybill }) =>
     call.in(evidence).map((exchange) => {
+      const open = heldBack('error-is-an-event', evidence, exchange)
+      if (open) return open
       const events = eventsOf(exchange.body)
-      const ok = events.some(({ event, data }) => event === 'error' && surfaceOf(exchange).isError(data))
+      const isReset = !waybill && exchange.end === 'cut' && readAnswer(exchange).done === 0
+      const ok =
+        isReset || events.some(({ event, data }) => event === 'error' && surfaceOf(exchange).isError(data))
       return finding(
         'error-is-an-event',
         ok,
-        'how the client was told of an error in a stream that had begun',
+        `how the client was told of "${inWords(exchange)}"`,
         {
-          expected: 'an event "error" with an error of the dialect',
+          expected: `an event "error" with an error of the dialect${waybill ? '' : ', or a reset'}`,
           actual: ok ? 'so' : `at last ${JSON.stringify(events.at(-1) ?? null).slice(0, 160)}`,
         },
         refs(exchange, servedBy(evidence, exchange)),

@@ -1,9 +1,10 @@
 // MSG-15: `stream: false` works with every target.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { whole } from './messages.ts'
 
 export const wholeAnswers = {

@@ -1,18 +1,33 @@
 // MSG-17: Images and documents in tool results are never turned into text for a model of another dialect (Waybill:
 // they reach it as images and documents, or their loss is named).
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { inWords, step } from '../step.ts'
-import { ended } from '../words.ts'
 
-const call = step<{ model: string }>('a tool returns an image')
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+
+const call = step<{ model: string; what: string }>('a tool returns a file')
 
 /** One white pixel. */
 const PIXEL =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
-const IMAGE = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } }
+/** Start of a document without pages. */
+const PAGES = Buffer.from(
+  '%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\ntrailer<</Root 1 0 R>>',
+).toString('base64')
 
-/** Every text in a request that a model reads as words, by the names that dialects give it. */
+const FILES: Readonly<Record<string, { data: string; block: object }>> = {
+  image: {
+    data: PIXEL,
+    block: { type: 'image', source: { type: 'base64', media_type: 'image/png', data: PIXEL } },
+  },
+  document: {
+    data: PAGES,
+    block: { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: PAGES } },
+  },
+}
+
+/** Returns every text in a request that a model reads as words, under each dialect's names. */
 function texts(value: unknown, name = ''): string[] {
   if (typeof value === 'string')
     return /^(text|content|output|arguments|instructions)$/.test(name) ? [value] : []
@@ -23,11 +38,13 @@ function texts(value: unknown, name = ''): string[] {
 
 export const imagesInResults = {
   id: 'MSG-17',
+  since: 4,
   needs: ['messages'],
   surface: 'messages',
   async exercise(session) {
-    for (const model of modelsOf(session))
-      await session.chat(call.with({ model }), {
+    const calls = modelsOf(session).flatMap((model) => Object.keys(FILES).map((what) => ({ model, what })))
+    for (const { model, what } of calls)
+      await session.chat(call.with({ model, what }), {
         model,
         body: {
           tools: [{ name: 'look', input_schema: { type: 'object' } }],
@@ -37,7 +54,7 @@ export const imagesInResults = {
             {
               role: 'user',
               content: [
-                { type: 'tool_result', tool_use_id: 'toolu_1', content: [IMAGE] },
+                { type: 'tool_result', tool_use_id: 'toolu_1', content: [FILES[what]!.block] },
                 { type: 'text', text: 'What is it? {nonce}' },
               ],
             },
@@ -49,15 +66,16 @@ export const imagesInResults = {
     call.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
-      const asText = texts(entry?.body).some((text) => text.includes(PIXEL))
-      const arrived = JSON.stringify(entry?.body ?? null).includes(PIXEL)
-      const named = (exchange.headers['x-gateway-lossy'] ?? '').includes('tool_result.media')
+      const { data } = FILES[exchange.details.what] ?? FILES.image!
+      const asText = texts(entry?.body).some((text) => text.includes(data))
+      const arrived = JSON.stringify(entry?.body ?? null).includes(data)
+      const named = /tool_result\.media|document/.test(exchange.headers['x-gateway-lossy'] ?? '')
       return [
         finding(
           'image-is-no-text',
           !asText,
           `what the model of "${inWords(exchange)}" reads as words`,
-          { expected: 'no bytes of the image', actual: asText ? 'the bytes of the image' : 'none' },
+          { expected: 'no bytes of the file', actual: asText ? 'the bytes of the file' : 'none' },
           see,
         ),
         ...(waybill
@@ -65,7 +83,7 @@ export const imagesInResults = {
               finding(
                 'image-arrives-or-is-named',
                 entry !== null && (arrived || named),
-                `the image of "${inWords(exchange)}"`,
+                `the file of "${inWords(exchange)}"`,
                 {
                   expected: 'at the provider, or named as lost',
                   actual: `${ended(exchange)}, ${arrived ? 'at the provider' : 'not at the provider'}`,

@@ -1,12 +1,12 @@
 // MSG-18: `cache_control` reaches providers of messages unchanged, and reaches no others.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { at } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
-/** From each model; the prompt begins with a line that names the client, and has a part that is to be cached. */
+/** One call per model; the prompt begins with a line that names the client, and has a part to be cached. */
 export const call = step<{ model: string }>('call')
 
 export const LINE = 'x-anthropic-billing-header: cc_version=2.0.0; cc_entrypoint=cli;'

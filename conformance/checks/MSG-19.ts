@@ -1,9 +1,10 @@
 // MSG-19: The line at the beginning of the system prompt that names the client reaches providers of messages
 // unchanged, and reaches no others.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { inWords } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { call, LINE } from './MSG-18.ts'
 
 export const clientLine = {

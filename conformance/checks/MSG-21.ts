@@ -1,8 +1,9 @@
 // MSG-21: `HEAD /api/hello` needs no key and is not a call.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const hello = step<{ method: string }>('hello')
 

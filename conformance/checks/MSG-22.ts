@@ -1,13 +1,14 @@
 // MSG-22: `GET /v1/models` with `anthropic-version` returns a list in Anthropic's shape.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { at, type Json, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { at, type Json, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const list = step('list')
 
-/** What the official client needs to read and to page; each of them a text. */
+/** Members that the official client needs to read and to page, each a string. */
 const MEMBERS = ['id', 'type', 'display_name', 'created_at']
 
 export const modelsInItsShape = {
@@ -17,7 +18,7 @@ export const modelsInItsShape = {
   async exercise(session) {
     const { catalog } = session.target.capabilities
     const { client } = session.running.keys
-    // As the official client shows its key, and as the target takes it otherwise.
+    // The official client's key header, and the target's own otherwise.
     const headers = { ...session.surface.headers, ...(client !== null && { 'x-api-key': client }) }
     await session.ask(list, catalog!, { headers })
   },

@@ -1,11 +1,11 @@
 // PURE-01: A read endpoint causes no inference, whatever the method (GET, HEAD, OPTIONS) or query, and however often
 // it is read.
-import type { Check } from '../check.ts'
-import type { Session } from '../session.ts'
-import { measuredWindow } from '../window.ts'
+import type { Check } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
 import { read, readsSpentNothing } from './pure.ts'
+import { measuredWindow } from './window.ts'
 
-/** Calls the read paths with every method, with a query of their own and with a foreign one, twice. */
+/** Calls each read path twice with every method, with its own query and with a foreign one. */
 async function readEverything(session: Session): Promise<void> {
   for (const path of session.target.capabilities.read_paths)
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'GET']) {

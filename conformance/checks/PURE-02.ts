@@ -1,8 +1,8 @@
 // PURE-02: Start-up and idle time cause no inference (idle window: 60 s or twice the declared probe interval).
-import { type Check, finding } from '../check.ts'
-import { arrived, inferencesIn, names } from '../window.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { arrived, inferencesIn, names } from './window.ts'
 
-/** How long idle time is watched: at least, and in a quick run, ms. */
+/** Minimum time that an idle gateway is watched, ms; the second for a quick run. */
 const IDLE = 60_000
 const QUICK_IDLE = 5_000
 
@@ -11,7 +11,7 @@ export const startAndIdle = {
   timeout: 180_000,
   async exercise(session) {
     const { capabilities, start } = session.target
-    // A start can only be watched where the suite may start an instance of its own.
+    // A start can only be watched if the suite may start an instance.
     if (!('url' in start)) {
       session.mark('start_from')
       await session.another(null)

@@ -1,6 +1,6 @@
 // PURE-03: A read endpoint causes no new request of any kind to a provider, not even for a model list.
-import type { Check } from '../check.ts'
-import { noneArrived } from '../window.ts'
+import type { Check } from '../runner/check.ts'
+import { noneArrived } from './window.ts'
 
 export const readsAskNobody = {
   id: 'PURE-03',

@@ -1,23 +1,24 @@
 // PURE-04: Resolving or explaining a route causes no inference and does not change the router's state.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { measuredWindow } from '../window.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { read, readsSpentNothing } from './pure.ts'
+import { measuredWindow } from './window.ts'
 
 const resolved = step<{ id: string }>('resolve')
 
-/** So often a route is resolved in a row, without a call in between. */
+/** Number of times a route is resolved in a row, without a call in between. */
 const IN_A_ROW = 54
 
-/** The longest turn that is looked for: two targets with the weights 7 and 3 have ten steps. Longer ones are not seen. */
+/** Longest cycle that is detected: weights 7 and 3 give ten steps. Longer ones are missed. */
 const LONGEST_TURN = 10
 
 /**
- * Whether answers come in turns, each a step further than the one before. Answers that are drawn by chance look like
- * that in fewer than one of two million rows of this length, whatever their weights (most often with about 9 to 1);
- * always the same one is no turn.
+ * Returns true if answers cycle, each one step after the one before. Random answers look like a cycle in
+ * fewer than one of two million rows of this length, whatever their weights (the worst is about 9 to 1). A
+ * constant answer is no cycle.
  */
 function areTurns(answers: readonly string[]): boolean {
   if (answers.length < IN_A_ROW || new Set(answers).size === 1) return false

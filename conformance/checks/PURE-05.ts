@@ -1,18 +1,18 @@
 // PURE-05: Reads write nothing: while there are only reads, `data_version` and the WAL do not change.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { readAll } from '../request-log.ts'
-import type { Session } from '../session.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
+import { readAll } from './request-log.ts'
 
 const steps = {
   call: step('call'),
   read: step('read'),
 }
 
-/** Size and time of every file that a gateway keeps; SQLite's shared memory is no content. */
+/** Returns size and time of every file of a gateway, except SQLite's shared memory, which is no content. */
 async function factsOf(session: Session): Promise<Record<string, string>> {
   const files = [...(await session.running.files!.list())].filter(([name]) => !name.endsWith('-shm'))
   return Object.fromEntries(
@@ -20,10 +20,10 @@ async function factsOf(session: Session): Promise<Record<string, string>> {
   )
 }
 
-/** An artifact is written within five seconds of its call's end, ms. */
+/** Time to wait for artifacts, ms: one is written within five seconds of its call's end. */
 const ARTIFACTS_WAIT = 6_000
 
-/** The files once what earlier calls left has been written, and a second has passed in which none of them changed. */
+/** Returns the files once earlier calls are written and none has changed for a second. */
 async function settledFiles(session: Session): Promise<Record<string, string>> {
   await session.wait(ARTIFACTS_WAIT - 1_000)
   let files = await factsOf(session)

@@ -1,8 +1,9 @@
 // PURE-06: Other methods on read paths get 405 with Allow; HEAD gets GET's headers and ends at once.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   get: step('get'),

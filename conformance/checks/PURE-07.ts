@@ -1,10 +1,10 @@
 // PURE-07: A call refused for its credentials, body or model causes no inference.
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { inferencesIn, measuredWindow, names, noneArrived } from '../window.ts'
-import { ended } from '../words.ts'
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { inferencesIn, measuredWindow, names, noneArrived } from './window.ts'
 
 const refused = step<{ why: string }>('refused')
 
@@ -38,7 +38,7 @@ export const refusedCallsSpendNothing = {
   },
   judge({ evidence }) {
     const asked = refused.in(evidence)
-    // What a provider itself refused was not spent; and what the gateway lets through, it does not refuse.
+    // A call that its provider refused costs nothing, and one that was let through was not refused.
     const spentIn = (entries: typeof evidence.ledger) =>
       inferencesIn(entries).filter(({ answer }) => (answer.status ?? 0) < 400)
     const each = asked.map((each) => {

@@ -1,7 +1,9 @@
-// PURE-08: Over the whole run, each answered call is one inference, plus one for each attempt that visibly failed; an
-// inference that belongs to neither a call nor declared background activity is a failure.
-import { account } from '../account.ts'
-import type { Check } from '../check.ts'
+// PURE-08: Over the whole run, each answered call is one inference, plus one for each attempt that visibly failed; a
+// request that was refused for its form (400, 413, 422) is not sent again as it is; an inference that belongs to neither
+// a call nor declared background activity is a failure, unless the provider refused it so.
+
+import type { Check } from '../runner/check.ts'
+import { account } from './ledger-audit.ts'
 
 export const everyInferenceIsExplained = {
   id: 'PURE-08',

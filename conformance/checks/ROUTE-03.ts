@@ -1,16 +1,17 @@
 // ROUTE-03: An unknown id gets a 4xx that says so (Waybill: 404 `model_not_found`).
-import { type Check, finding } from '../check.ts'
-import { ref, refs, requestsOf, where } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { ended, listed } from '../words.ts'
+
+import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended, listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const unknown = step<{ model: string }>('unknown model')
 
 export const unknownIds = {
   id: 'ROUTE-03',
   async exercise(session) {
-    // Where a gateway leaves it to the provider to know a model, the provider says no.
+    // A gateway may leave unknown models to the provider, which then refuses.
     const script = [{ scenario: '404' }]
     for (const model of ['no-such-route', 'no-such-provider/no-such-model'])
       await session.chat(unknown.with({ model }), { model, script })

@@ -1,14 +1,17 @@
-// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`; the
-// forwarded request is valid by the provider's schema.
+// ROUTE-05: The known OpenAI fields reach the provider with their values, except `model` and `stream_options`; young ones
+// (`metadata`, `store`, `service_tier`, `prompt_cache_key`, `safety_identifier`, `reasoning_effort`, `verbosity`) should
+// (Waybill: must). The forwarded request is valid by the provider's schema.
+
 import { isDeepStrictEqual } from 'node:util'
 import { nonceIn, writeNonce } from '../../mocks/ledger.ts'
-import { type Check, finding } from '../check.ts'
-import { ref, refs } from '../lookup.ts'
-import { at, jsonOf, withoutSpace } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { listed } from '../words.ts'
+import { ref, refs, servedBy } from '../dialects/lookup.ts'
+import { at, jsonOf, jsonValue } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
 
-/** Fields of OpenAI's chat request with values that no default has. */
+/** Fields of OpenAI's chat request, with values that are no defaults. */
 const KNOWN = {
   temperature: 0.3,
   top_p: 0.9,
@@ -34,9 +37,60 @@ const KNOWN = {
   ],
 }
 
-/** What a reasoning model of OpenAI does not take, and how such a model is called. */
-const SAMPLING = ['temperature', 'top_p', 'stop', 'presence_penalty', 'frequency_penalty', 'logit_bias']
-const REASONING = /^(o\d|gpt-5)/
+/** More fields, sent by agents and newer clients, and messages of every role. */
+const FURTHER = {
+  service_tier: 'default',
+  metadata: { trip: 'one' },
+  store: false,
+  prompt_cache_key: 'a-conversation',
+  safety_identifier: 'conformance-user',
+  logprobs: true,
+  top_logprobs: 2,
+  max_tokens: 654,
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'road', strict: true, schema: { type: 'object', properties: {} } },
+  },
+  tool_choice: { type: 'function', function: { name: 'find_road' } },
+  tools: KNOWN.tools,
+}
+
+/** Fields for reasoning models only: other models refuse them, and so may a gateway that knows this. */
+const OF_REASONING = { reasoning_effort: 'low', verbosity: 'low' }
+
+/** Fields that a gateway may not know yet. Leaving one out shows that it is unknown; changing it is worse. */
+const YOUNG = new Set([
+  ...['metadata', 'store', 'service_tier', 'prompt_cache_key', 'safety_identifier'],
+  ...Object.keys(OF_REASONING),
+])
+
+const FURTHER_MESSAGES = (nonce: string) => [
+  { role: 'developer', content: [{ type: 'text', text: 'Be brief.' }] },
+  {
+    role: 'user',
+    name: 'walker',
+    content: [
+      { type: 'text', text: `What is this? ${writeNonce(nonce)}` },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=', detail: 'low' } },
+    ],
+  },
+  {
+    role: 'assistant',
+    content: 'I look twice.',
+    tool_calls: ['call_1', 'call_2'].map((id) => ({
+      ...{ id, type: 'function', function: { name: 'find_road', arguments: `{"from":"${id}"}` } },
+    })),
+  },
+  { role: 'tool', tool_call_id: 'call_1', content: 'north' },
+  { role: 'tool', tool_call_id: 'call_2', content: 'south' },
+]
+
+/** Fields that OpenAI's reasoning models refuse, and the pattern of such models' names. */
+const SAMPLING = [
+  ...['temperature', 'top_p', 'stop', 'presence_penalty', 'frequency_penalty', 'logit_bias'],
+  ...['logprobs', 'top_logprobs'],
+]
+const REASONING = /(^|\/)(o\d|gpt-5)/
 
 const KNOWN_MESSAGES = (nonce: string) => [
   { role: 'system', content: 'You know the roads, and answer in JSON.' },
@@ -52,8 +106,8 @@ const KNOWN_MESSAGES = (nonce: string) => [
 ]
 
 /**
- * What a value says: a member that is null, or a tool that is not strict, is as good as none, one part of text as good
- * as the text, and arguments are JSON.
+ * Returns the meaning of a value: a null member, an empty content and a tool that is not strict equal their
+ * absence, one text part equals the text, and arguments are JSON.
  */
 function meaningOf(value: unknown): unknown {
   if (Array.isArray(value)) {
@@ -62,33 +116,51 @@ function meaningOf(value: unknown): unknown {
   }
   if (typeof value !== 'object' || value === null) return value
   const said = Object.entries(value).filter(
-    ([name, member]) => member !== null && !(name === 'strict' && member === false),
+    ([name, member]) =>
+      member !== null && !(name === 'strict' && member === false) && !(name === 'content' && member === ''),
   )
   return Object.fromEntries(
     said.map(([name, member]) => [
       name,
-      name === 'arguments' && typeof member === 'string' ? withoutSpace(member) : meaningOf(member),
+      name === 'arguments' && typeof member === 'string' ? jsonValue(member) : meaningOf(member),
     ]),
   )
 }
 
-const call = step<{ stream: boolean }>('call')
+/** Renames the system role: newer models use developer. */
+const renamed = (key: string, value: unknown): unknown =>
+  key === 'role' && value === 'developer' ? 'system' : value
+
+/** Returns the first model in the target file for this check's calls, otherwise the called id. */
+function firstModel({ model: id, target }: Pick<Session, 'model' | 'target'>): string {
+  const { logical, direct } = target.models
+  const route = logical.find((each) => each.id === id)
+  return route?.targets[0]?.model ?? direct.find((each) => each.id === id)?.model ?? id
+}
+
+const call = step<{ stream: boolean; further: boolean }>('call')
 
 export const knownFields = {
   id: 'ROUTE-05',
   async exercise(session) {
     for (const stream of [false, true]) {
       const messages = KNOWN_MESSAGES(session.nonce())
-      // Once with values that no default has, once with a 0, which is a value too.
+      // Once with values that are no defaults, once with 0, which is a value too.
       const more = stream ? { temperature: 0, stream_options: { include_usage: true } } : {}
       const body = { ...KNOWN, messages, ...more }
-      await session.chat(call.with({ stream }), { stream, body })
+      await session.chat(call.with({ stream, further: false }), { stream, body })
+      const further = {
+        ...FURTHER,
+        ...(REASONING.test(firstModel(session)) && OF_REASONING),
+        messages: FURTHER_MESSAGES(session.nonce()),
+      }
+      await session.chat(call.with({ stream, further: true }), { stream, body: further })
     }
   },
   judge: ({ evidence, waybill }) =>
     call.in(evidence).flatMap((exchange) => {
-      const asked = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
-      const entry = evidence.ledger.find(({ nonce }) => nonce === nonceIn(exchange.request.body ?? ''))
+      const body = jsonOf(exchange.request.body ?? '') as Record<string, unknown>
+      const entry = servedBy(evidence, { nonce: nonceIn(exchange.request.body ?? '') })
       if (!entry)
         return [
           finding(
@@ -99,24 +171,26 @@ export const knownFields = {
             [ref(exchange)],
           ),
         ]
+      const asked = JSON.parse(JSON.stringify(body), renamed) as Record<string, unknown>
       const fields = Object.keys(asked).filter((name) => name !== 'model' && name !== 'stream_options')
-      // They are told as a developer what others are told as a system.
-      const renamed = (key: string, value: unknown): unknown =>
-        key === 'role' && value === 'developer' && REASONING.test(entry.model ?? '') ? 'system' : value
       const got = JSON.parse(JSON.stringify(entry.body), renamed)
       const arrived = (name: string) => meaningOf(at(got, `/${name}`))
       const lost = fields.filter((name) => !isDeepStrictEqual(arrived(name), meaningOf(asked[name])))
-      // `stream: false` may be left out: it is the default. And a limit of tokens may go by its older name.
-      const older = (name: string) =>
-        name === 'max_completion_tokens' && arrived('max_tokens') === asked[name]
-      // Reasoning models refuse these; a gateway that knows it may leave them out, not change them.
+      // `stream: false` is the default and may be left out. A token limit has an older and a newer name.
+      const LIMITS = ['max_tokens', 'max_completion_tokens']
+      const renames = (name: string) =>
+        LIMITS.includes(name) && LIMITS.some((other) => arrived(other) === asked[name])
+      // Reasoning models refuse these; a gateway that knows this may leave them out, not change them.
       const spared = (name: string) =>
         SAMPLING.includes(name) && arrived(name) === undefined && REASONING.test(entry.model ?? '')
-      const changed = lost.filter(
+      const isUnknown = (name: string) => YOUNG.has(name) && arrived(name) === undefined
+      const notAsAsked = lost.filter(
         (name) =>
-          !(name === 'stream' && asked.stream === false && !entry.stream) && !older(name) && !spared(name),
+          !(name === 'stream' && asked.stream === false && !entry.stream) && !renames(name) && !spared(name),
       )
-      // What the provider lets pass is for this interface's own gateway to avoid.
+      const changed = notAsAsked.filter((name) => !isUnknown(name))
+      const young = notAsAsked.filter(isUnknown)
+      // Only Waybill must avoid unknown fields that the provider lets pass.
       const invalid = entry.problems.filter((problem) => waybill || !problem.startsWith('unknown field'))
       return [
         finding(
@@ -126,6 +200,16 @@ export const knownFields = {
           { expected: 'none', actual: listed(changed) },
           refs(exchange, entry),
         ),
+        {
+          ...finding(
+            'young-fields-arrive',
+            young.length === 0,
+            `young fields of "${inWords(exchange)}" that were lost`,
+            { expected: 'none', actual: listed(young) },
+            refs(exchange, entry),
+          ),
+          advice: true,
+        },
         finding(
           'request-is-valid',
           invalid.length === 0,

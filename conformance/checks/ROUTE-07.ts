@@ -1,14 +1,15 @@
 // ROUTE-07: Before the response starts, exactly the declared conditions lead to the next target (Waybill: those
 // listed under Errors).
-import { type Check, finding } from '../check.ts'
-import type { Evidence } from '../evidence.ts'
-import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../lookup.ts'
-import { firstTargetFails } from '../scripted.ts'
-import type { Session } from '../session.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
 
-/** Statuses that no gateway may take for a reason to move on, unless it says so. */
+import { aFallbackStatus, movedOn, refs, requestsOf, where } from '../dialects/lookup.ts'
+import { firstTargetFails } from '../dialects/scripted.ts'
+import type { Evidence } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
+
+/** Statuses after which no gateway may fall back unless it declares so. */
 const FINAL = [400, 413, 422]
 
 const call = step<{ status: number; stream: boolean }>('the first target fails')
@@ -29,7 +30,7 @@ export const fallbackConditions = {
   async exercise(session) {
     const { fallback_statuses } = session.target.capabilities
     for (const status of fallback_statuses) await tryFallback(session, status)
-    // One is enough to see that streams move on as well.
+    // One is enough to show that streams fall back as well.
     await tryFallback(session, aFallbackStatus(session.target), true)
     for (const status of FINAL.filter((each) => !fallback_statuses.includes(each)))
       await tryFallback(session, status)

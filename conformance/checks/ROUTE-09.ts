@@ -1,11 +1,15 @@
 // ROUTE-09: A cooling target is skipped while another is ready; `Retry-After` is honoured; only live traffic tests
 // whether a target has recovered.
-import { type Check, finding } from '../check.ts'
-import { ref, refs, requestsOf, where } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { failure } from '../scripted.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { ref, refs, requestsOf, where } from '../dialects/lookup.ts'
+import { failure } from '../dialects/scripted.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { clock } from '../evidence/http-client.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
 import { A, B, call, repeat, resolve, resolveOf } from './route.ts'
 
 const steps = {
@@ -13,37 +17,58 @@ const steps = {
   again: step('again'),
 }
 
-/** So long the provider asks to be left alone, s: time for a few calls meanwhile, also on a busy machine. */
-const RETRY_AFTER = 3
+/** Seconds for which the provider asks to be left alone: time for a few calls, longer on a busy machine. */
+const RETRY_AFTER = [3, 15, 45] as const
+
+async function coolDown(session: Session, seconds: number): Promise<void> {
+  const busy = { ...failure(429), headers: { 'retry-after': String(seconds) } }
+  session.note('retry_after', seconds)
+  await session.chat(steps.cools, {
+    model: 'priority',
+    script: [{ provider: 'openai', model: 'gpt-5-mini', ...busy }, { scenario: 'plain' }],
+  })
+  await resolveOf(session, 'priority')
+  await repeat(session, 3, 'priority')
+  const [cools] = steps.cools.in(await session.soFar()).slice(-1)
+  await session.wait(Math.max(0, cools!.end_at + seconds * 1_000 + 500 - clock()))
+  await session.chat(steps.again, { model: 'priority' })
+}
+
+/**
+ * Returns calls made while the target cooled down in the last round. Calls that a slow machine makes too late
+ * prove nothing.
+ */
+function inTime({ exchanges, facts }: Pick<Evidence, 'exchanges' | 'facts'>) {
+  const cools = steps.cools.in({ exchanges }).at(-1)!
+  const until = cools.at + Number(facts.retry_after ?? RETRY_AFTER[0]) * 1_000
+  const early = <E extends Exchange>(all: readonly E[]) =>
+    all.filter(({ at, end_at }) => at >= cools.at && end_at < until)
+  return { cools, calls: early(call.in({ exchanges })), resolved: early(resolve.in({ exchanges })) }
+}
 
 export const coolingIsHonoured = {
   id: 'ROUTE-09',
   needs: ['variant:strategies'],
+  timeout: 90_000,
   async exercise(session) {
-    await session.another('strategies')
-    const busy = {
-      ...failure(429),
-      headers: { 'retry-after': String(RETRY_AFTER) },
+    for (const seconds of RETRY_AFTER) {
+      await session.another('strategies')
+      await coolDown(session, seconds)
+      const { calls, resolved } = inTime(await session.soFar())
+      if (calls.length > 0 && resolved.length > 0) break
     }
-    await session.chat(steps.cools, {
-      model: 'priority',
-      script: [{ provider: 'openai', model: 'gpt-5-mini', ...busy }, { scenario: 'plain' }],
-    })
-    await resolveOf(session, 'priority')
-    await repeat(session, 3, 'priority')
-    await session.wait(RETRY_AFTER * 1_000 + 200)
-    await session.chat(steps.again, { model: 'priority' })
   },
   judge({ evidence }) {
-    const [cools, again] = [steps.cools.in(evidence)[0]!, steps.again.in(evidence)[0]!]
-    // Whatever carries no mark of one of our calls.
+    const { cools, calls: meanwhile, resolved } = inTime(evidence)
+    const again = steps.again.in(evidence).at(-1)!
+    // Entries that carry no nonce of our calls.
     const ours = new Set(evidence.exchanges.map(({ nonce }) => nonce))
     const probes = evidence.ledger.filter(
       ({ at, nonce }) => at > cools.at && (nonce === null || !ours.has(nonce)),
     )
-    const state = at(jsonOf(resolve.in(evidence)[0]!.body), '/candidates/0/state')
-    // What a slow machine asked too late proves nothing: it may be well again.
-    const meanwhile = call.in(evidence).filter(({ end_at }) => end_at < cools.at + RETRY_AFTER * 1_000)
+    const state = at(jsonOf(resolved[0]?.body ?? ''), '/candidates/0/state')
+    const late = (id: string, what: string) =>
+      doubt(id, `${what}: the machine was too slow to ask while the target cooled`, [ref(cools)])
     const went = meanwhile.map((exchange) => requestsOf(evidence, exchange).map(where).join(', '))
     return [
       finding(
@@ -53,20 +78,24 @@ export const coolingIsHonoured = {
         { expected: `${A}, then ${B}`, actual: listed(requestsOf(evidence, cools).map(where)) },
         refs(cools),
       ),
-      finding(
-        'resolve-says-cooling',
-        state === 'cooling',
-        'what resolve says of that target',
-        { expected: 'cooling', actual: String(state) },
-        refs(resolve.in(evidence)[0]),
-      ),
-      finding(
-        'cooling-is-passed-over',
-        went.length > 0 && went.every((target) => target === B),
-        'where calls went while it cooled',
-        { expected: `${B}, and at least one call`, actual: listed(went) },
-        meanwhile.map(ref),
-      ),
+      resolved.length === 0
+        ? late('resolve-says-cooling', 'what resolve says of that target')
+        : finding(
+            'resolve-says-cooling',
+            state === 'cooling',
+            'what resolve says of that target',
+            { expected: 'cooling', actual: String(state) },
+            refs(resolved[0]),
+          ),
+      went.length === 0
+        ? late('cooling-is-passed-over', 'where calls went while it cooled')
+        : finding(
+            'cooling-is-passed-over',
+            went.every((target) => target === B),
+            'where calls went while it cooled',
+            { expected: B, actual: listed(went) },
+            meanwhile.map(ref),
+          ),
       finding(
         'no-health-calls',
         probes.length === 0,
@@ -77,7 +106,7 @@ export const coolingIsHonoured = {
       finding(
         'returns-after-retry-after',
         requestsOf(evidence, again).map(where).join() === A,
-        `where the next call went after its Retry-After of ${RETRY_AFTER} s`,
+        `where the next call went after its Retry-After of ${evidence.facts.retry_after ?? RETRY_AFTER[0]} s`,
         { expected: A, actual: listed(requestsOf(evidence, again).map(where)) },
         refs(again),
       ),

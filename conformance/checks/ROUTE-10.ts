@@ -1,22 +1,29 @@
 // ROUTE-10: Each strategy does what it says (order, shares, rotation, price, latency, load).
-import { type Check, type Finding, finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { ref, requestsOf, servedBy, where } from '../lookup.ts'
-import { delta, END } from '../scripted.ts'
-import type { Session } from '../session.ts'
-import { step } from '../step.ts'
-import { listed } from '../words.ts'
+
+import { ref, requestsOf, servedBy, where } from '../dialects/lookup.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, type Finding, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
 import { A, B, C, call, N, ofModel, repeat, shares, targets } from './route.ts'
 
 const holding = step('held')
 
-/** Calls held open over three targets: one of these then has four or more, which no call that is just over comes near. */
+/**
+ * Calls held open over three targets: one target then has at least four, well above what a call that has just
+ * ended adds.
+ */
 const HELD = 12
 
-/** Short calls beside them. Who does not look at load keeps them all from one of three targets once in ten million times. */
+/**
+ * Short calls in addition. Ignoring load misses one of three targets with all of them once in ten million
+ * times.
+ */
 const SHORT = 40
 
-/** Some calls are held on all targets, then only those on one; short calls follow, each alone. */
+/** Holds calls on all targets, then only those on one, and makes short calls one after the other. */
 async function besideABusyOne(session: Session): Promise<void> {
   const held: { gate: string; done: Promise<Exchange>; target: string }[] = []
   for (let n = 0; n < HELD; n++) {
@@ -34,13 +41,13 @@ async function besideABusyOne(session: Session): Promise<void> {
     await Promise.all(calls.map(({ done }) => done))
   }
   await letGo(held.filter(({ target }) => target !== busy))
-  // What the client has seen the end of, the gateway may count a moment longer.
+  // A gateway may count a call a moment longer than its client sees.
   await session.drain()
   await repeat(session, SHORT, 'least-busy')
   await letGo(on(busy))
 }
 
-/** No short call goes where the calls are that were open all the time: there always was an idle target beside it. */
+/** Checks that no short call goes to the target with the held calls: another was always idle. */
 function leastBusyPicks(evidence: Evidence): Finding {
   const short = ofModel(call.in(evidence), 'least-busy')
   const over = Math.max(...short.map(({ end_at }) => end_at))
@@ -61,14 +68,14 @@ function leastBusyPicks(evidence: Evidence): Finding {
 }
 
 /**
- * No call goes to the slow target while another is not measured yet, or was at most half as slow on average in what the
- * client itself saw: what a busy machine did to the others is in these figures too.
+ * Checks that no call goes to the slow target while another is unmeasured or was at most half as slow on
+ * average. The client's own measurements are used, so they include the effects of a busy machine.
  */
 function fastestPicks(evidence: Evidence): Finding {
   const seen = new Map<string, number[]>([A, B, C].map((target) => [target, []]))
   const average = (target: string) => {
     const times = seen.get(target)!
-    return times.reduce((sum, each) => sum + each, 0) / times.length // none: NaN
+    return times.reduce((sum, each) => sum + each, 0) / times.length // NaN without times
   }
   let sure = 0
   let wrong = 0
@@ -100,7 +107,8 @@ export const strategies = {
   timeout: 90_000,
   async exercise(session) {
     await session.another('strategies')
-    // First, while no latency is known. The first target is slow; once each was measured, no call goes there any more.
+    // First, while no latency is known. The first target is slow; after each was measured, no call goes to
+    // it.
     const slow = [
       {
         provider: 'openai',

@@ -1,9 +1,10 @@
 // ROUTE-11: Where `resolve` is `deterministic`, it equals the next pick; elsewhere its probabilities match the
 // observed shares.
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { refs, where } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
+
+import { refs, where } from '../dialects/lookup.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { call, N, ofModel, resolve, resolveOf, shares, targets } from './route.ts'
 
 const foretold = ({ body }: Exchange): string => {

@@ -1,10 +1,11 @@
 // ROUTE-12: A call that needs tools, images or a long context goes only to targets that support them.
-import { type Check, finding } from '../check.ts'
-import type { Exchange } from '../evidence.ts'
-import { refs } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { targets } from './route.ts'
 
 const steps = {

@@ -1,28 +1,39 @@
 // RSP-01: A translated stream consists of `response.created`, `response.in_progress`, the items one at a time, each
-// from `output_item.added` to `output_item.done`, and one `response.completed` or `response.incomplete`;
-// `sequence_number` counts from 0.
-import { type Check, doubt, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { eventsOf, type Json, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
+// from `output_item.added` to `output_item.done` and with its parts added before their text, and one
+// `response.completed` or `response.incomplete`; `sequence_number` counts from 0; a keepalive counts too, and events of
+// the gateway's own may stand between.
+
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, doubt, finding } from '../runner/check.ts'
 
 /** Streams of every kind, from each model. */
 export const streamed = step<{ model: string; scenario: string }>('stream')
 
 const LAST = /^response\.(completed|incomplete)$/
 
-export const eventsIn = (body: string): Json[] =>
+/** Returns every event with a type: those of the response, keepalives, and the gateway's own. */
+const allIn = (body: string): Json[] =>
   eventsOf(body)
     .map(({ data }) => jsonOf(data) as Json)
-    .filter((event) => typeof event?.type === 'string' && event.type.startsWith('response.'))
+    .filter((event) => typeof event?.type === 'string')
+
+const isOfResponse = ({ type }: Json): boolean => type.startsWith('response.')
+
+export const eventsIn = (body: string): Json[] => allIn(body).filter(isOfResponse)
 
 /**
- * What is wrong with the order or the numbers, in a few words. `strictly`: numbered from 0, and in_progress behind created;
- * clients need neither.
+ * Returns what is wrong with order or numbers, in a few words. `strictly`: numbered from 0, with in_progress
+ * after created; clients need neither.
  */
-function wrong(events: readonly Json[], strictly: boolean): string | null {
+function wrong(all: readonly Json[], strictly: boolean): string | null {
+  const events = all.filter(isOfResponse)
   const types = events.map(({ type }) => String(type))
-  const numbers = events.map(({ sequence_number }) => sequence_number)
+  // A keepalive is numbered like the others; the gateway's own events may have no number.
+  const numbers = all
+    .filter((event) => isOfResponse(event) || event.sequence_number !== undefined)
+    .map(({ sequence_number }) => sequence_number)
   const jump = numbers.findIndex((number, index) => number !== index + (strictly ? 0 : numbers[0]))
   if (jump >= 0) return `event ${jump} has the number ${numbers[jump]}`
   if (types[0] !== 'response.created' || (strictly && types[1] !== 'response.in_progress'))
@@ -43,6 +54,24 @@ function wrong(events: readonly Json[], strictly: boolean): string | null {
   return open === null ? null : `item ${open} does not end`
 }
 
+/**
+ * Returns the first text for a part that does not exist yet, in a few words. The official clients keep the
+ * parts of a message in a list that the item begins and each `content_part.added` extends; they throw for any
+ * other text.
+ */
+function homeless(events: readonly Json[]): string | null {
+  const parts = new Map<unknown, number>()
+  for (const { type, output_index, content_index, item } of events) {
+    const known = parts.get(output_index) ?? 0
+    if (type === 'response.output_item.added')
+      parts.set(output_index, Array.isArray(item?.content) ? item.content.length : 0)
+    else if (type === 'response.content_part.added') parts.set(output_index, known + 1)
+    else if (/^response\.(output_text|refusal)\.delta$/.test(type) && !(content_index < known))
+      return `${type} of part ${content_index} of item ${output_index}, which has ${known}`
+  }
+  return null
+}
+
 export const responseEvents = {
   id: 'RSP-01',
   needs: ['responses'],
@@ -58,21 +87,31 @@ export const responseEvents = {
         })
   },
   judge: ({ evidence, waybill }) =>
-    streamed.in(evidence).map((exchange) => {
+    streamed.in(evidence).flatMap((exchange) => {
       const entry = servedBy(evidence, exchange)
       const see = refs(exchange, entry)
       if (entry === null || exchange.status !== 200)
-        return doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)
-      const problem = wrong(eventsIn(exchange.body), waybill)
-      return finding(
-        'events-in-order',
-        problem === null,
-        `the events of "${inWords(exchange)}"`,
-        {
-          expected: 'created, in_progress, items one at a time, one end; numbered from 0',
-          actual: problem ?? 'so',
-        },
-        see,
-      )
+        return [doubt('events-in-order', `"${inWords(exchange)}" was not answered`, see)]
+      const problem = wrong(allIn(exchange.body), waybill)
+      const early = homeless(eventsIn(exchange.body))
+      return [
+        finding(
+          'events-in-order',
+          problem === null,
+          `the events of "${inWords(exchange)}"`,
+          {
+            expected: 'created, in_progress, items one at a time, one end; numbered from 0',
+            actual: problem ?? 'so',
+          },
+          see,
+        ),
+        finding(
+          'parts-come-first',
+          early === null,
+          `the parts of the items of "${inWords(exchange)}"`,
+          { expected: 'content_part.added before the text of each', actual: early ?? 'so' },
+          see,
+        ),
+      ]
     }),
 } satisfies Check

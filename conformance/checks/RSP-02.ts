@@ -1,8 +1,8 @@
 // RSP-02: Every item of a translated stream has `output_item.done` and is in the response of the last event.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { inWords } from '../step.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { eventsIn, streamed } from './RSP-01.ts'
 
 export const itemsAreDone = {

@@ -1,9 +1,10 @@
 // RSP-03: Every stream ends with a terminal event (`response.completed`, `response.incomplete` or `response.failed`)
 // or with a reset.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { eventsOf, type Json, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ scenario: string }>('stream')
 
@@ -23,10 +24,11 @@ export const responsesEnd = {
   },
   judge: ({ evidence }) =>
     call.in(evidence).map((exchange) => {
-      const last = jsonOf(eventsOf(exchange.body).findLast(({ data }) => data !== '[DONE]')?.data ?? '') as
-        | Json
-        | undefined
-      // Before the response has started an error is a status.
+      // Keepalives and the gateway's own events may come anywhere.
+      const last = eventsOf(exchange.body)
+        .map(({ data }) => jsonOf(data) as Json | undefined)
+        .findLast((event) => /^(response\.|error$)/.test(event?.type ?? ''))
+      // Before the response starts an error is a status.
       const refused = exchange.status === null || exchange.status >= 400
       const ok = refused || exchange.end === 'cut' || TERMINAL.includes(last?.type)
       return finding(
@@ -35,7 +37,7 @@ export const responsesEnd = {
         `how "${inWords(exchange)}" ended`,
         {
           expected: 'a terminal event, or a broken connection',
-          actual: `${last?.type ?? 'no event'}, ${exchange.end}`,
+          actual: `${last?.type ?? 'no event'}, ${exchange.end === 'timed_out' ? exchange.error : exchange.end}`,
         },
         refs(exchange, servedBy(evidence, exchange)),
       )

@@ -1,10 +1,10 @@
 // RSP-04: `encrypted_content` arrives unchanged in both directions.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { response, SEALED } from './responses.ts'
 
 const steps = {

@@ -1,15 +1,19 @@
 // RSP-06: `previous_response_id` goes to the provider that made that answer, even after a restart; otherwise the call
 // gets 400 `previous_response_not_found` without an inference.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
-import { ended } from '../words.ts'
+
+import { modelsOf, refs, requestsOf, servedBy } from '../dialects/lookup.ts'
+import { isCrossed, surfaceOf } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+
+const NOBODYS = 'resp_of_nobody_waybill'
 
 const steps = {
-  first: step('first'),
-  next: step('next'),
+  first: step<{ model: string }>('first'),
+  next: step<{ model: string }>('next'),
   unknown: step('of nobody'),
 }
 
@@ -18,40 +22,64 @@ export const previousResponse = {
   needs: ['responses'],
   surface: 'responses',
   async exercise(session) {
-    const first = await session.chat(steps.first, { body: { store: true } })
-    const id = at(jsonOf(first.body), '/id')
-    if (typeof id !== 'string') session.untestable('the answer to a call has no id')
-    await session.chat(steps.next, { body: { store: true, previous_response_id: id } })
-    await session.chat(steps.unknown, { body: { previous_response_id: 'resp_of_nobody_waybill' } })
+    for (const model of modelsOf(session)) {
+      const first = await session.chat(steps.first.with({ model }), { model, body: { store: true } })
+      const id = at(jsonOf(first.body), '/id')
+      if (typeof id !== 'string') session.untestable(`the answer to a call of ${model} has no id`)
+      await session.chat(steps.next.with({ model }), {
+        model,
+        body: { store: true, previous_response_id: id },
+      })
+    }
+    await session.chat(steps.unknown, { body: { previous_response_id: NOBODYS } })
   },
-  judge: ({ evidence }) => {
-    const [first] = steps.first.in(evidence)
-    const made = first && servedBy(evidence, first)
-    return [...steps.next.in(evidence), ...steps.unknown.in(evidence)].map((exchange) => {
+  judge: ({ evidence, waybill }) => [
+    ...steps.next.in(evidence).map((exchange) => {
+      const first = steps.first.in(evidence).find(({ details }) => details.model === exchange.details.model)
+      const made = first && servedBy(evidence, first)
       const entry = servedBy(evidence, exchange)
       const sent = at(entry?.body, '/previous_response_id')
-      const known = exchange.step === steps.next.step
-      // A gateway may tell the provider the whole history instead; what it may not do is forget it.
-      const kept = known
-        ? entry !== null &&
-          ((!isCrossed(exchange, entry) &&
-            sent === at(jsonOf(made?.answer.body ?? ''), '/id') &&
-            entry.provider === made?.provider) ||
-            JSON.stringify(entry.body).includes(first!.nonce!))
-        : entry !== null && sent === 'resp_of_nobody_waybill'
-      const refused = exchange.status !== null && exchange.status >= 400 && exchange.status < 500
+      const native = made != null && !isCrossed(first!, made)
+      // A gateway may send the provider the whole history instead, but must not lose it.
+      const kept =
+        entry !== null &&
+        ((native && sent === at(jsonOf(made.answer.body ?? ''), '/id') && entry.provider === made.provider) ||
+          JSON.stringify(entry.body).includes(first!.nonce!))
       return finding(
         'history-is-never-dropped',
-        kept || refused,
-        `what became of previous_response_id in "${exchange.step}"`,
+        // If the provider stores no answers, an id may be refused in the words for that.
+        kept || (!native && isRefused(evidence, exchange, waybill)),
+        `what became of previous_response_id in "${inWords(exchange)}"`,
         {
-          expected: known
-            ? 'it reaches the provider that made that answer, or is refused'
-            : 'it is refused, or the provider is asked with it',
+          expected: native
+            ? 'it reaches the provider that made that answer'
+            : 'the provider gets the whole history, or nothing is sent and it is called unknown',
           actual: `${ended(exchange)}; the provider got ${JSON.stringify(sent) ?? 'none'}`,
         },
         refs(exchange, entry),
       )
-    })
-  },
+    }),
+    ...steps.unknown.in(evidence).map((exchange) => {
+      const entry = servedBy(evidence, exchange)
+      const sent = at(entry?.body, '/previous_response_id')
+      return finding(
+        'unknown-is-called-so',
+        (!waybill && sent === NOBODYS) || isRefused(evidence, exchange, waybill),
+        'what became of a previous_response_id that nobody gave',
+        {
+          expected: `it is refused as ${waybill ? '400 previous_response_not_found' : '400 or 404'} without an inference${waybill ? '' : ', or the provider is asked with it'}`,
+          actual: `${ended(exchange)}; the provider got ${JSON.stringify(sent) ?? 'none'}: ${exchange.body.slice(0, 100)}`,
+        },
+        refs(exchange, entry),
+      )
+    }),
+  ],
 } satisfies Check
+
+/** Returns true if the call was refused for its id without spending: clients then send the whole history. */
+const isRefused = (evidence: Evidence, exchange: Exchange, waybill: boolean): boolean =>
+  requestsOf(evidence, exchange).length === 0 &&
+  surfaceOf(exchange).isError(exchange.body) &&
+  (waybill
+    ? exchange.status === 400 && exchange.body.includes('previous_response_not_found')
+    : [400, 404, 422].includes(exchange.status ?? 0))

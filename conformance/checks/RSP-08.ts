@@ -1,13 +1,15 @@
 // RSP-08: An upgrade to a WebSocket on `/v1/responses` is accepted (101) or refused (426) at once (Waybill: refused,
 // and no row is written).
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { ordinaryCall, pace } from './pace.ts'
 
 const upgrade = step('upgrade')
 
-/** At once, ms. */
+/** Maximum delay that counts as at once, ms. */
 const AT_ONCE = 2_000
 
 export const upgradesAreAnswered = {
@@ -15,6 +17,7 @@ export const upgradesAreAnswered = {
   needs: ['responses'],
   surface: 'responses',
   async exercise(session) {
+    await ordinaryCall(session)
     await session.ask(upgrade, session.surface.path, {
       headers: {
         ...{ connection: 'Upgrade', upgrade: 'websocket' },
@@ -25,13 +28,14 @@ export const upgradesAreAnswered = {
   judge: ({ evidence, waybill }) =>
     upgrade.in(evidence).map((exchange) => {
       const took = Math.round(exchange.end_at - exchange.at)
+      const limit = Math.round(AT_ONCE + pace(evidence))
       const allowed = waybill ? [426] : [426, 101]
       return finding(
         'upgrade-is-answered',
-        allowed.includes(exchange.status ?? 0) && took <= AT_ONCE,
+        allowed.includes(exchange.status ?? 0) && took <= limit,
         `the answer to an upgrade of ${exchange.request.path}`,
         {
-          expected: `${allowed.join(' or ')} within ${AT_ONCE} ms: after any other status clients try again for seconds`,
+          expected: `${allowed.join(' or ')} within ${limit} ms: after any other status clients try again for seconds`,
           actual: `${ended(exchange)} after ${took} ms`,
         },
         [ref(exchange)],

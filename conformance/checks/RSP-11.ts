@@ -1,8 +1,9 @@
 // RSP-11: `x-codex-turn-state` is relayed in both directions.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { step } from '../step.ts'
-import { isCrossed } from '../surfaces.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed } from '../dialects/registry.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { response } from './responses.ts'
 
 const steps = {
@@ -21,7 +22,7 @@ export const turnState = {
   async exercise(session) {
     const script = [{ headers: { [NAME]: STATE }, body: response() }]
     const { headers } = await session.chat(steps.told, { script })
-    // What a client has got, however a gateway wraps it, goes back as it is.
+    // A client returns the value as it received it, however a gateway wraps it.
     await session.chat(steps.returned, { headers: { [NAME]: headers[NAME] ?? STATE } })
   },
   judge: ({ evidence }) =>

@@ -1,10 +1,12 @@
-// RSP-12: A call with a `compaction_trigger` goes to a provider of this dialect or gets 400.
-import { type Check, finding } from '../check.ts'
-import { modelsOf, refs, servedBy } from '../lookup.ts'
-import { at, type Json } from '../reading.ts'
-import { inWords, step } from '../step.ts'
-import { dialectOf, isCrossed } from '../surfaces.ts'
-import { ended } from '../words.ts'
+// RSP-12: A call with a `compaction_trigger` goes to a provider of this dialect or gets 400. Otherwise its client
+// takes an ordinary answer for the compacted history.
+
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { dialectOf, isCrossed } from '../dialects/registry.ts'
+import { at, type Json } from '../evidence/reading.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const call = step<{ model: string }>('call')
 

@@ -1,9 +1,10 @@
 // RSP-13: Cached and reasoning tokens are recorded.
-import type { Check } from '../check.ts'
-import { servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { step } from '../step.ts'
-import { readSent } from '../surfaces.ts'
+
+import { servedBy } from '../dialects/lookup.ts'
+import { readSent } from '../dialects/registry.ts'
+import { at } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import type { Check } from '../runner/check.ts'
 import { recordAfter, tokensOnRecord } from './use.ts'
 
 const call = step<{ scenario: string; stream: boolean }>('call')

@@ -1,10 +1,11 @@
 // RSP-14: A 400 `invalid_encrypted_content` is followed by one more attempt at the same target without encrypted
 // reasoning; both are on record.
-import { type Check, finding } from '../check.ts'
-import { ref, requestsOf, where } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { recordOf, step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref, requestsOf, where } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { SEALED } from './responses.ts'
 import { recordAfter } from './use.ts'
 

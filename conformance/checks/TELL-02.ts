@@ -1,8 +1,9 @@
 // TELL-02: After a fallback the response headers name the target that served the call, never one that failed.
-import { type Check, doubt } from '../check.ts'
-import { aFallbackStatus, movedOn, refs, requestsOf } from '../lookup.ts'
-import { firstTargetFails } from '../scripted.ts'
-import { inWords, step } from '../step.ts'
+
+import { aFallbackStatus, movedOn, refs, requestsOf } from '../dialects/lookup.ts'
+import { firstTargetFails } from '../dialects/scripted.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, doubt } from '../runner/check.ts'
 import { headersName } from './tell.ts'
 
 const call = step<{ stream: boolean }>('call')
@@ -23,7 +24,7 @@ export const headersAfterFallback = {
     evidence.exchanges.map((exchange) => {
       const entries = requestsOf(evidence, exchange)
       const fellBack = movedOn(target, exchange, entries).length > 0 && exchange.status === 200
-      // That it has to fall back is for ROUTE-07 to say.
+      // ROUTE-07 checks that it falls back.
       return fellBack
         ? headersName(evidence, target, exchange)
         : doubt(

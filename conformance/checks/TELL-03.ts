@@ -1,8 +1,9 @@
 // TELL-03: The request id of an answer leads to exactly one record.
-import { type Check, finding } from '../check.ts'
-import { itemsOf, recordIn, ref, refs, requestIdOf } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { recordOf, step } from '../step.ts'
+
+import { isSameId, itemsOf, recordIn, ref, refs, requestIdOf } from '../dialects/lookup.ts'
+import { at } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   call: step('call'),
@@ -32,9 +33,9 @@ export const idFindsTheRecord = {
         const reading = recordOf(evidence, exchange)
         const record = ids[index] ? recordIn(target, reading, ids[index]) : undefined
         const { fields, one } = target.observability.log!
-        const same = String(at(record, fields.id)) === ids[index]
+        const same = isSameId(at(record, fields.id), ids[index])
         const found = one === undefined && reading ? (itemsOf(target, reading) ?? []) : [record]
-        const twice = found.filter((item) => String(at(item, fields.id)) === ids[index]).length > 1
+        const twice = found.filter((item) => isSameId(at(item, fields.id), ids[index])).length > 1
         return finding(
           'id-finds-one-record',
           record !== undefined && same && !twice,

@@ -1,8 +1,9 @@
 // TELL-04: Session and cache headers have only the values that are defined for them, and are absent on read
 // endpoints.
-import { type Check, finding } from '../check.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
+
+import { ref } from '../dialects/lookup.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   withSession: step('with session'),
@@ -23,6 +24,7 @@ export const closedSets = {
       await session.chat(steps.withoutSession, { stream })
     }
     await session.chat(steps.noStore, { headers: { 'cache-control': 'no-store' } })
+    if (session.surface.name !== 'chat') return // once is enough for reads
     for (const path of session.target.capabilities.read_paths)
       await session.ask(steps.read, path, {
         key: session.running.keys.reader,

@@ -1,16 +1,17 @@
 // TELL-06: A hostile model or session name cannot break a header, a log line or a terminal.
-import { type Check, finding } from '../check.ts'
-import { ref, refs, requestIdOf } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import { recordOf, step } from '../step.ts'
-import { ended } from '../words.ts'
+
+import { ref, refs, requestIdOf } from '../dialects/lookup.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { recordOf, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 
 const steps = {
   model: step('model'),
   line: step('line'),
 }
 
-/** Names that would end a header, a log line or a terminal's patience. */
+/** Names that could end a header or a log line, or disturb a terminal. */
 const HOSTILE = [
   'a\r\nx-evil: 1',
   '\u001b[31mred\u001b]8;;http://evil\u0007',
@@ -60,7 +61,7 @@ export const hostileNames = {
       ]
     }),
     ...steps.line.in(evidence).map((exchange) => {
-      // The line's own colours are its own; what a name may not bring is anything else.
+      // The line may have its own colours; a name may add nothing.
       const { body } = exchange
       const rest = body.replaceAll(COLOUR, '').replaceAll('\n', '')
       const hostile = /\p{Cc}|[\u202a-\u202e\u2066-\u2069]/u.test(rest) || body.includes(`${ESC}[31mred`)

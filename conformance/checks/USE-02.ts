@@ -1,10 +1,10 @@
 // USE-02: The usage on record equals what the serving provider reported, streamed or not.
 import { isDeepStrictEqual } from 'node:util'
-import { type Check, finding } from '../check.ts'
-import { amountIn, recordIn, refs, requestIdOf } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { inWords, recordOf, step } from '../step.ts'
-import { dialectOf } from '../surfaces.ts'
+import { amountIn, recordIn, refs, requestIdOf } from '../dialects/lookup.ts'
+import { dialectOf } from '../dialects/registry.ts'
+import { at } from '../evidence/reading.ts'
+import { inWords, recordOf, step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { CACHED, countsIn, INCLUDE, sides } from './use.ts'
 
 const call = step<{ stream: boolean }>('call')
@@ -29,18 +29,18 @@ export const usageIsOnRecord = {
       const { fields } = target.observability.log!
       const record = recordIn(target, reading, requestIdOf(target, exchange) ?? '')
       const { entry, sent } = sides(evidence, exchange)
-      // Waybill's own interface has numbers for numbers.
+      // Waybill's own interface uses JSON numbers.
       const recorded = [at(record, fields.input_tokens), at(record, fields.output_tokens)].map((count) =>
         waybill || count == null ? count : amountIn(count),
       )
       const reported = countsIn(sent).slice(0, 2)
-      // Anthropic does not count what came from the cache among its input tokens; neither need a log that says them so.
+      // Anthropic's input tokens do not include cached ones; a log may do the same.
       const fresh = amountIn(reported[0]) - amountIn(at(sent, CACHED) ?? 0)
       const said =
         !waybill && entry && dialectOf(entry).name === 'messages'
           ? [reported, [fresh, reported[1]]]
           : [reported]
-      // A provider that was not asked for usage reports none; a gateway may then have counted by itself, this one not.
+      // A provider that was not asked for usage reports none; other gateways may then count by themselves.
       const ok =
         sent === null
           ? entry !== null && (!waybill || !recorded.some((count) => typeof count === 'number' && count > 0))

@@ -1,9 +1,10 @@
 // USE-03: Usage that the client asked for in a stream is delivered (Waybill: the chunk that only the gateway asked
 // for is withheld, and only that one).
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { step } from '../step.ts'
-import { readAnswer, readSent } from '../surfaces.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { readAnswer, readSent } from '../dialects/registry.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { INCLUDE, sides } from './use.ts'
 
 const steps = {

@@ -1,8 +1,10 @@
-// USE-04: Usage that was not reported is null; a reported zero is 0.
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { step } from '../step.ts'
+// USE-04: Usage that was not reported is null; a reported zero is 0; if only a part is known, that part is on record, and
+// what is missing is named.
+
+import { refs } from '../dialects/lookup.ts'
+import { at } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { pairs, recordAfter } from './use.ts'
 
 const call = step<{ scenario: string }>('call')

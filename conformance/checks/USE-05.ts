@@ -1,9 +1,10 @@
 // USE-05: Cached and reasoning tokens are recorded separately, priced at their own rates, and counted once.
-import { type Check, finding } from '../check.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { step } from '../step.ts'
-import { readSent } from '../surfaces.ts'
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { readSent } from '../dialects/registry.ts'
+import { at } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { pairs, recordAfter } from './use.ts'
 
 const call = step<{ scenario: string }>('call')

@@ -1,10 +1,11 @@
 // USE-07: A call that breaks off half-way is recorded with the reported tokens, or with an estimate marked as such.
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { at } from '../reading.ts'
-import { delta } from '../scripted.ts'
-import { step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { delta } from '../dialects/scripted.ts'
+import { at } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { pairs, recordAfter } from './use.ts'
 
 const steps = {
@@ -35,7 +36,7 @@ export const halfWay = {
         const [input, output, source] = ['input', 'output', 'source'].map((name) =>
           at(record, `/tokens/${name}`),
         )
-        // If the client left before it got any text, the output may be 0 tokens.
+        // The output may be 0 tokens if the client left before any text arrived.
         const least = readAnswer(exchange).content === '' ? 0 : 1
         const ok =
           source === 'estimated' &&

@@ -1,11 +1,12 @@
 // USE-08: A cache hit costs 0, causes no inference, reports `HIT`, and is never given to another key or for a
 // different request; a streamed hit is a valid stream.
-import { type Check, finding } from '../check.ts'
-import { refs } from '../lookup.ts'
-import { at, eventsOf } from '../reading.ts'
-import { type PlainStep, type Step, step } from '../step.ts'
-import { readAnswer } from '../surfaces.ts'
-import { ended } from '../words.ts'
+
+import { refs } from '../dialects/lookup.ts'
+import { readAnswer } from '../dialects/registry.ts'
+import { at, eventsOf } from '../evidence/reading.ts'
+import { type PlainStep, type Step, step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
 import { pairs } from './use.ts'
 
 const steps = {

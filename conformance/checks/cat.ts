@@ -1,4 +1,4 @@
-// What the checks of CAT share.
+// Shared by the checks of CAT.
 import { z } from 'zod'
 
 /** OpenAI's model list; gateways may add fields. */

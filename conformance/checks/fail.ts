@@ -1,12 +1,13 @@
-// What the checks of FAIL share.
-import { finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { refs, servedBy } from '../lookup.ts'
-import type { Session } from '../session.ts'
-import type { Step } from '../step.ts'
-import { ended } from '../words.ts'
+// Shared by the checks of FAIL.
 
-/** Bodies that are no request: of no surface, and of the one that is tested. */
+import { refs, servedBy } from '../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import type { Step } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
+
+/** Bodies that are no request: for any dialect, and for the one under test. */
 export const malformed = ({ surface }: Session): Readonly<Record<string, string>> => ({
   empty: '',
   'no JSON': 'Where do you go?',
@@ -23,7 +24,7 @@ export const post = (session: Session, step: Step, body: string) =>
     body: body.replace('MODEL', session.model),
   })
 
-/** What a proper call says about the hostile ones before it. */
+/** Checks a proper call after the hostile ones. */
 export function isStillThere(evidence: Evidence, exchange: Exchange) {
   const { status, end } = exchange
   const { gone } = evidence.facts

@@ -1,23 +1,33 @@
-// What the checks of FLOW share.
+// Shared by the checks of FLOW.
 import { isDeepStrictEqual } from 'node:util'
-import { doubt, type Finding, finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { eventsOf, withoutSpace } from '../reading.ts'
-import { inWords } from '../step.ts'
-import type { Reading } from '../surface.ts'
-import { isCrossed, readAnswer, readSent } from '../surfaces.ts'
-import { ended } from '../words.ts'
+import type { Reading } from '../dialects/dialect.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed, readAnswer, readSent } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { eventsOf, jsonValue } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { ended } from '../evidence/wording.ts'
+import { doubt, type Finding, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
+
+/** Meaning of an answer: a call's arguments as a value, and the index of its id among the different ids. */
+export interface Meaning extends Omit<Reading, 'tools'> {
+  readonly tools: readonly (Omit<Reading['tools'][number], 'arguments' | 'id'> & {
+    readonly id: number | null
+    readonly arguments: unknown
+  })[]
+}
 
 /**
- * What an answer says; the arguments of a tool call are JSON. Across dialects ids of calls may be others, thoughts may have
- * no place, and not every end has a word of its own.
+ * Returns the meaning of an answer. A gateway may write the JSON of arguments differently and use its own
+ * call ids, as long as each call has one. In translation thoughts may be lost, and some ends share a word.
  */
-export function meaningOf(reading: Reading, crossed: boolean): Reading {
+export function meaningOf(reading: Reading, crossed: boolean): Meaning {
+  const ids = reading.tools.map(({ id }) => id)
   const tools = reading.tools.map((tool) => ({
     ...tool,
-    arguments: withoutSpace(tool.arguments),
-    ...(crossed && { id: '' }),
+    id: crossed || tool.id === '' ? null : ids.indexOf(tool.id),
+    arguments: jsonValue(tool.arguments),
   }))
   if (!crossed) return { ...reading, tools }
   const finish = reading.finish.map((each) => ({
@@ -27,12 +37,15 @@ export function meaningOf(reading: Reading, crossed: boolean): Reading {
   return { ...reading, tools, finish, reasoning: '' }
 }
 
-/** What the client read beside what the provider sent, by meaning. */
-export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
+/** Compares what the client read with what the provider sent, by meaning. */
+export function sameAnswer(
+  evidence: Evidence,
+  exchange: Exchange,
+  parts: readonly (keyof Meaning)[] = ['content', 'reasoning', 'tools', 'finish'],
+): Finding {
   const entry = servedBy(evidence, exchange)
   const crossed = entry !== null && isCrossed(exchange, entry)
   const [got, sent] = [meaningOf(readAnswer(exchange), crossed), meaningOf(readSent(entry), crossed)]
-  const parts = ['content', 'reasoning', 'tools', 'finish'] as const
   const different = parts.filter((part) => !isDeepStrictEqual(got[part], sent[part]))
   const said = sent.content !== '' || sent.tools.length > 0
   const ok = said && different.length === 0 && exchange.end === 'complete' && exchange.utf8
@@ -56,7 +69,7 @@ export function sameAnswer(evidence: Evidence, exchange: Exchange): Finding {
   )
 }
 
-/** Where two values begin to differ, a few characters of each. */
+/** Returns a few characters from where two values begin to differ. */
 function firstDifference(one: unknown, other: unknown): readonly [string, string] {
   const texts = [one, other].map((value) => (typeof value === 'string' ? value : JSON.stringify(value))) as [
     string,
@@ -70,10 +83,10 @@ function firstDifference(one: unknown, other: unknown): readonly [string, string
   return [near(a), near(b)]
 }
 
-/** Something had arrived shortly before the suite gave up: slow is not wrong. */
+/** Returns true if something had arrived shortly before the suite gave up: slow is not wrong. */
 const isUnderWay = ({ chunks, end_at }: Exchange): boolean => end_at - (chunks.at(-1)?.[1] ?? 0) < 2_000
 
-/** What a client needs before it reads an answer: its content type, and events that can be parsed. */
+/** Checks what a client needs to read an answer: its content type and parseable events. */
 export function readable(evidence: Evidence, exchange: Exchange): Finding {
   const entry = servedBy(evidence, exchange)
   const streamed = entry?.stream ?? false
@@ -92,7 +105,10 @@ export function readable(evidence: Evidence, exchange: Exchange): Finding {
   )
 }
 
-/** Whether the client can see that an answer is not whole: the connection broke, an error was said, or it cannot parse it. */
+/**
+ * Returns true if the client can see that an answer is incomplete: a broken connection, an error, or invalid
+ * data.
+ */
 export const isVisible = (exchange: Exchange): boolean =>
   exchange.end === 'cut' ||
   exchange.end === 'refused' ||
@@ -100,3 +116,29 @@ export const isVisible = (exchange: Exchange): boolean =>
   readAnswer(exchange).errors.length > 0 ||
   readAnswer(exchange).unreadable > 0 ||
   eventsOf(exchange.body).some(({ event }) => event === 'error')
+
+/**
+ * Returns the end of an incomplete answer, in words for a finding; one that keeps the client waiting has not
+ * ended.
+ */
+export const endSeen = (exchange: Exchange): string => {
+  if (isVisible(exchange)) return 'an error'
+  if (exchange.end === 'timed_out') return exchange.error ?? 'no end'
+  return `an ordinary end (${exchange.end})`
+}
+
+const heldBackFact = ({ n }: Pick<Exchange, 'n'>): string => `held back #${n}`
+
+/** Notes that a stream's first event did not reach the client, so that later events cannot be judged. */
+export const noteHeldBack = (session: Pick<Session, 'note'>, exchange: Exchange): void =>
+  session.note(heldBackFact(exchange), true)
+
+/** Returns the doubt about such a stream; null for others. */
+export const heldBack = (id: string, { facts }: Evidence, exchange: Exchange): Finding | null =>
+  facts[heldBackFact(exchange)] === undefined
+    ? null
+    : doubt(
+        id,
+        `the first event of "${inWords(exchange)}" did not reach the client before the next one was there`,
+        [`#${exchange.n}`],
+      )

@@ -1,14 +1,15 @@
-// What the checks of LOG share.
-import type { Exchange } from '../evidence.ts'
-import { listRequest } from '../lookup.ts'
-import { delta, END } from '../scripted.ts'
-import type { ChatOptions, Session } from '../session.ts'
-import type { Step } from '../step.ts'
+// Shared by the checks of LOG.
 
-/** How long a busy machine may take to tell a gateway that its client has left, ms. */
+import { listRequest } from '../dialects/lookup.ts'
+import { delta, END } from '../dialects/scripted.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import type { Step } from '../evidence/step.ts'
+import type { ChatOptions, Session } from '../runner/context.ts'
+
+/** Maximum time until a gateway on a busy machine notices that its client has left, ms. */
 const NOTICED = 2_000
 
-/** A stream that the client leaves after its first event. */
+/** Makes a stream that the client leaves after its first event. */
 export async function leave(session: Session, step: Step): Promise<Exchange> {
   const gate = session.nonce()
   const script = [{ events: [delta('one'), { gate }, END] }]
@@ -16,8 +17,8 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
   await call.says('one')
   call.leave()
   const exchange = await call.done
-  // A gateway may read the rest, because it is paid for; then there has to be one. It is held back until the gateway
-  // has noticed, or had plenty of time to.
+  // A gateway may read the rest, which is paid for, so there must be a rest. It is held back until the
+  // gateway has noticed, or had plenty of time to.
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
   for (let waited = 0; waited < NOTICED && !(await noticed()); waited += 50) await session.wait(50)
@@ -26,8 +27,8 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
 }
 
 /**
- * A call that is there to be on record. A gateway that cannot record at the moment, on a machine with much else to do,
- * refuses it (503) as it should; then it is made again.
+ * Makes a call that must be recorded. Repeats it if the gateway refuses it (503), as it should while it
+ * cannot record on a busy machine.
  */
 export async function onRecord(session: Session, step: Step, options: ChatOptions): Promise<void> {
   for (let tries = 0; tries < 20; tries++) {
@@ -37,7 +38,7 @@ export async function onRecord(session: Session, step: Step, options: ChatOption
   }
 }
 
-/** Those that were not refused. */
+/** Returns the calls that were not refused. */
 export const taken = <E extends Exchange>(calls: readonly E[]): E[] =>
   calls.filter(({ status }) => status !== 503)
 

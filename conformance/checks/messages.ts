@@ -1,9 +1,9 @@
-// What the checks of messages share: the events of a stream as they are written, its blocks, and a provider's message.
-import type { Exchange } from '../evidence.ts'
-import { eventsOf, type Json, jsonOf } from '../reading.ts'
-import { step } from '../step.ts'
+// Shared by the checks of messages: raw events of a stream, its blocks, and a provider's message.
+import type { Exchange } from '../evidence/evidence.ts'
+import { eventsOf, type Json, jsonOf } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
 
-/** A provider's whole answer. */
+/** Returns a provider's complete answer. */
 export const message = (more: object = {}) => ({
   ...{ id: 'msg_synthetic', type: 'message', role: 'assistant', model: 'claude-synthetic' },
   content: [{ type: 'text', text: 'said' }],
@@ -16,7 +16,7 @@ export const streamed = step<{ model: string; scenario: string }>('stream')
 /** The same, not streamed. */
 export const whole = step<{ model: string; scenario: string }>('whole answer')
 
-/** The events that the dialect numbers and orders: pings and what is unknown may stand anywhere. */
+/** Events that the dialect numbers and orders; pings and unknown events may come anywhere. */
 const ORDERED = /^(message_(start|delta|stop)|content_block_(start|delta|stop))$/
 
 export const eventsIn = ({ body }: Pick<Exchange, 'body'>): Json[] =>
@@ -24,7 +24,7 @@ export const eventsIn = ({ body }: Pick<Exchange, 'body'>): Json[] =>
     .map(({ data }) => jsonOf(data) as Json)
     .filter((event) => ORDERED.test(event?.type ?? ''))
 
-/** The blocks of a whole answer, or those that a stream tells, their deltas joined. */
+/** Returns the blocks of a whole answer, or of a stream with their deltas joined. */
 export function blocksIn(body: string): Json[] {
   const whole = jsonOf(body) as Json | undefined
   if (whole !== undefined) return Array.isArray(whole?.content) ? whole.content : []

@@ -1,13 +1,14 @@
-// What the checks of PURE share.
-import { type Finding, finding } from '../check.ts'
-import type { Evidence } from '../evidence.ts'
-import { ref } from '../lookup.ts'
-import { step } from '../step.ts'
-import { inferencesIn, noneArrived } from '../window.ts'
+// Shared by the checks of PURE.
+
+import { ref } from '../dialects/lookup.ts'
+import type { Evidence } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import { type Finding, finding } from '../runner/check.ts'
+import { inferencesIn, noneArrived } from './window.ts'
 
 export const read = step('read')
 
-/** The finding of a window of reads, which were answered, or it would prove nothing. */
+/** Returns the finding of a window of reads. They must be answered, or the window would prove nothing. */
 export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
   const reads = evidence.exchanges.filter(({ step }) => step === read.step)
   const paths = [...new Set(reads.map(({ request }) => request.path.split('?')[0]!))]
@@ -15,7 +16,7 @@ export function readsSpentNothing(evidence: Evidence, what: string): Finding[] {
     (path) =>
       !reads.some(
         ({ request, status }) =>
-          // A redirect was followed, and what it leads to is among the paths.
+          // A redirect was followed, and its destination is among the paths.
           request.method === 'GET' &&
           request.path.split('?')[0] === path &&
           status !== null &&

@@ -1,4 +1,4 @@
-// What the checks of responses share: a provider's response, and reasoning that it sealed. Pure.
+// Shared by the checks of responses: a provider's response, and its sealed reasoning. Pure.
 
 export const SEALED = {
   ...{ id: 'rs_1', type: 'reasoning', summary: [] },
@@ -10,7 +10,7 @@ const SAID = {
   content: [{ type: 'output_text', text: 'said', annotations: [] }],
 }
 
-/** A provider's whole answer. */
+/** Returns a provider's complete answer. */
 export const response = (output: readonly object[] = []) => ({
   ...{ id: 'resp_1', object: 'response', created_at: 1, status: 'completed', model: 'synthetic' },
   ...{ error: null, incomplete_details: null, output: [...output, SAID] },

@@ -1,21 +1,21 @@
-// What the checks of ROUTE share.
+// Shared by the checks of ROUTE.
 
-import { isPlausible } from '../chance.ts'
-import { type Finding, finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { servedBy, where } from '../lookup.ts'
-import type { Session } from '../session.ts'
-import { step } from '../step.ts'
-import type { Target } from '../target.ts'
+import { ref, servedBy, where } from '../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { isPlausible } from '../evidence/statistics.ts'
+import { step } from '../evidence/step.ts'
+import { type Finding, finding } from '../runner/check.ts'
+import type { Session } from '../runner/context.ts'
+import type { Target } from '../target/schema.ts'
 
 export type Table = Target['models']['logical'][number]
 
 export const isIn = ({ targets }: Table, entry: { provider: string; model: string | null }): boolean =>
   targets.some(({ provider, model }) => provider === entry.provider && model === entry.model)
 
-/** Calls of a model, again and again. */
+/** Repeated calls of a model. */
 export const call = step<{ model: string }>('call')
-/** A route is resolved, without a call. */
+/** Resolving a route, without a call. */
 export const resolve = step<{ model: string }>('resolve')
 
 export const ofModel = <E extends { details: { model: string } }>(
@@ -23,7 +23,7 @@ export const ofModel = <E extends { details: { model: string } }>(
   model: string,
 ): E[] => exchanges.filter(({ details }) => details.model === model)
 
-/** Where calls went, in their order. */
+/** Returns the targets of calls, in order. */
 export const targets = (evidence: Evidence, calls: readonly Exchange[]): string[] =>
   calls.map((exchange) => {
     const entry = servedBy(evidence, exchange)
@@ -43,7 +43,7 @@ export const repeat = async (
 export const resolveOf = (session: Session, model: string): Promise<Exchange> =>
   session.ask(resolve.with({ model }), `/api/cloud/model/resolve?model=${encodeURIComponent(model)}`)
 
-/** Picks that are checked by their share; each share has a false alarm in ten million. */
+/** Number of picks whose share is checked; each share has a false alarm in ten million. */
 export const N = 240
 
 export function shares(
@@ -51,7 +51,8 @@ export function shares(
   model: string,
   expected: Readonly<Record<string, number>>,
 ): Finding[] {
-  const went = targets(evidence, ofModel(call.in(evidence), model))
+  const calls = ofModel(call.in(evidence), model)
+  const went = targets(evidence, calls)
   return Object.entries(expected).map(([target, p]) => {
     const count = went.filter((each) => each === target).length
     return finding(
@@ -59,6 +60,7 @@ export function shares(
       went.length === N && isPlausible(count, went.length, p),
       `calls of ${model} that went to ${target}`,
       { expected: `about ${(N * p).toFixed(0)} of ${N}`, actual: `${count} of ${went.length}` },
+      calls.slice(0, 1).map(ref),
     )
   })
 }

@@ -1,11 +1,12 @@
-// What the checks of TELL share.
-import { finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { namesModel, namesProvider, refs, servedBy, where } from '../lookup.ts'
-import { inWords } from '../step.ts'
-import type { Target } from '../target.ts'
+// Shared by the checks of TELL.
 
-/** Percent-encoding is this interface's own way; a gateway that knows nothing of it may write a plain "%". */
+import { namesModel, namesProvider, refs, servedBy, where } from '../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { inWords } from '../evidence/step.ts'
+import { finding } from '../runner/check.ts'
+import type { Target } from '../target/schema.ts'
+
+/** Decodes percent-encoding, which is Waybill's own; other gateways may write a plain "%". */
 export function decoded(value: string): string {
   try {
     return decodeURIComponent(value)
@@ -14,7 +15,7 @@ export function decoded(value: string): string {
   }
 }
 
-/** Whether the headers of an answer name the provider and model of the entry that served it. */
+/** Checks that the headers of an answer name the provider and model of the entry that served it. */
 export function headersName(evidence: Evidence, target: Target, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
   const { provider, model } = target.observability.headers

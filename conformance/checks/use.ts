@@ -1,13 +1,13 @@
-// What the checks of USE, and of usage in other dialects, share.
+// Shared by the checks of USE, and of usage in other dialects.
 import { isDeepStrictEqual } from 'node:util'
-import { finding } from '../check.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { refs, servedBy } from '../lookup.ts'
-import { at, jsonOf } from '../reading.ts'
-import type { ChatOptions, Session } from '../session.ts'
-import { inWords, recordOf, type Step } from '../step.ts'
-import type { Reading } from '../surface.ts'
-import { readAnswer, readSent } from '../surfaces.ts'
+import type { Reading } from '../dialects/dialect.ts'
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { readAnswer, readSent } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords, recordOf, type Step } from '../evidence/step.ts'
+import { finding } from '../runner/check.ts'
+import type { ChatOptions, Session } from '../runner/context.ts'
 
 export const recordAfter = async (session: Session, step: Step, options: ChatOptions): Promise<Exchange> => {
   const exchange = await session.chat(step, options)
@@ -15,7 +15,7 @@ export const recordAfter = async (session: Session, step: Step, options: ChatOpt
   return exchange
 }
 
-/** Calls, each with its record. */
+/** Pairs calls with their records. */
 export const pairs = <E extends Exchange>(evidence: Evidence, calls: readonly E[]) =>
   calls.map((exchange) => {
     const reading = recordOf(evidence, exchange)
@@ -23,21 +23,21 @@ export const pairs = <E extends Exchange>(evidence: Evidence, calls: readonly E[
   })
 
 export const CACHED = '/prompt_tokens_details/cached_tokens'
-/** Kinds of tokens that are priced apart. */
+/** Kinds of tokens that are priced separately. */
 const KINDS = [CACHED, '/completion_tokens_details/reasoning_tokens'] as const
 
 export const COUNTS = ['prompt_tokens', 'completion_tokens', 'total_tokens'] as const
 
-/** The usage that an answer ends with; null where it has none. */
-export const usageIn = ({ usage }: Reading): unknown => usage.at(-1) ?? null
+/** Returns the final usage of an answer, or null. */
+export const usageIn = ({ usage }: Pick<Reading, 'usage'>): unknown => usage.at(-1) ?? null
 
-/** The three counts, and of their kinds those that were reported above 0: not reported and 0 are the same here. */
+/** Returns the three counts, and their kinds if above 0: not reported and 0 are the same here. */
 export const countsIn = (usage: unknown) => [
   ...COUNTS.map((name) => at(usage, `/${name}`)),
   ...KINDS.map((pointer) => at(usage, pointer) || 0),
 ]
 
-/** Whether the tokens on record, in Waybill's own fields, are these. */
+/** Checks that the tokens on record, in Waybill's own fields, are these. */
 export function tokensOnRecord(
   id: string,
   evidence: Evidence,
@@ -58,7 +58,7 @@ export function tokensOnRecord(
 
 export const INCLUDE = { stream_options: { include_usage: true } }
 
-/** The usage of an exchange beside that of the provider's answer. */
+/** Returns the usage of an exchange and of the provider's answer. */
 export function sides(evidence: Evidence, exchange: Exchange) {
   const entry = servedBy(evidence, exchange)
   return { entry, got: usageIn(readAnswer(exchange)), sent: usageIn(readSent(entry)) }

@@ -1,5 +1,5 @@
-// The conclusion in the shape that shields.io reads from an address. Pure.
-import type { Conclusion, Results } from '../judge.ts'
+// Formats the conclusion for shields.io, which reads it from a URL. Pure.
+import type { Conclusion, Results } from '../judge/judge.ts'
 
 const COLORS: Readonly<Record<Conclusion, string>> = {
   conformant: 'brightgreen',

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Exchange } from '../evidence.ts'
+import type { Exchange } from '../evidence/evidence.ts'
 import { CONTROL, curl, script } from './curl.ts'
 
 const exchange = (request: Partial<Exchange['request']>, more: Partial<Exchange> = {}): Exchange =>

@@ -1,13 +1,13 @@
-// A request of the evidence as shell commands, against a witness that a person has started. Keys are variables with the
-// names that they have in the evidence. Pure.
-import type { Exchange } from '../evidence.ts'
+// Formats a request of the evidence as shell commands, for a mock that a person has started. Keys are
+// variables named as in the evidence. Pure.
+import type { Exchange } from '../evidence/evidence.ts'
 
-/** Longer bodies are taken out of the evidence. */
+/** Maximum characters of a body in a command; a longer one is read from the evidence. */
 const LONGEST = 2_000
 
 export const CONTROL = 'http://127.0.0.1:9411'
 
-/** Sends the request to the gateway again; `file` is the evidence of its check. */
+/** Returns commands that repeat the request to the gateway; `file` is the evidence of its check. */
 export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: object, file: string): string {
   const { method, path, headers, body } = request
   const url = 'url' in start ? quoted(String(start.url) + path) : `"$GATEWAY"${quoted(path)}`
@@ -22,17 +22,17 @@ export function curl({ n, request }: Pick<Exchange, 'n' | 'request'>, start: obj
   return `curl -i ${how}${url}${parts.join('')}${data}`
 }
 
-/** What the witness must be told before, so that it answers as it did; null where that was nothing. */
+/** Returns the command that scripts the mock to answer as it did; null without a script. */
 export function script({ nonce, script: answers }: Exchange): string | null {
   if (nonce === null || !answers) return null
   return `curl -X PUT ${CONTROL}/script/${nonce} --data-raw ${quoted(JSON.stringify(answers))}`
 }
 
-/** One word for a shell; the names of secrets become variables. */
+/** Quotes a word for a shell; names of secrets become variables. */
 const quoted = (word: string): string =>
   `'${word.replaceAll("'", `'\\''`)}'`
     .replace(/\[secret:([\w.-]+)\]/g, (_, name: string) => `'"$${variable(name)}"'`)
     .replace(/^''(?=.)|(?<=.)''$/g, '')
 
-/** `key.client` -> `KEY_CLIENT`. */
+/** Returns the variable of a secret: `key.client` -> `KEY_CLIENT`. */
 const variable = (name: string): string => name.replace(/[^A-Za-z0-9]/g, '_').toUpperCase()

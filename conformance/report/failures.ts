@@ -1,13 +1,14 @@
-// What did not hold, in the order in which a reader needs it: what was expected, what was seen, which exchange shows it,
-// how to reproduce it, and what to do. The page, the summary and the comment are made from this. Pure.
-import { byFinding } from '../by-finding.ts'
-import { sentenceOf } from '../check.ts'
-import { checks } from '../checks.ts'
-import type { Evidence, Exchange } from '../evidence.ts'
-import { readExplanations } from '../explanations.ts'
-import type { Verdict } from '../judge.ts'
-import { withoutSurface } from '../on-surfaces.ts'
-import type { Kept } from '../rejudge.ts'
+// Failures in the order in which a reader needs them: expected, seen, the exchange that shows it, how to
+// reproduce it, and what to do. Source of the page, the summary and the comment. Pure.
+
+import { checks } from '../checks/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { byFinding } from '../judge/group-findings.ts'
+import type { Verdict } from '../judge/judge.ts'
+import type { Kept } from '../judge/rejudge.ts'
+import { withoutSurface } from '../requirements/applicability.ts'
+import { readExplanations } from '../requirements/explanations.ts'
+import { sentenceOf } from '../runner/check.ts'
 import { CONTROL, curl, script } from './curl.ts'
 
 const EXPLANATIONS = readExplanations()
@@ -15,31 +16,33 @@ const EXPLANATIONS = readExplanations()
 export interface Failure {
   readonly verdict: Verdict
   readonly findings: readonly Failed[]
-  /** What a person can do about it; plain sentences. */
+  /** Remedies for a person, in plain sentences. */
   readonly advice: readonly string[]
-  /** Lines for a shell that show it; empty where no single request does. */
+  /** Shell lines that reproduce it; empty if no single request does. */
   readonly again: readonly string[]
 }
 
 export interface Failed {
   readonly id: string
-  /** What was looked at; null where `seen` says it. */
+  /** Subject of the finding; null if `seen` includes it. */
   readonly what: string | null
   readonly expected: string
   readonly seen: string
   readonly see: readonly string[]
-  /** How many findings of this id there are beside the one that is told. */
+  /** Number of findings of this id in addition to the one shown. */
   readonly more: number
 }
 
 const ORDER: readonly Verdict['outcome'][] = ['fail', 'untestable', 'harness-error', 'warn']
 
-/** The worst first; within that in the order of the contract. */
+/** Returns the failures, worst first, then in the order of the contract. */
 export const failuresOf = ({ results, run, evidence }: Kept): Failure[] =>
   ORDER.flatMap((outcome) => results.verdicts.filter((verdict) => verdict.outcome === outcome)).map(
     (verdict) => {
-      const found = evidence.get(checks.get(verdict.id)?.shares ?? verdict.id)
       const findings = failedIn(verdict)
+      // A verdict over the whole run names the check of its exchange.
+      const [elsewhere] = findings.flatMap(({ see }) => see).filter((ref) => /^[A-Z]+-\d\d.*#/.test(ref))
+      const found = evidence.get(elsewhere?.split('#')[0] ?? checks.get(verdict.id)?.shares ?? verdict.id)
       return {
         verdict,
         findings,
@@ -92,11 +95,11 @@ function adviceFor(
   ]
 }
 
-/** Of the first finding that points at a request: that request, and what the witness must be told before it. */
+/** Returns commands for the first finding that refers to a request: the mock's script, then the request. */
 function again(evidence: Evidence, findings: readonly Failed[], start: object): string[] {
   const exchange = findings
     .flatMap(({ see }) => see)
-    .map((ref) => evidence.exchanges.find(({ n }) => ref === `#${n}`))
+    .map((ref) => evidence.exchanges.find(({ n }) => ref === `#${n}` || ref === `${evidence.check}#${n}`))
     .find((each): each is Exchange => each !== undefined)
   if (!exchange) return []
   const told = script(exchange)

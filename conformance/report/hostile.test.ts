@@ -1,9 +1,9 @@
 // What a gateway says reaches terminals, CI jobs, comments and browsers. There it is text, whatever it holds.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Results, RunFile, Verdict } from '../judge.ts'
-import { bareTarget } from '../read-target.ts'
-import type { Kept } from '../rejudge.ts'
+import type { Results, RunFile, Verdict } from '../judge/judge.ts'
+import type { Kept } from '../judge/rejudge.ts'
+import { bareTarget } from '../target/read.ts'
 import { comment, markdown } from './markdown.ts'
 import { table } from './terminal.ts'
 
@@ -25,6 +25,7 @@ const verdict = (reason: string): Verdict => ({
 
 /** Results in which everything that a gateway or its target file can choose is `text`. */
 const results = (text: string): Results => ({
+  causes: [{ what: text, verdicts: ['ROUTE-02'] }],
   suite: '1.0',
   profile: 'core',
   target: { name: text, version: text, sealed: false },

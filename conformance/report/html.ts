@@ -1,16 +1,17 @@
-// Results as one self-contained page: what failed and what to do, the matrix, and for each requirement
-// its sentence, its verdict, what the client saw and what the witness saw.
-import { checks } from '../checks.ts'
-import type { Change, Comparison } from '../compare.ts'
-import type { Evidence } from '../evidence.ts'
-import type { Verdict } from '../judge.ts'
-import type { Kept } from '../rejudge.ts'
+// Results as one self-contained page: failures and what to do, the matrix, and for each requirement its
+// sentence, its verdict, and what client and mock saw.
+import { checks } from '../checks/registry.ts'
+import type { Evidence } from '../evidence/evidence.ts'
+import type { Change, Comparison } from '../judge/compare.ts'
+import type { Results, Verdict } from '../judge/judge.ts'
+import type { Kept } from '../judge/rejudge.ts'
 import { curl } from './curl.ts'
 import { type Failure, failuresOf } from './failures.ts'
 import { block, MARKS, page, prose, slug, text } from './markup.ts'
+import { causesIn } from './terminal.ts'
 import { entryOf, exchangeOf, link } from './transcript.ts'
 
-/** Of many exchanges that no failed finding points at, so many are shown. */
+/** Maximum number of exchanges shown that no failed finding refers to. */
 const FEW = 12
 
 export function html(kept: Kept, comparison: Comparison | null = null): string {
@@ -69,7 +70,7 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
       .join('')}</ul>
 ${comparison ? comparisonOf(comparison) : ''}</header>
 <main>
-<section id="failed" tabindex="-1">${failed(failuresOf(kept))}</section>
+<section id="failed" tabindex="-1">${failed(failuresOf(kept), results)}</section>
 <h2>All requirements</h2>
 <nav class="panel" aria-label="Matrix of requirements">${subjects
       .map(
@@ -80,17 +81,33 @@ ${comparison ? comparisonOf(comparison) : ''}</header>
             .join('')}</div></div>`,
       )
       .join('')}</nav>
-${verdicts.map((verdict) => section(verdict, evidence.get(checks.get(verdict.id)?.shares ?? verdict.id), run.target.start)).join('\n')}</main>`,
+${verdicts.map((verdict) => section(verdict, evidenceOf(verdict, evidence), run.target.start)).join('\n')}</main>`,
   )
 }
 
 const tile = ({ id, slug: name, outcome }: Verdict): string =>
   `<a class="tile ${outcome}" href="#${id}" title="${text(`${id} ${name}: ${outcome}`)}">${id.split('-')[1]}<i>${MARKS[outcome]}</i></a>`
 
-function failed(failures: readonly Failure[]): string {
+/** Lists failures with one cause first, folded behind one sentence; the rest by subject. */
+function failed(failures: readonly Failure[], results: Pick<Results, 'causes' | 'verdicts'>): string {
   if (failures.length === 0) return '<h2>Nothing failed</h2>'
-  return `<h2>What failed, and what to do</h2>${failures.map(card).join('')}`
+  const of = (ids: readonly string[]) => failures.filter(({ verdict }) => ids.includes(verdict.id))
+  const sentences = causesIn(results)
+  const causes = results.causes.map(
+    ({ verdicts }, index) =>
+      `<section class="cause"><h3>${prose(sentences[index]!)}</h3><p>${links(of(verdicts))}</p><details><summary>Each of these ${verdicts.length}</summary>${of(verdicts).map(card).join('')}</details></section>`,
+  )
+  const explained = new Set(results.causes.flatMap(({ verdicts }) => verdicts))
+  const rest = failures.filter(({ verdict }) => !explained.has(verdict.id))
+  const subjects = [...Map.groupBy(rest, ({ verdict }) => verdict.id.split('-')[0]!)].map(
+    ([subject, those]) =>
+      `<section class="subject"><h3>${subject} <small>${links(those)}</small></h3>${those.map(card).join('')}</section>`,
+  )
+  return `<h2>What failed, and what to do</h2>${causes.join('')}${subjects.join('')}`
 }
+
+const links = (failures: readonly Failure[]): string =>
+  failures.map(({ verdict: { id } }) => `<a href="#${id}">${id}</a>`).join(' ')
 
 function card({ verdict, findings, advice, again: commands }: Failure): string {
   const { id, slug: name, outcome, level, scope, text: sentence, reason } = verdict
@@ -98,7 +115,7 @@ function card({ verdict, findings, advice, again: commands }: Failure): string {
     ({ id: finding, what, expected, seen, see, more: others }) =>
       `<dl>${what === null ? '' : `<div><dt>Looked at</dt><dd>${prose(what)}</dd></div>`}<div><dt>Expected</dt><dd>${prose(expected)}</dd></div><div><dt>Seen</dt><dd>${prose(seen)} ${see.map((each) => link(id, each)).join(' ')}${others > 0 ? `<br><small>And ${others} more of this kind.</small>` : ''}</dd></div><div><dt>Finding</dt><dd><code>${text(finding)}</code></dd></div></dl>`,
   )
-  return `<article class="card failure"><h3><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h3>
+  return `<article class="card failure"><h4><i class="${outcome}">${MARKS[outcome]}</i> <a href="#${id}">${id}</a> ${text(name.replaceAll('-', ' '))} <small>${outcome}; ${level}, binds ${scope}</small></h4>
 <p>${prose(sentence)}</p>
 ${told.join('') || `<p class="reason">${prose(reason)}</p>`}
 ${commands.length > 0 ? `<p>Reproduce it:</p>${block(commands.join('\n'))}` : ''}
@@ -112,7 +129,37 @@ function comparisonOf({ earlier, better, worse }: Comparison): string {
 `
 }
 
-function section(verdict: Verdict, evidence: Evidence | undefined, start: object): string {
+/**
+ * Returns the evidence of a verdict; for one over the whole run, the evidence of other checks that its failed
+ * findings refer to.
+ */
+function evidenceOf({ id, findings }: Verdict, all: Kept['evidence']): Shown | undefined {
+  const own = all.get(checks.get(id)?.shares ?? id)
+  if (own) return { check: own.check, exchanges: refd(own.exchanges, '#'), ledger: refd(own.ledger, '@') }
+  const pointed = findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see)
+  if (pointed.length === 0) return undefined
+  const among = <E extends { n: number }>(sign: string, of: (evidence: Evidence) => readonly E[]) =>
+    [...all].flatMap(([check, evidence]) =>
+      refd(of(evidence), `${check}${sign}`).filter(({ ref }) => pointed.includes(ref)),
+    )
+  return {
+    check: '*',
+    exchanges: among('#', ({ exchanges }) => exchanges),
+    ledger: among('@', ({ ledger }) => ledger),
+  }
+}
+
+/** Exchanges and entries by the names that findings use. */
+interface Shown {
+  readonly check: string
+  readonly exchanges: readonly (Evidence['exchanges'][number] & { readonly ref: string })[]
+  readonly ledger: readonly (Evidence['ledger'][number] & { readonly ref: string })[]
+}
+
+const refd = <E extends { readonly n: number }>(all: readonly E[], sign: string) =>
+  all.map((each) => ({ ...each, ref: `${sign}${each.n}` }))
+
+function section(verdict: Verdict, evidence: Shown | undefined, start: object): string {
   const {
     id,
     slug: name,
@@ -126,9 +173,9 @@ function section(verdict: Verdict, evidence: Evidence | undefined, start: object
     text: sentence,
   } = verdict
   const pointed = new Set(findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see))
-  const exchanges = some(evidence?.exchanges ?? [], '#', pointed)
-  const entries = some(evidence?.ledger ?? [], '@', pointed)
-  const shown = new Set([...exchanges.map(({ n }) => `#${n}`), ...entries.map(({ n }) => `@${n}`)])
+  const exchanges = some(evidence?.exchanges ?? [], pointed)
+  const entries = some(evidence?.ledger ?? [], pointed)
+  const shown = new Set([...exchanges, ...entries].map(({ ref }) => ref))
   const said = findings.map(
     ({ ok, doubt, see = [], ...each }) =>
       `<li class="${ok ? 'ok' : 'bad'}"><span role="img" aria-label="${ok ? 'holds' : doubt ? 'is left open' : 'does not hold'}">${ok ? '✓' : doubt ? '?' : '✗'}</span> ${prose(each.what)}${compared(each)} ${see.map((each) => (shown.has(each) ? link(id, each) : text(each))).join(' ')}</li>`,
@@ -140,14 +187,14 @@ ${said.length > 0 ? `<ul class="findings">${said.join('')}</ul>` : ''}
 ${
   evidence
     ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
-<div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, `#${each.n}`, each, curl(each, start, `evidence/${evidence.check}.json`))).join('')}${more(evidence.exchanges, exchanges)}</section>
-<section><h3>What the witness saw (@)</h3>${entries.map((each) => entryOf(id, `@${each.n}`, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
+<div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each.ref, each, curl(each, start, `evidence/${evidence.check}.json`))).join('')}${more(evidence.exchanges, exchanges)}</section>
+<section><h3>What the witness saw (@)</h3>${entries.map((each) => entryOf(id, each.ref, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
     : ''
 }
 </details>`
 }
 
-/** What was expected beside what was seen; where they are the same words, or nothing is expected, less. */
+/** Formats expected and seen; shorter if they are the same words, or nothing is expected. */
 const compared = ({ expected, actual }: Pick<Verdict['findings'][number], 'expected' | 'actual'>): string =>
   expected === undefined
     ? ''
@@ -158,15 +205,16 @@ const more = (all: readonly unknown[], shown: readonly unknown[]): string =>
     ? `<p class="note">And ${all.length - shown.length} more in the evidence.</p>`
     : ''
 
-/** All that a failed finding points at, and the first of the others. */
-function some<Each extends { readonly n: number }>(
+/** Returns everything that a failed finding refers to, and the first of the others. */
+function some<Each extends { readonly ref: string }>(
   all: readonly Each[],
-  sign: string,
   pointed: ReadonlySet<string>,
 ): Each[] {
-  return all.filter((each, index) => index < FEW || pointed.has(`${sign}${each.n}`))
+  return all.filter(({ ref }, index) => index < FEW || pointed.has(ref))
 }
 
-/** Ids in a sentence become links. The target of a link is inside its details, so that the browser opens them. */
+/**
+ * Turns ids in a sentence into links. A target is inside its details element, so that the browser opens it.
+ */
 const linked = (sentence: string): string =>
   sentence.replace(/\b[A-Z]+-\d\d\b(?:@\w+)?/g, (id) => `<a href="#${id}">${id}</a>`)

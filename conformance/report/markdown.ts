@@ -1,11 +1,12 @@
 // Results as Markdown: the summary of a CI job, and a comment for a pull request. Pure.
-import type { Comparison } from '../compare.ts'
-import { inWords } from '../compare.ts'
-import type { Kept } from '../rejudge.ts'
+import type { Comparison } from '../judge/compare.ts'
+import { inWords } from '../judge/compare.ts'
+import type { Kept } from '../judge/rejudge.ts'
 import { type Failure, failuresOf } from './failures.ts'
+import { causesIn } from './terminal.ts'
 import { asCode, inMarkdown } from './text.ts'
 
-/** For the page of a CI job. */
+/** Returns the summary of a CI job. */
 export function markdown(kept: Kept, comparison: Comparison | null = null): string {
   const { target, reproduce } = kept.results
   const failures = failuresOf(kept)
@@ -18,7 +19,7 @@ export function markdown(kept: Kept, comparison: Comparison | null = null): stri
   ].join('\n')
 }
 
-/** For a pull request: what changed first, the rest folded. */
+/** Returns the comment for a pull request: changes first, the rest folded. */
 export function comment(kept: Kept, comparison: Comparison | null = null): string {
   const { target, conclusion, profile } = kept.results
   const failures = failuresOf(kept)
@@ -48,13 +49,14 @@ function opening({ results }: Kept, comparison: Comparison | null): string[] {
   return [
     `Profile ${profile}. ${cell(reason)}. ${summary.join(', ')}. ${inferences.total} calls to providers.`,
     '',
+    ...causesIn(results).flatMap((cause) => [`**${cell(cause)}**`, '']),
     ...(comparison
       ? [`Since the run of ${comparison.earlier.started_at}: ${inMarkdown(inWords(comparison))}.`, '']
       : []),
   ]
 }
 
-/** A row for each finding; the whole where a verdict has none that failed. */
+/** Returns a row for each finding; one for the verdict if no finding failed. */
 function table(failures: readonly Failure[]): string[] {
   const rows = failures.flatMap(({ verdict: { id, slug, level, outcome, text, reason }, findings }) =>
     (findings.length > 0
@@ -68,5 +70,5 @@ function table(failures: readonly Failure[]): string[] {
   return ['| finding | level | outcome | expected | seen |', '|---|---|---|---|---|', ...rows]
 }
 
-/** Cut before it is escaped, so that no escape is cut. */
+/** Truncates before escaping, so that no escape is cut. */
 const cell = (text: string): string => inMarkdown(text.length > 300 ? `${text.slice(0, 300)}…` : text)

@@ -1,6 +1,6 @@
-// Parts of generated pages such as the report and the scoreboard: the document around them, texts as markup,
-// and the marks of verdicts.
-import type { Verdict } from '../judge.ts'
+// Parts of generated pages such as the report and the scoreboard: the document around them, escaped text, and
+// the marks of verdicts.
+import type { Verdict } from '../judge/judge.ts'
 import { style } from './style.ts'
 import { manyLines } from './text.ts'
 
@@ -14,7 +14,7 @@ export const MARKS: Readonly<Record<Verdict['outcome'], string>> = {
   disabled: '·',
 }
 
-/** A document that needs nothing but itself. */
+/** Returns a self-contained document. */
 export const page = (title: string, body: string, more = ''): string => `<!doctype html>
 <html lang="en">
 <head>
@@ -31,13 +31,13 @@ ${body}
 
 export const text = (raw: string): string =>
   manyLines(raw).replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
-/** A sentence; what stands between backticks is code. */
+/** Returns a sentence; text in backticks becomes code. */
 export const prose = (raw: string): string => text(raw).replace(/`([^`]+)`/g, '<code>$1</code>')
 export const brief = (long: string, limit: number): string =>
   long.length > limit ? `${long.slice(0, limit)}… (${long.length} characters)` : long
-/** A word for a class. */
+/** Returns words as a class name. */
 export const slug = (words: string): string => words.replaceAll(' ', '-')
 
-/** A block of text that may scroll, and so can be reached by keyboard; nothing where there is none. */
+/** Returns a block of text that may scroll, focusable by keyboard; empty for empty text. */
 export const block = (raw: string, id = ''): string =>
   raw === '' ? '' : `<pre tabindex="0"${id && ` id="${id}"`}>${text(raw)}</pre>`

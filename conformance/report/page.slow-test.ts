@@ -5,9 +5,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { OUTCOMES, type Results, type RunFile, type Verdict } from '../judge.ts'
-import { entry, evidence, exchange } from '../made-evidence.ts'
-import { targetSchema } from '../target.ts'
+import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
+import { OUTCOMES, type Results, type RunFile, type Verdict } from '../judge/judge.ts'
+import { targetSchema } from '../target/schema.ts'
 import { html } from './html.ts'
 
 const CHROMIUM = '/usr/bin/chromium'
@@ -61,6 +61,7 @@ const verdicts = OUTCOMES.map((outcome, index): Verdict => {
 })
 
 const results: Results = {
+  causes: [{ what: 'each streamed call was answered with 500 {"error":1}', verdicts: ['ROUTE-02'] }],
   suite: '2.0',
   profile: 'waybill',
   target: { name: 'An example', version: '1', sealed: false },

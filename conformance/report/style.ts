@@ -1,10 +1,10 @@
-// The style sheet of self-contained pages, as text: the gateway's own, and what reports add to it.
+// Style sheet of self-contained pages, as text: the gateway's own, and additions for reports.
 import { readFileSync } from 'node:fs'
+import { packageFile } from '../../src/shared/package-root.ts'
 
-/** In `dist` both lie beside the files of the page. */
+/** The built package has no sources: its copies are with the files of the page. */
 const FILES = import.meta.url.endsWith('.ts')
-  ? ['../../src/page/base.css', './report.css']
-  : ['./page/base.css', './page/report.css']
+  ? ['src/page/base.css', 'conformance/report/report.css']
+  : ['dist/page/base.css', 'dist/page/report.css']
 
-export const style = (): string =>
-  FILES.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')
+export const style = (): string => FILES.map((file) => readFileSync(packageFile(file), 'utf8')).join('\n')

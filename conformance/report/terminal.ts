@@ -1,12 +1,12 @@
 // Results as a table for a terminal. Pure.
 import { styleText } from 'node:util'
 import measure from 'fast-string-truncated-width'
-import type { Outcome, Results, Verdict } from '../judge.ts'
+import type { Outcome, Results, Verdict } from '../judge/judge.ts'
 import { oneLine } from './text.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** What stands for an outcome: never colour alone. */
+/** Mark and colour of each outcome: never colour alone. */
 const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = {
   pass: ['✓', 'green'],
   fail: ['✗', 'red'],
@@ -19,18 +19,27 @@ const LOOKS: Readonly<Record<Outcome, readonly [mark: string, style: Style]>> = 
 
 const INDENT = '    '
 
+/** Returns causes of several failures: `27 of 35: each streamed call was answered with 500 {…}`. */
+export const causesIn = ({ causes, verdicts }: Pick<Results, 'causes' | 'verdicts'>): string[] => {
+  const failed = verdicts.filter(({ outcome }) => ['fail', 'warn', 'untestable'].includes(outcome)).length
+  return causes.map(({ what, verdicts: explained }) => `${explained.length} of ${failed}: ${what}`)
+}
+
 export interface Look {
   readonly color: boolean
   /** Width of the terminal, cells. */
   readonly columns: number
 }
 
-/** The whole report; every verdict a line, everything but a pass with its reason. What was left out is only counted. */
+/**
+ * Returns the whole report: a line per verdict, with the reason unless it passed. Disabled requirements are
+ * only counted.
+ */
 export function table(results: Results, { color, columns }: Look): string {
   const paint = (style: Style, text: string) =>
     color ? styleText(style, text, { validateStream: false }) : text
   const width = Math.max(20, columns - INDENT.length)
-  /** At most three lines, between words where there are any; a longer text ends in an ellipsis. */
+  /** Wraps at most three lines, between words if possible; longer text ends in an ellipsis. */
   const wrap = (text: string): string[] => {
     const lines: string[] = []
     let rest = text
@@ -65,6 +74,7 @@ export function table(results: Results, { color, columns }: Look): string {
     '',
     ...results.verdicts.filter(({ outcome }) => outcome !== 'disabled').map(line),
     '',
+    ...causesIn(results).flatMap((cause) => wrap(oneLine(cause))),
     ...wrap(`${conclusion}: ${oneLine(reason)}`).map((part, index) =>
       index === 0 ? part.replace(conclusion, paint(['bold', style], conclusion)) : part,
     ),

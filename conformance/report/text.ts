@@ -1,26 +1,29 @@
-// Text that a gateway may have chosen, made fit for where it is read: a terminal, the output of a CI job, Markdown. Pure.
+// Makes text that a gateway may have chosen safe to show: in a terminal, the output of a CI job, Markdown.
+// Pure.
 import { escaped } from '../../src/terminal/clean.ts'
 
-/** On one line; nothing steers a terminal, and nothing is a command of a CI server, however it is wrapped. */
+/** Returns text on one line, without terminal control sequences or CI commands, however it wraps. */
 export const oneLine = (text: string): string => defused(escaped(text.replace(/\s+/g, ' ')))
 
-/** The same with its line breaks and tabs. */
+/** Returns the same with line breaks and tabs. */
 export const manyLines = (text: string): string =>
   text
     .split(/\r?\n/)
     .map((line) => defused(line.split('\t').map(escaped).join('\t')))
     .join('\n')
 
-/** `::warning::` and `##[error]` at the start of a line are commands, and any place may become one. */
+/**
+ * Defuses `::warning::` and `##[error]`, which are commands at the start of a line: any place may become one.
+ */
 const defused = (text: string): string =>
   text.replace(/::(?=[a-z])/gi, ': :').replace(/##(?=\[|vso)/gi, '# #')
 
-/** As text of Markdown: no link, image, mention, markup, cell or heading begins in it. */
+/** Escapes text for Markdown: no link, image, mention, markup, cell or heading begins in it. */
 export const inMarkdown = (text: string): string =>
   oneLine(text).replace(
     /[^\p{L}\p{N} .,;:()?'"%$=/-]|:(?=\/\/)|(?<=\bwww)\./giu,
     (sign) => `&#${sign.codePointAt(0)};`,
   )
 
-/** Between backticks. */
+/** Returns text in backticks. */
 export const asCode = (text: string): string => `\`${oneLine(text).replaceAll('`', "'")}\``

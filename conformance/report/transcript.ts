@@ -1,17 +1,17 @@
-// One request of the evidence as markup: as the client saw it, or as the witness did. Pure.
+// One request of the evidence as markup, as the client or the mock saw it. Pure.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
-import type { Exchange } from '../evidence.ts'
-import { inWords } from '../step.ts'
+import type { Exchange } from '../evidence/evidence.ts'
+import { inWords } from '../evidence/step.ts'
 import { block, brief, text } from './markup.ts'
 
-/** Longer bodies are shown by their beginning; the evidence has them whole. */
+/** Maximum characters of a body shown; the evidence has all of it. */
 export const SHOWN = 2_000
 
-/** Where the transcript of `#3` or `@7` stands; `of` tells the checks apart. */
+/** Returns the anchor of `#3` or `@7`; `of` distinguishes the checks. */
 export const anchor = (of: string, ref: string): string => `${of}-${ref.replace('#', 'c').replace('@', 'w')}`
 export const link = (of: string, ref: string): string => `<a href="#${anchor(of, ref)}">${text(ref)}</a>`
 
-/** `ref` as findings name it; `again` sends the request again, in a shell. */
+/** Formats an exchange. `ref` as in findings; `again` repeats the request in a shell. */
 export function exchangeOf(
   of: string,
   ref: string,
@@ -33,7 +33,10 @@ export function entryOf(of: string, ref: string, entry: Omit<LedgerEntry, 'heade
 ${block(brief(JSON.stringify(body, null, 2) ?? '', shown))}${block(brief(answer.body ?? '', shown))}</details>`
 }
 
-/** Who ended the connection before the answer was complete. Earlier evidence does not say when the witness did. */
+/**
+ * Returns the side that ended the connection before the answer was complete. Older evidence has no time for
+ * the mock.
+ */
 const endOf = ({ answer, peer_left_at }: Pick<LedgerEntry, 'answer' | 'peer_left_at'>): string =>
   answer.cut_at != null
     ? '; the witness cut the connection, as the check told it to'

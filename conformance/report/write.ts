@@ -1,8 +1,8 @@
 // Writes the results of a run for every reader: programs, CI servers, people, badges.
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Comparison } from '../compare.ts'
-import type { Kept } from '../rejudge.ts'
+import type { Comparison } from '../judge/compare.ts'
+import type { Kept } from '../judge/rejudge.ts'
 import { badge } from './badge.ts'
 import { html } from './html.ts'
 import { junit } from './junit.ts'
@@ -18,8 +18,8 @@ const FILES: Readonly<Record<string, (kept: Kept, comparison: Comparison | null)
 }
 
 /**
- * Writes `results.json`, `junit.xml`, `index.html`, `summary.md`, `comment.md` and `badge.json` into a directory;
- * `comparison` is with an earlier run.
+ * Writes `results.json`, `junit.xml`, `index.html`, `summary.md`, `comment.md` and `badge.json` into a
+ * directory; `comparison` is with an earlier run.
  */
 export function writeReports(directory: string, kept: Kept, comparison: Comparison | null = null): void {
   mkdirSync(directory, { recursive: true })
@@ -27,7 +27,10 @@ export function writeReports(directory: string, kept: Kept, comparison: Comparis
     writeFileSync(join(directory, name), text(kept, comparison))
 }
 
-/** Makes the directory and takes the verdict of an earlier run out of it, so that it is not read as that of the next. */
+/**
+ * Makes the directory and removes the verdict of an earlier run, so that it cannot be mistaken for that of
+ * the next.
+ */
 export function clearReports(directory: string): void {
   mkdirSync(directory, { recursive: true })
   for (const name of [...Object.keys(FILES), 'run.json']) rmSync(join(directory, name), { force: true })

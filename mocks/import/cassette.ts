@@ -1,11 +1,11 @@
-// What the cassettes of vcrpy, Ruby VCR and go-vcr have in common: bodies that are text, bytes or base64, and headers
-// that are lists.
+// Shared by the cassettes of vcrpy, Ruby VCR and go-vcr: bodies as text, bytes or base64, and headers as
+// lists.
 import { z } from 'zod'
 import { plain, refuseLarge } from './decode.ts'
 
 const content = z.union([z.string(), z.instanceof(Buffer)])
 
-/** A body: itself, or an object that holds it as text or as base64. */
+/** Body: itself, or an object that holds it as text or as base64. */
 export const body = z
   .union([
     content,
@@ -25,13 +25,13 @@ export const headerLists = z
 
 type Headers = Readonly<Record<string, string>>
 
-/** A request body is text, also where the recorder kept it as bytes; null where there was none. */
+/** Returns a request body as text, even if it was recorded as bytes; null if there was none. */
 export function requestText(value: string | Buffer, headers: Headers): string | null {
   refuseLarge(value.length)
   return (typeof value === 'string' ? value : plain(value, headers).toString()) || null
 }
 
-/** A response body is bytes, also where the recorder kept it as text. */
+/** Returns a response body as bytes, even if it was recorded as text. */
 export const responseBytes = (value: string | Buffer, headers: Headers): Buffer => {
   refuseLarge(value.length)
   return plain(typeof value === 'string' ? Buffer.from(value) : value, headers)

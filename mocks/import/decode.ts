@@ -1,11 +1,14 @@
-// Bytes of a foreign recording become plain ones, within limits: text of a file, and bodies that are still packed.
+// Decodes bytes of a foreign recording, within limits: the text of a file, and compressed bodies.
 import { brotliDecompressSync, gunzipSync, inflateRawSync, inflateSync, zstdDecompressSync } from 'node:zlib'
 
 const MIB = 2 ** 20
-/** More than any model answers; an image in base64 fits. Each byte costs up to forty while it is read. */
+/**
+ * Maximum bytes of a body, more than any model sends; an image in base64 fits. Reading takes up to forty
+ * times as much memory.
+ */
 export const MAX_BODY = 16 * MIB
 
-/** The text of a file, by its byte order mark; UTF-8 without one. Throws when it is no text. */
+/** Decodes a file by its byte order mark; UTF-8 without one. Throws if it is no text. */
 export function textOf(bytes: Buffer): string {
   const utf16 = bytes[0] === 0xff && bytes[1] === 0xfe ? 'utf-16le' : bytes[0] === 0xfe && bytes[1] === 0xff
   const encoding = utf16 === true ? 'utf-16be' : utf16 || 'utf-8'
@@ -17,8 +20,8 @@ export function textOf(bytes: Buffer): string {
 }
 
 /**
- * A body as it was before it was packed. The bytes decide: some recorders unpack a body and leave its headers.
- * Throws when it cannot be unpacked, or has more than 16 MiB.
+ * Decompresses a body. The bytes decide: some recorders decompress a body but keep its headers. Throws if
+ * that fails, or if the result has more than 16 MiB.
  */
 export function plain(body: Buffer, headers: Readonly<Record<string, string>> = {}): Buffer {
   refuseLarge(body.length)
@@ -62,10 +65,10 @@ function unpackerOf(bytes: Buffer, encoding: string) {
   return encoding === 'zstd' ? { name: 'zstd', with: zstdDecompressSync } : null
 }
 
-/** Text as answers are: valid UTF-8 without control characters beyond white space. */
+/** Returns true for text of answers: valid UTF-8 without control characters except white space. */
 function isText(bytes: Buffer): boolean {
   try {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what tells bytes from text
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they distinguish bytes from text
     return !/[\u0000-\u0008\u000e-\u001a\u001c-\u001f]/.test(
       new TextDecoder('utf-8', { fatal: true }).decode(bytes),
     )

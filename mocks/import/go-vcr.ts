@@ -1,4 +1,5 @@
-// Cassettes of go-vcr, versions 1 and 2: YAML, bodies decoded by Go's HTTP client before they were kept.
+// Cassettes of go-vcr, versions 1 and 2: YAML, with bodies that Go's HTTP client decoded before they were
+// stored.
 import { z } from 'zod'
 import { body, headerLists, requestText, responseBytes } from './cassette.ts'
 import { address, type Format, headersFromLists } from './interaction.ts'
@@ -29,7 +30,7 @@ export const goVcr: Format = {
       responseBody: responseBytes(response.body, responseHeaders),
     }
   },
-  /** Each exchange ends with how long it took, and with a line break. */
+  /** Each exchange ends with its duration and a line break. */
   cut: (text, last) =>
     !text.endsWith('\n')
       ? 'its last line does not end'

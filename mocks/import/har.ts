@@ -35,10 +35,10 @@ export const har: Format = {
       responseBody: plain(content(response.content), response.headers),
     }
   },
-  cut: () => null, // JSON shows it itself
+  cut: () => null, // a truncated file is no valid JSON
 }
 
-/** Polly.js keeps a compressed body as a JSON list of base64 pieces, as they were handed over. */
+/** Polly.js stores a compressed body as a JSON list of base64 pieces, as they arrived. */
 function content({
   text = '',
   encoding,

@@ -1,5 +1,5 @@
-// Recordings of httpmock (Rust): one YAML document for each exchange, what it matches and what it answers. Most name
-// no host: the user who imports them has to name the provider.
+// Recordings of httpmock (Rust): one YAML document per exchange, with the request to match and the answer.
+// Most name no host: the user who imports them has to name the provider.
 import { z } from 'zod'
 import { plain, refuseLarge } from './decode.ts'
 import { type Format, headersFromPairs } from './interaction.ts'
@@ -51,7 +51,7 @@ export const httpmock: Format = {
       responseBody: plain(bytes, responseHeaders),
     }
   },
-  /** The body comes last and has no end of its own: its form has to show it. */
+  /** The body comes last and has no end mark: only its form shows that it is complete. */
   cut(text, last) {
     if (!text.endsWith('\n')) return 'its last line does not end'
     const read = exchange.safeParse(last)

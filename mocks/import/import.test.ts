@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test, { type TestContext } from 'node:test'
-import { temporaryDirectory } from '../../src/test-gateway.ts'
-import { verifyRecordings } from '../verify.ts'
+import { temporaryDirectory } from '../../src/test/test-gateway.ts'
+import { verifyRecordings } from '../recording/verify.ts'
 import { importRecordings } from './import.ts'
 
 /** A HAR file with one exchange at this address, imported; the folder around it too. */

@@ -1,29 +1,30 @@
-// Foreign recordings become ours: read, redacted, written. Says of every exchange what became of it.
+// Imports foreign recordings: reads, redacts and writes them. Reports the result of every exchange.
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
-import { hostName } from '../paths.ts'
-import { placeAt } from '../places.ts'
-import { providers } from '../providers.ts'
-import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../record.ts'
-import { apiVersionOf } from '../recorder.ts'
-import { scanRecordings } from '../recording.ts'
-import { NOTE, UNDATED } from '../verify-head.ts'
+import { readBounded } from '../../src/shared/bounded-file.ts'
+import { placeAt } from '../providers/find.ts'
+import { providers } from '../providers/registry.ts'
+import { MOST_FILE, scanRecordings } from '../recording/format.ts'
+import { chunksByEvent, type Draft, draftRecording, writeRecording } from '../recording/make.ts'
+import { apiVersionOf } from '../recording/recorder.ts'
+import { NOTE, UNDATED } from '../recording/verify-head.ts'
+import { hostName } from '../redaction/paths.ts'
 import type { Interaction } from './interaction.ts'
 import { type Foreign, readForeign } from './read.ts'
 
-/** What became of one file. */
+/** Result of one file. */
 export interface Imported {
   readonly file: string
   readonly read: number
   readonly written: readonly Kept[]
-  /** What an earlier import wrote already. */
+  /** Recordings that an earlier import wrote. */
   readonly known: readonly Kept[]
-  /** Why, for the file or for each exchange that was not imported. */
+  /** Reason, for the file or for each exchange that was not imported. */
   readonly refused: readonly string[]
 }
 
-/** An exchange of a file, by its number there, and the name of its recording. */
+/** Exchange of a file, by its number there, and the name of its recording. */
 export interface Kept {
   readonly exchange: number
   readonly name: string
@@ -31,20 +32,20 @@ export interface Kept {
 
 export interface ImportOptions {
   readonly out: string
-  /** The date of an exchange that names none. */
+  /** Date of an exchange that has none. */
   readonly today: string
-  /** Whose recordings they are, where a file names no host. */
+  /** Provider of recordings whose file names no host. */
   readonly provider?: string | undefined
+  /** Called before each exchange, with its number and how many the file has. */
+  readonly onExchange?: (file: string, exchange: number, of: number) => void
 }
-
-const MAX_FILE = 128 * 2 ** 20
 
 const UNREADABLE: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
   EISDIR: 'is a folder; name the files in it',
 }
 
-/** Imports files. A file that cannot be read, and an exchange that cannot be kept, is told and passed over. */
+/** Imports files. Reports and skips files that cannot be read, and exchanges that cannot be stored. */
 export function importRecordings(files: readonly string[], options: ImportOptions): Imported[] {
   const earlier = sourcesIn(options.out)
   const done = new Map<string, Imported>()
@@ -55,7 +56,7 @@ export function importRecordings(files: readonly string[], options: ImportOption
     let foreign: Foreign | null = null
     let digest = ''
     try {
-      const bytes = readBounded(file)
+      const bytes = readBounded(file, MOST_FILE)
       digest = digestOf(bytes)
       const same = done.get(digest)
       if (same) return { ...same, file, written: [], known: [...same.written, ...same.known] }
@@ -66,10 +67,11 @@ export function importRecordings(files: readonly string[], options: ImportOption
     }
     for (const [i, interaction] of foreign?.exchanges.entries() ?? []) {
       const exchange = i + 1
+      options.onExchange?.(file, exchange, foreign!.exchanges.length)
       try {
         if ('refused' in interaction) throw new Error(interaction.refused)
         const source = digestOf(identityOf(interaction))
-        // As often as it is there already: a session may hold the same exchange twice.
+        // A session may hold the same exchange several times: each occurrence counts.
         const name = earlier.get(source)?.shift()
         if (name !== undefined) known.push({ exchange, name })
         else {
@@ -89,23 +91,14 @@ export function importRecordings(files: readonly string[], options: ImportOption
   })
 }
 
-function readBounded(file: string): Buffer {
-  const { size } = statSync(file)
-  if (size > MAX_FILE)
-    throw new Error(
-      `has ${Math.round(size / 2 ** 20)} MiB, and at most ${MAX_FILE / 2 ** 20} are read; split it`,
-    )
-  return readFileSync(file)
-}
-
-/** The first half of a SHA-256: names a source without telling anything of it. */
+/** Returns the first half of a SHA-256: names a source without revealing anything. */
 const digestOf = (content: string | Buffer): string =>
   createHash('sha256').update(content).digest('hex').slice(0, 16)
 
 const identityOf = ({ method, url, requestBody, status, responseBody }: Interaction): string =>
   JSON.stringify([method, url, requestBody, status, responseBody.toString('base64')])
 
-/** The exchanges that an earlier import wrote to a folder: digest -> names, in their order. */
+/** Returns the exchanges that an earlier import wrote to a folder: digest -> names, in order. */
 function sourcesIn(dir: string): Map<string, string[]> {
   const sources = new Map<string, string[]>()
   const recordings = existsSync(dir) ? scanRecordings(dir).recordings : []
@@ -120,7 +113,7 @@ function sourcesIn(dir: string): Map<string, string[]> {
   return sources
 }
 
-/** A foreign exchange as a recording, redacted. Throws when it cannot be one. */
+/** Converts a foreign exchange to a redacted recording. Throws if it cannot be one. */
 export function draftImport(
   interaction: Interaction,
   { shape, today, provider }: { shape: string; today: string; provider?: string | undefined },
@@ -139,7 +132,7 @@ export function draftImport(
   })
 }
 
-/** A provider that has a stand-in by its name; any other by its host, as replay looks for it. */
+/** Returns a provider that has a mock by its name, any other by its host, as replay looks it up. */
 function placeOf(
   { host, url, path }: Interaction,
   named: string | undefined,

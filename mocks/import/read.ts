@@ -1,5 +1,5 @@
-// Picks the reader of a foreign recording by what is in the file, whatever its name, and reads each exchange by itself:
-// a broken one is refused by name, a truncated file is refused as a whole.
+// Picks the reader of a foreign recording by content, whatever its name, and reads each exchange separately:
+// a broken one is rejected by name, a truncated file as a whole.
 import { ZodError } from 'zod'
 import { textOf } from './decode.ts'
 import { goVcr } from './go-vcr.ts'
@@ -11,12 +11,11 @@ import { vcrpy } from './vcrpy.ts'
 import { yamlDocuments, yamlList } from './yaml.ts'
 
 export interface Foreign {
-  /** The name of the format. */
   readonly format: string
   readonly exchanges: readonly (Interaction | Unreadable)[]
 }
 
-/** Throws, with the file's name in front, when no reader knows the format or the file is cut. */
+/** Throws, with the file's name first, if no reader knows the format or the file is truncated. */
 export function readForeign(file: string, content: string | Buffer): Foreign {
   try {
     const text = typeof content === 'string' ? content.replace(/^\ufeff/, '') : textOf(content)
@@ -29,7 +28,7 @@ export function readForeign(file: string, content: string | Buffer): Foreign {
   }
 }
 
-/** The exchanges of a file that has to be whole. Throws when one of them cannot be read. */
+/** Returns the exchanges of a file that must be complete. Throws if one cannot be read. */
 export function exchangesOf(file: string, content: string | Buffer): Interaction[] {
   return readForeign(file, content).exchanges.map((one, i) => {
     if ('refused' in one) throw new Error(`${file}: exchange ${i + 1}: ${one.refused}`)
@@ -47,7 +46,7 @@ function contentOf(text: string): Content {
   if (/^http_interactions:/m.test(text))
     return { format: rubyVcr, items: yamlList(text, 'http_interactions') }
   if (/^interactions:/m.test(text)) {
-    // Both call the list by the same name; one has addresses under `uri`, the other under `url`.
+    // Both name the list alike; vcrpy has addresses under `uri`, go-vcr under `url`.
     const format = /^[ \t]+(?:- )?uri:/m.test(text) ? vcrpy : goVcr
     return { format, items: yamlList(text, 'interactions') }
   }
@@ -77,7 +76,7 @@ function parsed(text: string): Json {
   try {
     return JSON.parse(text)
   } catch {
-    // Its own message quotes the file, over several lines.
+    // The parser's message quotes the file, over several lines.
     throw new Error('is not JSON, or is truncated; export it again')
   }
 }
@@ -92,7 +91,7 @@ function exchangeOf(format: Format, item: unknown): Interaction | Unreadable {
   }
 }
 
-/** In one line; where something keeps to no format the first place says enough. */
+/** Returns the reason in one line; for a violated format the first place is enough. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof ZodError))
     return (cause as Error).message.replace(/\s*\n[\s\S]*$/, '').replace(/:$/, '')

@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { IS_FULL } from '../test-size.ts'
+import { IS_FULL } from '../../src/test/test-size.ts'
 import type { Interaction } from './interaction.ts'
 import { exchangesOf } from './read.ts'
 

@@ -1,11 +1,11 @@
-// YAML as recorders write it: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go) become Buffers, and a
-// list of exchanges is read as far as it can be, one by one where it cannot be read as a whole.
+// YAML of recorders: base64 scalars under `!binary` (Ruby) and `!!binary` (Python, Go) become Buffers. A list
+// of exchanges that cannot be parsed as a whole is parsed one by one, as far as possible.
 import { parse } from 'yaml'
 import { MAX_BODY } from './decode.ts'
 import type { Unreadable } from './interaction.ts'
 
 /** Throws a YAMLParseError with line and column. */
-export function parseYaml(text: string): unknown {
+function parseYaml(text: string): unknown {
   return parse(text, {
     logLevel: 'error',
     customTags: ['!binary', 'tag:yaml.org,2002:binary'].map((tag) => ({
@@ -15,19 +15,19 @@ export function parseYaml(text: string): unknown {
   })
 }
 
-/** Beyond this the exchanges are read one by one, so that the parser's memory is bounded by the longest. */
+/** Bytes above which exchanges are parsed one by one, so that the longest bounds the parser's memory. */
 const WHOLE = 4 * 2 ** 20
-/** As text a body is longer than its bytes: base64, escapes, indentation. */
+/** Maximum characters of a body: base64, escapes and indentation make it longer than its bytes. */
 const LONGEST = 1.5 * MAX_BODY
 
-/** The items of a list at the top of a document. Throws when there is no such list. */
+/** Returns the items of a list at the top of a document. Throws if there is no such list. */
 export function yamlList(text: string, name: string): (unknown | Unreadable)[] {
   if (text.length <= WHOLE)
     try {
       const list = (parseYaml(text) as Record<string, unknown> | null)?.[name]
       if (Array.isArray(list)) return list
     } catch {
-      // One of them is broken; the others may be whole.
+      // One item is broken; the others may be valid.
     }
   const head = new RegExp(`^${name}:[^\\n]*\\n`, 'm').exec(text)
   const list = text.slice(head ? head.index + head[0].length : text.length)
@@ -39,7 +39,7 @@ export function yamlList(text: string, name: string): (unknown | Unreadable)[] {
   return starts.map((start, i) => yamlPiece(items.slice(start, starts[i + 1]), true))
 }
 
-/** Documents of one file, each parsed on its own. */
+/** Parses the documents of one file separately. */
 export const yamlDocuments = (text: string): (unknown | Unreadable)[] =>
   text
     .split(/^---[ \t]*\r?$/m)

@@ -1,5 +1,5 @@
-// Anthropic: messages in blocks, streams of named events with a ping near the front, token counts, and errors that
-// carry their own type. A key comes in `x-api-key`, or as a bearer.
+// Anthropic: messages in blocks, streams of named events with a ping near the start, token counts, and errors
+// with their own type. A key comes in `x-api-key`, or as a bearer token.
 import { z } from 'zod'
 import {
   type Arrived,
@@ -15,6 +15,7 @@ import {
   type Wants,
 } from '../provider.ts'
 import { anthropicCountTokensBody, anthropicMessagesBody } from '../schemas/anthropic-messages.ts'
+import { pydanticFieldError } from '../schemas/field-errors.ts'
 
 const STOP_REASONS = {
   stop: 'end_turn',
@@ -23,7 +24,7 @@ const STOP_REASONS = {
   content_filter: 'refusal',
 } as const satisfies Record<Said['finish'], string>
 
-/** What was read from the cache is not among the input tokens here; thinking is among the output tokens. */
+/** Formats usage. Input tokens exclude cached ones here; output tokens include thinking. */
 const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
   input_tokens: input - cached,
   cache_creation_input_tokens: 0,
@@ -35,9 +36,9 @@ const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
 const SIGNATURE = Buffer.from('a signature of nobody').toString('base64')
 
 interface Block {
-  /** As a whole answer holds it. */
+  /** Block in a whole answer. */
   readonly whole: object
-  /** As it begins in a stream, and what is added to it. */
+  /** Start of the block in a stream, and its deltas. */
   readonly start: object
   readonly deltas: readonly object[]
 }
@@ -145,7 +146,7 @@ const messages: Endpoint = {
   speech,
 }
 
-/** Answers whether or not a stream was asked for; no token is generated. */
+/** Token counting. Never streams; no token is generated. */
 const countTokens: Endpoint = {
   ...messages,
   name: 'messages/count_tokens',
@@ -174,7 +175,7 @@ const REFUSALS = {
   server_error: [500, 'api_error', true],
 } as const satisfies Record<Refusal, readonly [number, string, boolean]>
 
-/** Its own words, and whether its clients are told to try again. */
+/** Formats Anthropic's error, with the header by which its clients retry or not. */
 function refusal(kind: Refusal, text: string): Refused {
   const [status, type, retry] = REFUSALS[kind]
   const request_id = 'req_witness'
@@ -185,7 +186,6 @@ function refusal(kind: Refusal, text: string): Refused {
   }
 }
 
-/** The stand-in for Anthropic. */
 export const anthropic = {
   name: 'anthropic',
   origin: 'https://api.anthropic.com',
@@ -197,7 +197,8 @@ export const anthropic = {
     const problem = 'anthropic-version: header is required'
     return { problem, refused: refusal('invalid_request', problem) }
   },
+  holdsThreads: true,
   refusal,
-  invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${issue}`,
+  invalidField: (field, issue) => `${field.replace(/\[(\d+)\]/g, '.$1')}: ${pydanticFieldError(issue)}`,
   unknownField: (name) => `${name}: Extra inputs are not permitted`,
 } satisfies Provider

@@ -1,6 +1,13 @@
-// Azure OpenAI: OpenAI's dialect at an address of each customer's own. The deployment in the path is the model, the key
-// comes in `api-key`, content filters speak in every answer, and a stream begins with what they say of the prompt.
-import { modelList, openAiAccent, openAiChat, openAiEmbeddings, openAiWants } from '../openai-dialect.ts'
+// Azure OpenAI: OpenAI's dialect at an address of each customer. The deployment in the path is the model, the
+// key comes in `api-key`, every answer has content filter results, and a stream begins with those of the
+// prompt.
+import {
+  modelList,
+  openAiAccent,
+  openAiChat,
+  openAiEmbeddings,
+  openAiWants,
+} from '../dialects/openai-chat.ts'
 import { bearer, type Endpoint, event, type Provider, type Refusal, type Refused } from '../provider.ts'
 
 const safe = { filtered: false, severity: 'safe' }
@@ -14,7 +21,7 @@ const chat = openAiChat({
   also: (where) => (where === 'whole' ? { prompt_filter_results } : {}),
 })
 
-/** An endpoint that is reached by deployment as well; the deployment is then the model. */
+/** Adds the path by deployment to an endpoint; the deployment is then the model. */
 const deployed = (endpoint: Endpoint): Endpoint => ({
   ...endpoint,
   alsoAt: [`deployments/{model}/${endpoint.name}`],
@@ -34,7 +41,7 @@ const REFUSALS = {
   server_error: [500, 'InternalServerError', {}],
 } as const satisfies Record<Refusal, readonly [number, string | null, Readonly<Record<string, string>>]>
 
-/** Its own services answer with a code, the model behind them as OpenAI does. */
+/** Formats an error: Azure's own services use a code, the model behind them OpenAI's format. */
 function refusal(kind: Refusal, message: string, param: string | null = null): Refused {
   const [status, code, headers] = REFUSALS[kind]
   const error =
@@ -44,7 +51,6 @@ function refusal(kind: Refusal, message: string, param: string | null = null): R
   return { status, headers, body: { error } }
 }
 
-/** The stand-in for Azure OpenAI. */
 export const azure = {
   name: 'azure',
   origin: 'https://waybill.openai.azure.com',

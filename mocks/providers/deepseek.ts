@@ -1,5 +1,5 @@
-// DeepSeek: OpenAI's dialect, with and without `/v1` in the path; thinks aloud, and always tells the usage.
-import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../openai-dialect.ts'
+// DeepSeek: OpenAI's dialect, with and without `/v1` in the path; shows thoughts, and always reports usage.
+import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../dialects/openai-chat.ts'
 import { bearer, type Provider } from '../provider.ts'
 
 const chat = openAiChat({
@@ -17,7 +17,6 @@ const chat = openAiChat({
   }),
 })
 
-/** The stand-in for DeepSeek. */
 export const deepseek = {
   name: 'deepseek',
   origin: 'https://api.deepseek.com',

@@ -1,10 +1,11 @@
-// Gemini: the model and the method are in the path, a stream's lines end in CR and LF, every event carries
-// the usage so far, a bad key is a 400, and the wait after a 429 is in the body.
+// Gemini: model and method are in the path, lines of a stream end in CR and LF, every event carries the usage
+// so far, a bad key is a 400, and the wait after a 429 is in the body.
 import { z } from 'zod'
 import type { Arrived, Endpoint, Provider, Refusal, Said, Speech, Usage, Wants } from '../provider.ts'
+import { pydanticFieldError } from '../schemas/field-errors.ts'
 import { geminiCountTokensBody, geminiGenerateBody } from '../schemas/gemini-generate.ts'
 
-/** A call of a tool ends with STOP, like a text. */
+/** Finish reasons. A tool call ends with STOP, like text. */
 const FINISH_REASONS = {
   stop: 'STOP',
   length: 'MAX_TOKENS',
@@ -12,7 +13,9 @@ const FINISH_REASONS = {
   content_filter: 'SAFETY',
 } as const satisfies Record<Said['finish'], string>
 
-/** Thoughts are counted beside the candidates; what came from the cache is among the prompt. */
+/**
+ * Formats usage. Thoughts are counted separately from the candidates; cached tokens are part of the prompt.
+ */
 const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
   promptTokenCount: input,
   candidatesTokenCount: output - reasoning,
@@ -22,7 +25,7 @@ const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
   ...(reasoning > 0 && { thoughtsTokenCount: reasoning }),
 })
 
-/** A call comes whole: its pieces are joined, also in a stream. */
+/** Returns a call as one part: it is never split, even in a stream. */
 const callPart = ({ name, arguments: pieces }: Said['calls'][number]) => ({
   functionCall: { name, args: JSON.parse(pieces.join('') || '{}') },
 })
@@ -44,7 +47,7 @@ const line = (data: unknown): string => `data: ${JSON.stringify(data)}\r\n\r\n`
 
 const speech: Speech = {
   streamType: 'text/event-stream',
-  // It sends nothing of the kind; a comment is what every reader of event streams has to bear.
+  // Gemini sends no keepalive; every reader of event streams must accept a comment.
   keepAlive: ': keep-alive\r\n\r\n',
   failure: (message) => line({ error: { code: 500, message, status: 'INTERNAL' } }),
 
@@ -129,13 +132,12 @@ const REFUSALS = {
   server_error: [500, 'INTERNAL', null],
 } as const satisfies Record<Refusal, readonly [number, string, object | null]>
 
-/** How Google's services name the kind of a detail. */
+/** Formats an error detail as Google's services do. */
 const detail = (fields: object) => ({
   '@type': `type.googleapis.com/google.rpc.${'retryDelay' in fields ? 'RetryInfo' : 'ErrorInfo'}`,
   ...fields,
 })
 
-/** The stand-in for Gemini. */
 export const gemini = {
   name: 'gemini',
   origin: 'https://generativelanguage.googleapis.com',
@@ -150,6 +152,6 @@ export const gemini = {
       body: { error: { code: status, message, status: name, ...(fields && { details: [detail(fields)] }) } },
     }
   },
-  invalidField: (field, issue) => `Invalid value at '${field}': ${issue}`,
+  invalidField: (field, issue) => `Invalid value at '${field}': ${pydanticFieldError(issue)}`,
   unknownField: (name) => `Invalid JSON payload received. Unknown name "${name}": Cannot find field.`,
 } satisfies Provider

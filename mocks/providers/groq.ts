@@ -1,5 +1,5 @@
-// Groq: OpenAI's dialect below a base path of its own; names itself in `x_groq`, and has the usage twice.
-import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../openai-dialect.ts'
+// Groq: OpenAI's dialect below its own base path; adds `x_groq`, and reports usage twice.
+import { modelList, openAiAccent, openAiChat, openAiRefusal } from '../dialects/openai-chat.ts'
 import { bearer, type Provider, type Usage } from '../provider.ts'
 
 const usage = ({ input, output, reasoning, cached }: Usage) => ({
@@ -27,7 +27,6 @@ const chat = openAiChat({
   },
 })
 
-/** The stand-in for Groq. */
 export const groq = {
   name: 'groq',
   origin: 'https://api.groq.com',

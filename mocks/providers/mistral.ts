@@ -1,9 +1,16 @@
-// Mistral: OpenAI's dialect with errors of its own (a bad key is `{detail}`, the rest carries a number as code). Thoughts
-// are parts of the content, calls come whole, and the usage comes with the finish reason, asked for or not.
+// Mistral: OpenAI's dialect with its own errors (a bad key is `{detail}`, the rest has a number as code).
+// Thoughts are parts of the content, calls come whole, and usage always comes with the finish reason.
 import { z } from 'zod'
-import { modelList, openAiAccent, openAiChat, openAiEmbeddings, openAiSpeech } from '../openai-dialect.ts'
+import {
+  modelList,
+  openAiAccent,
+  openAiChat,
+  openAiEmbeddings,
+  openAiSpeech,
+} from '../dialects/openai-chat.ts'
 import { bearer, event, type Provider, type Refusal, type Said, type Speech } from '../provider.ts'
-import { openAiChatBody } from '../schemas/openai-chat.ts'
+import { chatConversation, conversation } from '../schemas/conversation.ts'
+import { openAiChatFields } from '../schemas/openai-chat.ts'
 
 const created = 1_795_200_000
 const own = openAiSpeech({ ...openAiAccent, streamUsage: 'finish' })
@@ -56,7 +63,7 @@ const speech: Speech = {
   events(said) {
     const deltas: object[] = [
       ...said.reasoning.map((text, index) => ({ content: [thinking(text, index > 0)] })),
-      // The first words after a thought are still a part, the others a text.
+      // The first words after a thought are still a part, later ones plain text.
       ...said.text.map((text, index) => ({
         content: index === 0 && said.reasoning.length > 0 ? [{ type: 'text', text }] : text,
       })),
@@ -78,8 +85,8 @@ const speech: Speech = {
   },
 }
 
-/** With its own fields; a temperature above 1.5 is too high here. */
-const body = openAiChatBody.extend({
+/** Fields in addition to OpenAI's; the maximum temperature is 1.5. */
+const fields = openAiChatFields.extend({
   document_image_limit: z.int().min(0).nullish(),
   document_page_limit: z.int().min(0).nullish(),
   prompt_mode: z.literal('reasoning').nullish(),
@@ -88,6 +95,7 @@ const body = openAiChatBody.extend({
   temperature: z.number().min(0).max(1.5).nullish(),
 })
 
+const body = fields.superRefine(conversation(chatConversation))
 const chat = { ...openAiChat(openAiAccent, body), speech }
 
 const REFUSALS = {
@@ -98,7 +106,6 @@ const REFUSALS = {
   server_error: [500, 'internal_server_error', '1000'],
 } as const satisfies Record<Exclude<Refusal, 'bad_key' | 'unknown_path'>, readonly [number, string, string]>
 
-/** The stand-in for Mistral. */
 export const mistral = {
   name: 'mistral',
   origin: 'https://api.mistral.ai',

@@ -1,9 +1,16 @@
-// Ollama: OpenAI's dialect below `/v1` on this machine, without a key; thoughts are in `reasoning`, and every piece of
-// a stream names its role. The hosted service is another program and has no stand-in.
-import { modelList, openAiAccent, openAiChat, openAiEmbeddings } from '../openai-dialect.ts'
+// Ollama: OpenAI's dialect below `/v1` on this machine, without a key; thoughts are in `reasoning`, and every
+// chunk has a role. The hosted service is another program and has no mock.
+import {
+  type Accent,
+  modelList,
+  openAiAccent,
+  openAiChat,
+  openAiEmbeddings,
+} from '../dialects/openai-chat.ts'
 import { bearer, type Provider, type Refusal } from '../provider.ts'
+import { openAiChatFields } from '../schemas/openai-chat.ts'
 
-const chat = openAiChat({
+const accent: Accent = {
   ...openAiAccent,
   reasoning: 'reasoning',
   streamType: 'text/event-stream',
@@ -13,7 +20,9 @@ const chat = openAiChat({
     total_tokens: input + output,
   }),
   also: () => ({ system_fingerprint: 'fp_ollama' }),
-})
+}
+
+const chat = openAiChat(accent, openAiChatFields)
 
 const STATUSES = {
   bad_key: 401,
@@ -28,7 +37,6 @@ const STATUSES = {
 const typeOf = (status: number): string =>
   status === 400 ? 'invalid_request_error' : status === 404 ? 'not_found_error' : 'api_error'
 
-/** The stand-in for Ollama. */
 export const ollama = {
   name: 'ollama',
   origin: 'http://localhost:11434',

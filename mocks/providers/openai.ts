@@ -1,7 +1,15 @@
 // OpenAI itself: the dialect that the others follow.
-import { modelList, openAiChat, openAiEmbeddings, openAiRefusal, openAiWants } from '../openai-dialect.ts'
-import { openAiResponses } from '../openai-responses.ts'
+
+import {
+  modelList,
+  openAiChat,
+  openAiEmbeddings,
+  openAiRefusal,
+  openAiWants,
+} from '../dialects/openai-chat.ts'
+import { openAiResponses } from '../dialects/openai-responses.ts'
 import { bearer, type Endpoint, type Provider } from '../provider.ts'
+import { fitImages } from '../recording/fit.ts'
 import { openAiImagesBody } from '../schemas/openai-images.ts'
 
 const images: Endpoint = {
@@ -11,9 +19,9 @@ const images: Endpoint = {
   body: openAiImagesBody,
   wants: openAiWants,
   speech: null,
+  fit: fitImages,
 }
 
-/** The stand-in for OpenAI. */
 export const openai = {
   name: 'openai',
   origin: 'https://api.openai.com',
@@ -21,9 +29,5 @@ export const openai = {
   endpoints: [openAiChat(), openAiResponses, openAiEmbeddings, images, modelList],
   credential: bearer,
   refusal: openAiRefusal,
-  invalidField: (field, issue) =>
-    issue.endsWith('received undefined')
-      ? `Missing required parameter: '${field}'.`
-      : `Invalid value for '${field}': ${issue}.`,
   unknownField: (name) => `Unrecognized request argument supplied: ${name}`,
 } satisfies Provider

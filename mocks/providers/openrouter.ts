@@ -1,5 +1,5 @@
-// OpenRouter: OpenAI's dialect from a router of other providers. Comments come before the first token, the usage
-// always comes, and an upstream's own message is inside the error.
+// OpenRouter: OpenAI's dialect from a router of other providers. Comments come before the first token, usage
+// is always sent, and an upstream's own message is within the error.
 import { z } from 'zod'
 import {
   type Accent,
@@ -8,15 +8,16 @@ import {
   openAiChat,
   openAiEmbeddings,
   openAiRefusal,
-} from '../openai-dialect.ts'
+} from '../dialects/openai-chat.ts'
 import { bearer, event, type Provider } from '../provider.ts'
-import { openAiChatBody } from '../schemas/openai-chat.ts'
+import { chatConversation, conversation } from '../schemas/conversation.ts'
+import { openAiChatFields } from '../schemas/openai-chat.ts'
 
 const PROCESSING = ': OPENROUTER PROCESSING\n\n'
 const upstream = 'Witness'
 
-/** What a request may say to the router itself; its own tools are kinds beside `function`. */
-const body = openAiChatBody.extend({
+/** Fields for the router itself; its own tools are further types besides `function`. */
+const fields = openAiChatFields.extend({
   models: z.array(z.string()).optional(),
   plugins: z.array(z.looseObject({ id: z.string() })).optional(),
   provider: z.looseObject({}).optional(),
@@ -25,6 +26,8 @@ const body = openAiChatBody.extend({
   transforms: z.array(z.string()).optional(),
   usage: z.looseObject({ include: z.boolean() }).optional(),
 })
+
+const body = fields.superRefine(conversation(chatConversation))
 
 const accent: Accent = {
   ...openAiAccent,
@@ -46,7 +49,6 @@ const accent: Accent = {
 }
 const chat = openAiChat(accent, body)
 
-/** The stand-in for OpenRouter. */
 export const openrouter = {
   name: 'openrouter',
   origin: 'https://openrouter.ai',

@@ -1,6 +1,6 @@
-// xAI: OpenAI's dialect, where a bad key is a 400, an error is a bare text beside its code, and the reasoning tokens
-// are counted beside the output tokens instead of among them. Thoughts stay hidden.
-import { modelList, openAiAccent, openAiChat } from '../openai-dialect.ts'
+// xAI: OpenAI's dialect, but a bad key is a 400, an error is plain text with a code, and output tokens do not
+// include reasoning tokens. Thoughts stay hidden.
+import { modelList, openAiAccent, openAiChat } from '../dialects/openai-chat.ts'
 import { bearer, type Provider, type Refusal } from '../provider.ts'
 
 const chat = openAiChat({
@@ -32,7 +32,6 @@ const REFUSALS = {
   server_error: [500, 'internal'],
 } as const satisfies Record<Refusal, readonly [number, string]>
 
-/** The stand-in for xAI. */
 export const xai = {
   name: 'xai',
   origin: 'https://api.x.ai',

@@ -1,9 +1,9 @@
-// Scenarios in which a plain answer arrives in odd pieces. The text is the same in all of them; only the boundaries,
-// the line ends and what stands between the events differ. All synthetic.
+// Scenarios in which a plain answer arrives in unusual pieces. The text is the same in all of them; only the
+// boundaries, the line ends and the data between the events differ. All synthetic.
 import { bytesOf, framed } from '../answer.ts'
-import { DIALECT, type Scenario, type Scene, say, speak } from '../scenario.ts'
+import { DIALECT, type Scenario, type Scene, say, speak } from './scenario.ts'
 
-/** Plays the plain answer with its bytes cut elsewhere. */
+/** Plays the plain answer with its bytes split differently. */
 const recut = (description: string, cut: (bytes: Buffer) => readonly Uint8Array[]): Scenario => ({
   description,
   shape: DIALECT,
@@ -34,7 +34,7 @@ const respaced = (
 const splitAt = (bytes: Buffer, cuts: readonly number[]): Buffer[] =>
   [0, ...cuts].map((from, index) => bytes.subarray(from, cuts[index] ?? bytes.length))
 
-/** Every place where `found` stands, and so many bytes further. */
+/** Returns the offsets of every occurrence of `found`, plus `further` bytes. */
 const places = (bytes: Buffer, found: string, further: number): number[] =>
   [...bytes.toString('latin1').matchAll(new RegExp(found, 'g'))].map(({ index }) => index + further)
 

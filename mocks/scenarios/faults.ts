@@ -1,12 +1,12 @@
-// Scenarios in which a plain answer breaks on its way, or takes its time: cut, silent, slow, or no answer at all. All synthetic. A whole answer
-// breaks in its middle, a stream after an event.
+// Scenarios in which a plain answer breaks or is slow: cut, silent, slow, or no answer at all. All synthetic.
+// A whole answer breaks in its middle, a stream after an event.
 import { gzipSync } from 'node:zlib'
 import { bytesOf, framed, type Part, wholeAnswer } from '../answer.ts'
-import { DIALECT, type Played, refuse, type Scenario, say, speak, streamOf } from '../scenario.ts'
+import { DIALECT, type Played, refuse, type Scenario, say, speak, streamOf } from './scenario.ts'
 
 const NEVER: Part = { wait: Number.POSITIVE_INFINITY }
 
-/** Plays the plain answer with its parts changed; the head keeps the length that was meant. */
+/** Plays the plain answer with its parts changed; the headers keep the intended length. */
 const broken = (
   description: string,
   change: (parts: readonly Uint8Array[], number: number) => readonly Part[],
@@ -27,14 +27,14 @@ const halves = (bytes: Uint8Array): Uint8Array[] => {
   return [bytes.subarray(0, middle), bytes.subarray(middle)]
 }
 
-/** Not HTTP: the parts are all that the connection carries. */
+/** Plays parts without HTTP: they are everything that the connection carries. */
 const bare = (description: string, parts: readonly Part[]): Scenario => ({
   description,
   shape: 'not HTTP at all',
   play: (): Played => ({ status: null, headers: {}, parts }),
 })
 
-/** The first byte that continues a character, in all of these bytes. */
+/** Returns the index of the first byte that continues a character. */
 const insideCharacter = (bytes: Uint8Array): number => bytes.findIndex((byte) => byte >> 6 === 0b10)
 
 export const faults: Readonly<Record<string, Scenario>> = {

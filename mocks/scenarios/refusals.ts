@@ -1,7 +1,7 @@
-// Scenarios in which the provider refuses or fails with an error status, in its own words. All synthetic: for most of
-// these statuses no recording was ever published (429 from most providers, every 502, 503 and 529).
+// Scenarios in which the provider refuses or fails with an error status, in its own words. All synthetic: for
+// most of these statuses no recording was ever published (429 from most providers, every 502, 503 and 529).
 import type { Refusal } from '../provider.ts'
-import { refuse, type Scenario, type Scene } from '../scenario.ts'
+import { refuse, type Scenario, type Scene } from './scenario.ts'
 
 const refused = (
   status: number,

@@ -1,12 +1,36 @@
-// Scenarios in which all goes well: what a model may say. Every one is synthetic, in the dialect that was asked for.
+// Scenarios in which all goes well: possible output of a model. Every one is synthetic, in the requested
+// dialect.
 import { bytesOf, type Part } from '../answer.ts'
 import type { ToolCall } from '../provider.ts'
-import { DIALECT, PLAIN_USAGE, type Scenario, say, speak } from '../scenario.ts'
+import { sampleOf } from './offered-tools.ts'
+import { DIALECT, PLAIN_USAGE, type Scenario, type Scene, say, speak } from './scenario.ts'
 
 const weather = (id: string, city: string): ToolCall => ({
   id,
   name: 'get_weather',
   arguments: ['{"ci', 'ty":"', city, '"}'],
+})
+
+/**
+ * Calls the weather tool for these cities; if the request offers only other tools, calls those with made-up
+ * arguments.
+ */
+const callsFor = ({ offered }: Scene, cities: readonly string[]): ToolCall[] =>
+  cities.map((city, index) => {
+    const id = `call_${index + 1}`
+    const tool = offered[index % offered.length]
+    if (!tool || offered.some(({ name }) => name === 'get_weather')) return weather(id, city)
+    const json = JSON.stringify(sampleOf(tool.schema))
+    const cut = Math.ceil(json.length / 2)
+    return { id, name: tool.name, arguments: [json.slice(0, cut), json.slice(cut)] }
+  })
+
+const calling = (description: string, cities: readonly string[], text?: readonly string[]): Scenario => ({
+  description,
+  shape: DIALECT,
+  callsTools: true,
+  play: (scene) =>
+    speak(scene, say(scene, { ...(text && { text }), calls: callsFor(scene, cities), finish: 'tool_calls' })),
 })
 
 const spoken = (description: string, more: Parameters<typeof say>[1] = {}): Scenario => ({
@@ -29,16 +53,8 @@ export const speeches: Readonly<Record<string, Scenario>> = {
     text: counted(400),
     usage: { ...PLAIN_USAGE, output: 400 },
   }),
-  tools: spoken('one tool call, its arguments in four pieces', {
-    text: [],
-    calls: [weather('call_1', 'Vienna')],
-    finish: 'tool_calls',
-  }),
-  'tools-parallel': spoken('three tool calls in one turn', {
-    text: [],
-    calls: [weather('call_1', 'Vienna'), weather('call_2', 'São Paulo'), weather('call_3', '東京')],
-    finish: 'tool_calls',
-  }),
+  tools: calling('one tool call, its arguments in pieces', ['Vienna'], []),
+  'tools-parallel': calling('three tool calls in one turn', ['Vienna', 'São Paulo', '東京'], []),
   reasoning: spoken('thoughts before the text, where the provider shows them, and their tokens', {
     reasoning: ['Somebody', ' greets.', ' Greet', ' back.'],
     usage: { ...PLAIN_USAGE, output: 19, reasoning: 12 },
@@ -52,10 +68,7 @@ export const speeches: Readonly<Record<string, Scenario>> = {
   'usage-missing': spoken('no usage, although it was asked for', { usage: null }),
   'finish-length': spoken('cut off by the limit of tokens', { finish: 'length' }),
   'finish-content-filter': spoken('stopped by the filter', { text: ['The'], finish: 'content_filter' }),
-  'finish-tool-calls': spoken('a text and then a tool call', {
-    calls: [weather('call_1', 'Vienna')],
-    finish: 'tool_calls',
-  }),
+  'finish-tool-calls': calling('a text and then a tool call', ['Vienna']),
   'huge-event': spoken('one event of 1 MiB', { text: ['huge '.repeat(MEBIBYTE / 5)] }),
   'many-events': spoken('10 000 events, numbered', {
     text: counted(10_000),

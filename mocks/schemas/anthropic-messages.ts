@@ -1,9 +1,10 @@
-// What Anthropic takes in `messages` and `messages/count_tokens`: the fields of the public API reference, their types
-// and ranges. Knows nothing of how a request is answered.
+// Request schemas of Anthropic's `messages` and `messages/count_tokens`: the fields of the public API
+// reference, their types and ranges. Knows nothing of answers.
 import { z } from 'zod'
 import { byType } from './by-type.ts'
+import { conversation, messagesConversation } from './conversation.ts'
 
-/** A part of a message. Kinds that are not spelt out (documents, results of the provider's own tools) pass. */
+/** Part of a message. Types that are not listed (documents, results of the provider's own tools) pass. */
 const block = byType({
   text: z.looseObject({ text: z.string().min(1) }),
   image: z.looseObject({ source: z.looseObject({ type: z.string() }) }),
@@ -22,7 +23,7 @@ const message = z.looseObject({
   content: z.union([z.string().min(1), z.array(block).min(1)]),
 })
 
-/** The caller's own tools have a schema and need no type; the provider's carry a dated one. */
+/** The caller's own tools have a schema and need no type; the provider's have a dated one. */
 const tool = byType(
   {
     custom: z.looseObject({
@@ -41,7 +42,7 @@ const thinking = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('disabled') }),
 ])
 
-/** What both endpoints know. */
+/** Fields of both endpoints. */
 const shared = {
   model: z.string().min(1),
   messages: z.array(message).min(1),
@@ -61,8 +62,7 @@ const shared = {
   workspace_id: z.string().optional(),
 }
 
-/** The body of `POST messages`. */
-export const anthropicMessagesBody = z.looseObject({
+const messagesFields = z.looseObject({
   ...shared,
   max_tokens: z.int().min(1),
   billing_policy: z.looseObject({}).nullish(),
@@ -82,5 +82,8 @@ export const anthropicMessagesBody = z.looseObject({
   top_p: z.number().min(0).max(1).optional(),
 })
 
-/** The body of `POST messages/count_tokens`. */
-export const anthropicCountTokensBody = z.looseObject(shared)
+/** Body of `POST messages`. */
+export const anthropicMessagesBody = messagesFields.superRefine(conversation(messagesConversation))
+
+/** Body of `POST messages/count_tokens`. */
+export const anthropicCountTokensBody = z.looseObject(shared).superRefine(conversation(messagesConversation))

@@ -1,9 +1,11 @@
-// An object whose `type` says which fields it has, including kinds that are not spelt out here. Knows no provider.
+// Schema of an object whose `type` determines its fields, including types that are not listed here. Knows no
+// provider.
 import { z } from 'zod'
 
 /**
- * Judges an object by the schema for its `type`; one of another type passes. `unnamed` is the type of an object that
- * names none. A discriminated union would refuse the other types, and a plain union would not say which field is to blame.
+ * Validates an object by the schema for its `type`; other types pass. `unnamed` is the type of an object
+ * without one. A discriminated union would reject the other types, and a plain union would not say which
+ * field is wrong.
  */
 export const byType = (kinds: Readonly<Record<string, z.ZodObject>>, unnamed?: string) =>
   z
@@ -11,6 +13,6 @@ export const byType = (kinds: Readonly<Record<string, z.ZodObject>>, unnamed?: s
     .superRefine((value, context) => {
       const type = value.type ?? unnamed ?? ''
       const kind = Object.hasOwn(kinds, type) ? kinds[type] : undefined
-      for (const { path, message } of kind?.safeParse(value).error?.issues ?? [])
-        context.addIssue({ code: 'custom', path: [...path], message })
+      for (const issue of kind?.safeParse(value, { reportInput: true }).error?.issues ?? [])
+        context.addIssue({ ...issue } as z.core.$ZodSuperRefineIssue)
     })

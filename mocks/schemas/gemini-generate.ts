@@ -1,33 +1,57 @@
-// What Gemini takes in `generateContent`, `streamGenerateContent` and `countTokens`: the fields of the public API
-// reference, their types and ranges. Names may be written in camelCase or in snake_case, as the provider allows; the
-// ones that matter here are checked as the official clients write them. Knows nothing of how a request is answered.
+// Request schemas of Gemini's `generateContent`, `streamGenerateContent` and `countTokens`: the fields of the
+// public API reference, their types and ranges. Every field may be in camelCase or in snake_case, as the
+// provider allows. Knows nothing of answers.
 import { z } from 'zod'
+import { conversation, geminiConversation } from './conversation.ts'
 
-/** A part holds one thing: text, a call, its result, data. The other kinds pass. */
-const part = z.looseObject({
+/**
+ * Returns the schema of a provider's object: `inline_data` is checked like `inlineData`. The content of a
+ * caller's own objects is not checked.
+ */
+const message = <Shape extends z.ZodRawShape>(shape: Shape) =>
+  z.preprocess(
+    (value) =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).map(([name, member]) => [camelCase(name), member]))
+        : value,
+    z.looseObject(shape),
+  )
+
+const camelCase = (name: string): string => name.replace(/_([a-z\d])/g, (_, letter) => letter.toUpperCase())
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Returns the fields of a body in both spellings. */
+const inBothSpellings = <Shape extends z.ZodRawShape>(shape: Shape) => ({
+  ...Object.fromEntries(Object.entries(shape).map(([name, field]) => [snakeCase(name), z.optional(field)])),
+  ...shape,
+})
+
+/** Part with one content: text, a call, its result, data. Other types pass. */
+const part = message({
   text: z.string().optional(),
   thought: z.boolean().optional(),
   thoughtSignature: z.string().optional(),
-  functionCall: z.looseObject({ name: z.string().min(1), args: z.looseObject({}).optional() }).optional(),
-  functionResponse: z.looseObject({ name: z.string().min(1), response: z.looseObject({}) }).optional(),
-  inlineData: z.looseObject({ mimeType: z.string(), data: z.string() }).optional(),
-  fileData: z.looseObject({ fileUri: z.string() }).optional(),
+  functionCall: message({ name: z.string().min(1), args: z.looseObject({}).optional() }).optional(),
+  functionResponse: message({ name: z.string().min(1), response: z.looseObject({}) }).optional(),
+  inlineData: message({ mimeType: z.string(), data: z.string() }).optional(),
+  fileData: message({ fileUri: z.string() }).optional(),
 })
 
-const content = z.looseObject({
+const content = message({
   role: z.enum(['user', 'model', 'function']).optional(),
   parts: z.array(part),
 })
 
 const contents = z.array(content).min(1)
 
-const tool = z.looseObject({
+const tool = message({
   functionDeclarations: z
     .array(z.looseObject({ name: z.string().regex(/^[A-Za-z_][\w.:-]{0,127}$/) }))
     .optional(),
 })
 
-const generationConfig = z.looseObject({
+const generationConfig = message({
   temperature: z.number().min(0).max(2).optional(),
   topP: z.number().min(0).max(1).optional(),
   topK: z.number().min(1).optional(),
@@ -41,32 +65,35 @@ const generationConfig = z.looseObject({
   presencePenalty: z.number().min(-2).max(2).optional(),
   frequencyPenalty: z.number().min(-2).max(2).optional(),
   seed: z.int().optional(),
-  thinkingConfig: z
-    .looseObject({ includeThoughts: z.boolean().optional(), thinkingBudget: z.int().min(-1).optional() })
-    .optional(),
+  thinkingConfig: message({
+    includeThoughts: z.boolean().optional(),
+    thinkingBudget: z.int().min(-1).optional(),
+  }).optional(),
 })
 
-/** The body of `POST models/{model}:generateContent` and `:streamGenerateContent`. */
-export const geminiGenerateBody = z.looseObject({
-  contents,
-  cachedContent: z.string().optional(),
-  generationConfig: generationConfig.optional(),
-  generation_config: generationConfig.optional(),
-  labels: z.record(z.string(), z.string()).optional(),
-  model: z.string().optional(),
-  safetySettings: z.array(z.looseObject({ category: z.string(), threshold: z.string() })).optional(),
-  safety_settings: z.array(z.looseObject({})).optional(),
-  serviceTier: z.string().optional(),
-  store: z.boolean().optional(),
-  systemInstruction: content.optional(),
-  system_instruction: content.optional(),
-  toolConfig: z.looseObject({}).optional(),
-  tool_config: z.looseObject({}).optional(),
-  tools: z.array(tool).optional(),
-})
+/** Body of `POST models/{model}:generateContent` and `:streamGenerateContent`. */
+export const geminiGenerateBody = z
+  .looseObject(
+    inBothSpellings({
+      contents,
+      cachedContent: z.string().optional(),
+      generationConfig: generationConfig.optional(),
+      labels: z.record(z.string(), z.string()).optional(),
+      model: z.string().optional(),
+      safetySettings: z.array(message({ category: z.string(), threshold: z.string() })).optional(),
+      serviceTier: z.string().optional(),
+      store: z.boolean().optional(),
+      systemInstruction: content.optional(),
+      toolConfig: message({}).optional(),
+      tools: z.array(tool).optional(),
+    }),
+  )
+  .superRefine(conversation(geminiConversation))
 
-/** The body of `POST models/{model}:countTokens`: contents, or a whole request. */
-export const geminiCountTokensBody = z.looseObject({
-  contents: contents.optional(),
-  generateContentRequest: geminiGenerateBody.optional(),
-})
+/** Body of `POST models/{model}:countTokens`: contents, or a whole request. */
+export const geminiCountTokensBody = z.looseObject(
+  inBothSpellings({
+    contents: contents.optional(),
+    generateContentRequest: geminiGenerateBody.optional(),
+  }),
+)

@@ -1,6 +1,7 @@
-// A chat request as OpenAI's dialect judges it: the fields of the public API reference, their types and ranges.
-// Knows no provider; those that know more fields, or take fewer, extend it.
+// Chat request in OpenAI's dialect: the fields of the public API reference, their types and ranges. Knows no
+// provider; those with more or fewer fields extend it.
 import { z } from 'zod'
+import { chatConversation, conversation } from './conversation.ts'
 
 const text = z.union([z.string(), z.array(z.looseObject({ type: z.string() })).min(1)])
 
@@ -30,8 +31,8 @@ const tool = z.looseObject({
     .optional(),
 })
 
-/** The body of `POST chat/completions`. */
-export const openAiChatBody = z.looseObject({
+/** Fields of `POST chat/completions`. Servers of open models accept any conversation with these. */
+export const openAiChatFields = z.looseObject({
   model: z.string().min(1),
   messages: z.array(message).min(1),
   audio: z.looseObject({}).nullish(),
@@ -68,3 +69,6 @@ export const openAiChatBody = z.looseObject({
   verbosity: z.string().nullish(),
   web_search_options: z.looseObject({}).optional(),
 })
+
+/** Body of `POST chat/completions`. */
+export const openAiChatBody = openAiChatFields.superRefine(conversation(chatConversation))

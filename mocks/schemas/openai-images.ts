@@ -1,8 +1,8 @@
-// What OpenAI takes in `images/generations`: the fields of the public API reference, their types and ranges. Knows
-// nothing of how a request is answered.
+// Request schema of OpenAI's `images/generations`: the fields of the public API reference, their types and
+// ranges. Knows nothing of answers.
 import { z } from 'zod'
 
-/** The body of `POST images/generations`. */
+/** Body of `POST images/generations`. */
 export const openAiImagesBody = z.looseObject({
   prompt: z.string().min(1).max(32_000),
   background: z.enum(['transparent', 'opaque', 'auto']).nullish(),

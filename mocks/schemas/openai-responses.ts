@@ -1,11 +1,12 @@
-// What OpenAI takes in `responses`: the fields of the public API reference, their types and ranges. Knows nothing of
-// how a request is answered.
+// Request schema of OpenAI's `responses`: the fields of the public API reference, their types and ranges.
+// Knows nothing of answers.
 import { z } from 'zod'
 import { byType } from './by-type.ts'
+import { conversation, responsesConversation } from './conversation.ts'
 
 const part = z.looseObject({ type: z.string() })
 
-/** A message may leave out its type; kinds that are not spelt out pass. */
+/** Item of the input. A message may omit its type; types that are not listed pass. */
 const item = byType(
   {
     message: z.looseObject({
@@ -25,7 +26,7 @@ const item = byType(
   'message',
 )
 
-/** The caller's own functions stand flat here, without a `function` object around them. */
+/** The caller's own functions are flat here, without a `function` object. */
 const tool = byType({
   function: z.looseObject({
     name: z.string().regex(/^[\w-]{1,64}$/),
@@ -34,8 +35,7 @@ const tool = byType({
   }),
 })
 
-/** The body of `POST responses`. */
-export const openAiResponsesBody = z.looseObject({
+const responsesFields = z.looseObject({
   model: z.string().min(1),
   input: z.union([z.string(), z.array(item).min(1)]).optional(),
   background: z.boolean().nullish(),
@@ -68,3 +68,6 @@ export const openAiResponsesBody = z.looseObject({
   truncation: z.enum(['auto', 'disabled']).nullish(),
   user: z.string().optional(),
 })
+
+/** Body of `POST responses`. */
+export const openAiResponsesBody = responsesFields.superRefine(conversation(responsesConversation))

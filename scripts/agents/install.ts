@@ -1,16 +1,17 @@
-// Installs agents into a scratch directory, by the ordinary clients of their registries. What is there already stays.
+// Installs agents into a scratch directory, with the ordinary clients of their registries. Existing
+// installations stay.
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Agent } from './table.ts'
 
 export interface Installed {
-  /** The program, with its path. */
+  /** Program with its path. */
   readonly program: string
   readonly version: string
 }
 
-/** Throws where it cannot be had. */
+/** Throws if it cannot be installed. */
 export function install({ name, from, program }: Agent, scratch: string): Installed {
   const directory = join(scratch, name)
   const run = (file: string, ...args: string[]) =>

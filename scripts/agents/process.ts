@@ -1,5 +1,4 @@
-// Runs a program that is not ours: with an environment of its own, for a bounded time, and with nothing left of it
-// afterwards, whatever it started.
+// Runs a foreign program with its own environment, for a bounded time, and ends everything that it started.
 import { spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
@@ -7,17 +6,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Ran {
-  /** Null: it was ended. */
+  /** Null if it was killed. */
   readonly code: number | null
-  /** Both outputs, as they came. */
+  /** Both outputs, in order of arrival. */
   readonly output: string
   readonly ms: number
   readonly timedOut: boolean
-  /** Processes that it left behind and that were ended. */
+  /** Number of processes that it left behind and that were ended. */
   readonly left: number
 }
 
-/** Marks all that a run starts: the environment is handed down. */
+/** Environment variable that marks everything a run starts, because children inherit it. */
 const MARK = 'WAYBILL_AGENT_RUN'
 
 export async function runBounded(
@@ -35,7 +34,7 @@ export async function runBounded(
     cwd,
     env: { ...env, [MARK]: mark },
     stdio: ['ignore', 'pipe', 'pipe'],
-    detached: true, // a group of its own, which can be ended as one
+    detached: true, // a separate group, which can be ended as one
   })
   let output = ''
   for (const stream of [child.stdout, child.stderr])
@@ -50,7 +49,7 @@ export async function runBounded(
   return { code: over?.[0] ?? null, output, ms: performance.now() - began, timedOut: over === null, left }
 }
 
-/** Ends every process with the mark, by its id; returns how many there were. */
+/** Ends every process with the mark, by its id; returns their number. */
 async function endAll(mark: string): Promise<number> {
   const found = new Set<number>()
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {

@@ -1,4 +1,4 @@
-// The results of many runs as two tables: one row for each agent and dialect that it speaks.
+// Formats the results of many runs as two tables: a row for each agent and each of its dialects.
 import type { Result } from './run.ts'
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
@@ -7,19 +7,19 @@ const tableOf = (header: string, rows: readonly (readonly string[])[]): string =
   return [titles, titles.map(() => '---'), ...rows].map(line).join('\n')
 }
 
-/** Results of one way of one agent, in the order of their first run. */
+/** Groups results by agent and way, in the order of their first run. */
 function grouped(results: readonly Result[], by: (result: Result) => string): Result[][] {
   return [...Map.groupBy(results, by).values()]
 }
 
-/** `done 3/2/2`: the outcome, and requests, calls and inferences. */
+/** Formats `done 3/2/2`: the outcome, and requests, calls and inferences. */
 const told = (result: Result | undefined): string =>
   result ? `${result.outcome} ${result.requests}/${result.calls}/${result.inferences}` : '-'
 
-/** The documentation has no address of a registry. */
+/** Replaces a registry's address, which the documentation must not contain. */
 const named = (host: string): string => (/^registry\./.test(host) ? 'npm’s registry' : host)
 
-/** The provider speaks what the agent speaks. */
+/** Formats runs in which the provider has the agent's dialect. */
 export function ownTable(results: readonly Result[]): string {
   const troubles = ['task', 'a 429', 'a 529', 'a cut stream', 'only 400']
   const rows = grouped(results, ({ agent, client }) => `${agent} ${client}`).map((runs) => {
@@ -39,7 +39,7 @@ export function ownTable(results: readonly Result[]): string {
   return tableOf(`agent|speaks|${troubles.join('|')}|session|line|other hosts`, rows)
 }
 
-/** The provider speaks another dialect. */
+/** Formats runs in which the provider has another dialect. */
 export function crossedTable(all: readonly Result[]): string {
   const results = all.filter(({ outcome }) => outcome !== 'not translated')
   const rows = grouped(results, ({ agent, client, upstream }) => `${agent} ${client} ${upstream}`).map(

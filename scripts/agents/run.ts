@@ -1,5 +1,4 @@
-// One run of one agent: a task, what goes wrong on its way, and what came of it. Over 250 lines, because it has the whole
-// run, from its script to its outcome.
+// One run of one agent: a task, the faults on its way, and the outcome.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -13,7 +12,7 @@ import type { Agent, Place } from './table.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MOST_MS = 90_000
 
-/** What the model of the witness is to find in the files, what it thinks, and what it says when it has read them. */
+/** Files for the agent to read, the mock model's thought, and its final words. */
 const FILES = {
   'note.txt': 'The lamp is out.\nThe keeper sleeps at seven.',
   'log.txt': 'Fog since noon.\nThe bell was rung twice.',
@@ -22,7 +21,7 @@ const THOUGHT = 'A lamp that is out wants its keeper.'
 const FOUND = 'The keeper has been woken.'
 const AGAIN = 'Then the lamp is lit.'
 
-/** What goes wrong, before all goes well. */
+/** Faults before everything goes well. */
 export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
   task: [],
   'a 429': [{ status: 429, headers: { 'retry-after': '1' } }],
@@ -31,39 +30,39 @@ export const TROUBLES: Readonly<Record<string, readonly ScriptedAnswer[]>> = {
   'only 400': [{ status: 400, times: 1_000 }],
 }
 
-/** What one run is about. */
+/** Subject of one run. */
 export interface Task {
-  /** The dialect of the agent and that of its provider. */
+  /** Dialects of the agent and of its provider. */
   readonly client: string
   readonly upstream: string
-  /** One of TROUBLES. */
+  /** Key of TROUBLES. */
   readonly trouble: string
-  /** Two calls in one turn, and thoughts before them. */
+  /** Makes two calls in one turn, after thoughts. */
   readonly parallel?: true
-  /** A second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
+  /** Adds a second turn of the same conversation; `other`: at a provider of the agent's own dialect. */
   readonly again?: 'same' | 'other'
 }
 
 export interface Result extends Task {
   readonly agent: string
   readonly version: string
-  /** Requests at the gateway, calls on record, inferences at the provider. */
+  /** Requests at the gateway, recorded calls, inferences at the provider. */
   readonly requests: number
   readonly calls: number
   readonly inferences: number
   readonly outcome: string
-  /** What came of the second turn, and whether what the model thought came back to it; null where there was none. */
+  /** Outcome of the second turn, and whether the model's thoughts were returned to it; null if not tried. */
   readonly second: string | null
   readonly reasoning: string | null
-  /** What the translations could not carry. */
+  /** Content that the translations could not carry. */
   readonly losses: readonly string[]
-  /** Whether all its main calls carry one session, and what the status line then shows. */
+  /** Sessions of its main calls, which should be one, and the status line for it. */
   readonly session: string
   readonly line: string
   readonly seconds: number
-  /** Hosts that it wanted to reach beside the gateway. */
+  /** Hosts other than the gateway that it tried to reach. */
   readonly hosts: readonly string[]
-  /** For whoever looks into it. */
+  /** Data for a closer look. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
@@ -88,7 +87,7 @@ export async function runAgent(agent: Agent, installed: Installed, task: Task): 
 
 type Directories = Pick<Place, 'home' | 'work'>
 
-/** The agent's own runs: one for the task, and one more where it is to go on. */
+/** Runs the agent for the task, and again for a second turn. */
 async function turns(
   { ways, ownAuto }: Agent,
   { program }: Installed,
@@ -133,7 +132,7 @@ async function resultOf(
   second: Ran | null,
   { home, work }: Directories,
 ): Promise<Result> {
-  // The launcher asks for the list of models each time; that is not the agent's.
+  // Requests for the model list come from the launcher, not from the agent.
   const launched = agent.ways[task.client]!.launched === true
   const requests = stage.requests.filter((request) => !(launched && request === 'GET /v1/models'))
   const records = await Promise.all((await stage.records()).map(({ id }) => stage.record(id)))
@@ -186,7 +185,7 @@ async function resultOf(
   }
 }
 
-/** What the model thought: whether its provider showed it, and whether it came back in a later call. */
+/** Returns whether the provider showed the model's thoughts, and a later call returned them. */
 function reasoningOf(bodies: readonly string[], answers: readonly string[]): string {
   if (!answers.some((answer) => answer.includes(THOUGHT))) return 'not shown'
   return bodies.some((body) => body.includes(THOUGHT)) ? 'returned' : 'dropped'
@@ -195,7 +194,7 @@ function reasoningOf(bodies: readonly string[], answers: readonly string[]): str
 const filesOf = ({ parallel }: Task): (keyof typeof FILES)[] =>
   parallel ? ['note.txt', 'log.txt'] : ['note.txt']
 
-/** What the model does: it has the files read, and then says what it was asked for. */
+/** Returns the model's script: it has the files read, and then gives its answer. */
 function scriptOf({ reads, edits }: Agent, work: string, task: Task): ScriptedAnswer[] {
   const { parallel, trouble, again, client } = task
   const reasoning = parallel ? { reasoning: THOUGHT } : {}
@@ -230,7 +229,7 @@ const surroundings = (program: string, home: string, { proxy }: Stage): Record<s
 function outcomeOf({ output, code, timedOut }: Ran, done: boolean, { trouble }: Task): string {
   const end = timedOut ? `ended after ${MOST_MS / 1_000} s` : `exit ${code}`
   if (done && code === 0) return 'done'
-  // A terminal may break the line anywhere.
+  // A terminal may wrap the line anywhere.
   if (trouble === 'only 400' && /Scripted\s+400/.test(output)) return `told, ${end}`
   return `${done ? 'done' : 'not done'}, ${end}`
 }
@@ -241,7 +240,7 @@ function secondOf(second: Ran | null): string {
   return code === 0 && output.includes(AGAIN) ? 'done' : `not done, exit ${code}`
 }
 
-/** The status line of a session, as its client would draw it. */
+/** Returns the status line of a session, as its client would draw it. */
 async function lineOf(session_id: string, url: string, home: string, model: string): Promise<string> {
   const args = ['-c', `printf '%s' "$INPUT" | "$NODE" "$PROGRAM"`]
   const { output } = await runBounded('/bin/sh', args, {

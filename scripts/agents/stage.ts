@@ -1,5 +1,5 @@
-// The setup of one run of an agent: a gateway with one route, the witness as its provider, and a proxy that lets
-// nothing out and writes down who asked.
+// Setup of one run of an agent: a gateway with one route, the mock as its provider, and a proxy that blocks
+// and records outgoing requests.
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createWitness, type ScriptedAnswer, type Witness, writeNonce } from '../../mocks/library.ts'
-import { parseConfig } from '../../src/config.ts'
-import { createGateway } from '../../src/gateway.ts'
-import type { CallDetail, CallRecord } from '../../src/record.ts'
+import { parseConfig } from '../../src/config/load.ts'
+import type { CallDetail, CallRecord } from '../../src/core/record.ts'
+import { createGateway } from '../../src/gateway/create-gateway.ts'
 
 interface Upstream {
   readonly provider: string
@@ -18,7 +18,7 @@ interface Upstream {
   readonly aside: string
 }
 
-/** For each dialect: who speaks it, and its model for conversations and for what is asked beside them. */
+/** Provider of each dialect, with its models for conversations and for side calls. */
 export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   chat: { provider: 'openai', main: 'gpt-5-mini', aside: 'gpt-5-nano' },
   messages: { provider: 'anthropic', main: 'claude-sonnet-5', aside: 'claude-haiku-4-5' },
@@ -26,46 +26,48 @@ export const UPSTREAMS: Readonly<Record<string, Upstream>> = {
   gemini: { provider: 'gemini', main: 'gemini-2.5-pro', aside: 'gemini-2.5-flash' },
 }
 
-/** Across dialects a provider of chat is wanted that shows what its model thinks. */
+/** Providers for translated runs; the one for chat shows its model's thoughts. */
 const THINKING: typeof UPSTREAMS = {
   ...UPSTREAMS,
   chat: { provider: 'deepseek', main: 'deepseek-reasoner', aside: 'deepseek-chat' },
 }
 
-/** What agents ask for; behind the other is always a provider of the agent's own dialect. */
+/** Models that agents request; OTHER always has a provider of the agent's own dialect. */
 export const MODEL = 'auto'
 export const OTHER = 'other'
-/** The same as MODEL, for an agent that has something of its own by that name. */
+/** Alias of MODEL, for an agent to which that name means something else. */
 export const ALIAS = 'work'
 
 export interface StageOptions {
-  /** The dialect of the agent, and that of the provider behind `auto`. */
+  /** Dialects of the agent and of the provider behind `auto`. */
   readonly client: string
   readonly upstream: string
-  /** Whether its conversations offer tools, so that what offers none is something beside them. */
+  /** True if its conversations offer tools, so that a call without tools is a side call. */
   readonly tools: boolean
 }
 
 export interface Stage {
   readonly url: string
   readonly witness: Witness
-  /** To be put into the prompt: all that carries it is answered by the script. */
+  /** Nonce for the prompt: the script answers every call that contains it. */
   readonly nonce: string
   /** Requests that reached the gateway: method and path. */
   readonly requests: readonly string[]
-  /** Hosts that the agent wanted to reach beside the gateway. */
+  /** Hosts other than the gateway that the agent tried to reach. */
   readonly hosts: ReadonlySet<string>
   readonly proxy: string
   records(): Promise<readonly CallRecord[]>
   record(id: string): Promise<CallDetail>
-  /** Codes of the calls that were refused before they had a record. */
+  /** Returns codes of the calls that were refused before they had a record. */
   refused(): Promise<readonly string[]>
   close(): Promise<void>
 }
 
 const NONCE = 'a9e07ca5e5000001'
 
-/** `script` is how the model behind `auto` answers, where an answer names no other. */
+/**
+ * Opens a stage. `script` holds the answers of the model behind `auto`, unless an answer names another one.
+ */
 export async function openStage(
   { client, upstream, tools }: StageOptions,
   script: readonly ScriptedAnswer[],
@@ -142,7 +144,7 @@ resilience: { retries: 0, cooldown: 1ms }`,
   }
 }
 
-/** What offers no tools goes to the small model. */
+/** Routes calls without tools to the small model. */
 function routeTo(provider: string, { main, aside }: Upstream, tools: boolean): string {
   if (!tools) return `{ targets: [ { model: ${provider}/${main} } ] }`
   const rule = (offered: boolean, model: string) =>

@@ -1,16 +1,15 @@
-// The coding agents that `npm run agents` tries: where each is installed from, how it is told of the gateway, how a task
-// is given to it, and the call of its own tool that reads a file. One entry each; none is a dependency.
-// Over 250 lines, because it is a list.
+// Coding agents that `npm run agents` tries: where each is installed from, how it is pointed at the gateway
+// and given a task, and the call of its own tool that reads a file. One entry each; none is a dependency.
 
-/** What an agent is told of a run. */
+/** Parameters of a run for an agent. */
 export interface Place {
-  /** Of the gateway, without a slash at its end. */
+  /** URL of the gateway, without a trailing slash. */
   readonly url: string
-  /** The id that it asks for. */
+  /** Model id that it requests. */
   readonly model: string
-  /** Its home, empty at first. */
+  /** Its home, initially empty. */
   readonly home: string
-  /** Where it works; holds the file that it is to read. */
+  /** Its working directory, with the file to read. */
   readonly work: string
   readonly prompt: string
 }
@@ -20,17 +19,17 @@ export interface Call {
   readonly arguments: Readonly<Record<string, unknown>>
 }
 
-/** How an agent speaks one dialect. */
+/** Use of one dialect by an agent. */
 export interface Way {
-  /** Started by `waybill run`, which then says where the gateway is. */
+  /** True if it is started by `waybill run`, which passes the gateway's address. */
   readonly launched?: true
   readonly env?: (place: Place) => Readonly<Record<string, string>>
   /** Path below its home -> text. */
   readonly files?: (place: Place) => Readonly<Record<string, string>>
-  /** Commands of the agent itself that have to be run once before the task. */
+  /** Commands of the agent that must run once before the task. */
   readonly before?: (place: Place) => readonly string[]
   readonly args: (place: Place) => readonly string[]
-  /** The same conversation once more. */
+  /** Arguments that continue the conversation. */
   readonly again?: (place: Place) => readonly string[]
 }
 
@@ -40,17 +39,17 @@ export interface Agent {
   readonly from: { readonly npm: string } | { readonly pip: string }
   readonly program: string
   readonly ways: Readonly<Record<string, Way>>
-  /** `auto` means something else to it. */
+  /** True if `auto` means something else to it. */
   readonly ownAuto?: true
-  /** The call that reads a file; null: it has no tools. */
+  /** Returns the call that reads a file; null for an agent without tools. */
   readonly reads: ((file: string) => Call) | null
-  /** What an agent without tools is to answer, so that it changes the file. */
+  /** Returns the answer with which an agent without tools changes the file. */
   readonly edits?: (file: string) => string
 }
 
 const json = (value: unknown): string => JSON.stringify(value, null, 2)
 
-/** `more`: what goes on with the conversation, in front of the same arguments. */
+/** Adds arguments that continue the conversation: `more`, before the same ones. */
 const goingOn = (more: readonly string[], args: Way['args']): Pick<Way, 'args' | 'again'> => ({
   args,
   again: (place) => [...more, ...args(place)],
@@ -105,7 +104,7 @@ const continueFor = (provider: string, path: string): Way => ({
   ...goingOn(['--resume'], ({ home, prompt }) => ['--config', `${home}/config.yaml`, '--auto', '-p', prompt]),
 })
 
-/** Qwen Code, asked to speak a dialect; without `auth` by the launcher. */
+/** Returns Qwen Code in a dialect; without `auth` started by the launcher. */
 const qwen = (auth?: string, env?: Way['env']): Way => ({
   ...(env ? { env } : { launched: true }),
   files: () => ({
@@ -122,7 +121,7 @@ const qwen = (auth?: string, env?: Way['env']): Way => ({
   ]),
 })
 
-/** GitHub Copilot CLI with these settings; without any by the launcher. */
+/** Returns GitHub Copilot CLI with these settings; without any started by the launcher. */
 const copilot = (path: string, set?: Readonly<Record<string, string>>): Way => ({
   ...(set ? {} : { launched: true }),
   env: ({ url, model }) => ({

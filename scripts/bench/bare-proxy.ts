@@ -1,5 +1,5 @@
-// What a proxy costs that does nothing but pass on: reads the body, asks the upstream through an undici Pool,
-// relays status, content type and body. It keeps no record, so it is the ceiling that a gateway is measured by.
+// A proxy that only forwards, to measure its cost: reads the body, calls the upstream through an undici Pool,
+// relays status, content type and body. It records nothing, so it is the upper bound for a gateway.
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Pool } from 'undici'
@@ -21,7 +21,7 @@ const server = createServer((request, response) => {
       'content-type': String(type),
       ...(length && { 'content-length': String(length) }),
     })
-    // Not stream.pipeline: it would cost a third of the requests per second.
+    // Not stream.pipeline, which would cost a third of the requests per second.
     answer.body.on('error', () => response.destroy()).pipe(response)
     response.on('close', () => answer.body.destroy())
     if (response.destroyed) answer.body.destroy()

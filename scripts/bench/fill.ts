@@ -1,5 +1,5 @@
-// Fills a data directory with calls as a busy month leaves them, by SQL alone: a million rows take seconds.
-// Writes the schema of the first release; whoever opens the directory brings it up to date, sums included.
+// Fills a data directory with the calls of a busy month, by SQL alone: a million rows take seconds. Writes
+// the schema of the first release, which is migrated when the directory is opened, including sums.
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { migrate } from '../../src/store/sqlite/migrations.ts'
@@ -7,8 +7,9 @@ import { migrate } from '../../src/store/sqlite/migrations.ts'
 const DAYS = 30
 
 /**
- * Three keys, five models of four providers in three routes, direct calls, sessions of about twenty calls, 2 % of
- * failures, one of a thousand calls to a model of its own. The newest call is a minute old.
+ * Writes calls of three keys to five models of four providers in three routes, direct calls, sessions of
+ * about twenty calls, 2 % failures, and one call in a thousand to a model of its own. The newest call is a
+ * minute old.
  */
 export function fill(directory: string, calls: number): void {
   const db = new Database(join(directory, 'waybill.db'))

@@ -1,5 +1,5 @@
-// What a process has used so far, from the kernel's own books: processor time of its main thread and of all its threads,
-// and memory. Linux only; elsewhere there is nothing to read, and the tables leave it out.
+// Resources that a process has used so far, as the kernel reports them: processor time of its main thread and
+// of all threads, and memory. Linux only; elsewhere the tables leave them out.
 import { readdirSync, readFileSync } from 'node:fs'
 
 export interface Use {
@@ -10,7 +10,7 @@ export interface Use {
   readonly resident: number
 }
 
-/** Null where the system keeps no such books. */
+/** Returns null if the system does not report them. */
 export function useOf(pid: number): Use | null {
   try {
     const threads = readdirSync(`/proc/${pid}/task`)
@@ -26,6 +26,6 @@ export function useOf(pid: number): Use | null {
   }
 }
 
-/** The first number of `schedstat` is the time spent on a processor, ns. */
+/** Returns the time on a processor, the first number of `schedstat`, ns. */
 const timeOf = (pid: number, thread: string): number =>
   Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1e6

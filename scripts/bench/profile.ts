@@ -1,5 +1,5 @@
-// Where Waybill's time goes under load: one CPU profile per thread, reduced to self times by function and by
-// origin. Reads profiles that V8 wrote; starts nothing.
+// Shows where Waybill's time goes under load: one CPU profile per thread, reduced to self times by function
+// and by origin. Reads profiles that V8 wrote; starts nothing.
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 
@@ -50,7 +50,7 @@ function selfTimes({ nodes, startTime, samples, timeDeltas }: Profile, from: num
       continue
     }
     busy += us
-    // Native code has no file: what it is called from says more.
+    // Native code has no file: its caller says more.
     const caller = byId.get(callers.get(id) ?? -1)?.callFrame
     const name = functionName || '(anonymous)'
     const where = url
@@ -76,7 +76,7 @@ function originOf(url = ''): string {
   return url ? short(url) : 'native'
 }
 
-/** A path from the project's folder on. */
+/** Shortens a path to the part from the project's folder on. */
 const short = (url: string): string => url.replace(/^.*?\/(node_modules|src|dist)\//, '$1/')
 
 const add = (map: Map<string, number>, key: string, us: number): void => {

@@ -1,12 +1,12 @@
-// Rounds -> the tables that a person reads, on the terminal and in docs/benchmarks.md. Measures nothing. Each
-// figure is the median over the rounds with the smallest and the largest; a ratio is taken within each round.
+// Formats rounds as tables for a person, on the terminal and in docs/benchmarks.md. Measures nothing. Each
+// figure is the median over the rounds with minimum and maximum; a ratio is computed within each round.
 import { execFileSync } from 'node:child_process'
 import { availableParallelism, cpus } from 'node:os'
 import { quantile, type StreamRound } from './streams.ts'
 import type { Target } from './targets.ts'
 import { BODY, type Round } from './wrk.ts'
 
-/** What the record takes on disk, and how many calls it holds. */
+/** Size of the record on disk, and its number of calls. */
 export interface Disk {
   readonly bytes: number
   readonly calls: number
@@ -29,7 +29,7 @@ export interface Results {
   }
 }
 
-/** Markdown that is also readable as plain text. */
+/** Returns Markdown that is also readable as plain text. */
 export function report({ targets, load, streams, disk, idle, sizes }: Results): string {
   const others = ['portkey', 'beside'].filter((name) => targets.some((target) => target.name === name))
   const parts = [
@@ -103,7 +103,7 @@ export function report({ targets, load, streams, disk, idle, sizes }: Results): 
   return parts.join('\n\n')
 }
 
-/** What makes the figures worthless, said before them. */
+/** Returns warnings about invalid figures, which are printed before them. */
 function complaints(load: Results['load']): string[] {
   return load.flatMap(({ connections, rounds }) =>
     [...rounds].flatMap(([name, list]) => {
@@ -118,7 +118,7 @@ function complaints(load: Results['load']): string[] {
   )
 }
 
-/** Ratio within each round, so that what slows the machine for a while slows both sides. */
+/** Computes the ratio within each round, so that a slow phase of the machine affects both sides. */
 function ratio(
   rounds: ReadonlyMap<string, Round[]>,
   figure: (round: Round) => number,
@@ -128,7 +128,7 @@ function ratio(
   return others ? spread(rounds.get('waybill')!, (round, at) => figure(round) / figure(others[at]!), 2) : '-'
 }
 
-/** `median (min–max)`. */
+/** Formats `median (min–max)`. */
 function spread<Item>(
   list: readonly Item[],
   figure: (item: Item, index: number) => number,

@@ -1,9 +1,9 @@
-// What a proxy adds to a stream: to its first event, to every event, and how many events pass when nothing
-// waits. The upstream writes the moment of sending into each event; both ends read the same monotonic clock.
+// Overhead of a proxy on a stream: to its first event, to every event, and the events per second without
+// pauses. The upstream writes the time of sending into each event; both ends read the same monotonic clock.
 import { Agent, request } from 'node:http'
 import type { Target } from './targets.ts'
 
-/** One round against one target. Times in µs. */
+/** Round against one target. Times in µs. */
 export interface StreamRound {
   /** From the request to the first event, median over short streams. */
   readonly firstEvent: number
@@ -15,7 +15,7 @@ export interface StreamRound {
 }
 
 export interface StreamSizes {
-  /** Short streams per round, for the time to the first event. */
+  /** Number of short streams per round, for the time to the first event. */
   readonly short: number
   readonly events: number
   /** Between two events, ms. */
@@ -42,7 +42,7 @@ export async function streamRound(target: Target, sizes: StreamSizes): Promise<S
   }
 }
 
-/** The value below which a share of the numbers lies. */
+/** Returns the value below which a share of the numbers lies. */
 export function quantile(numbers: readonly number[], share: number): number {
   const sorted = numbers.toSorted((a, b) => a - b)
   return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))]!
@@ -54,7 +54,7 @@ interface Streamed {
   readonly seconds: number
 }
 
-/** Asks for one stream and reads it to its end; rejects when it is not complete. */
+/** Requests one stream and reads it to its end; rejects if it is incomplete. */
 function ask(target: Target, agent: Agent, events: number, gap: number): Promise<Streamed> {
   const content = `stream ${events} events ${gap} ms apart`
   const body = JSON.stringify({ model: 'auto', stream: true, messages: [{ role: 'user', content }] })

@@ -1,4 +1,5 @@
-// What is measured, each as a process of its own: how it is started, asked and ended. Knows no figures.
+// Targets of the measurements, each a separate process: how it is started, called and ended. Knows no
+// figures.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -10,10 +11,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 export interface Target {
   readonly name: string
-  /** Where chat completions are asked for. */
+  /** URL of chat completions. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
-  /** What is worth knowing of this one: its version, what it was started from. */
+  /** Version and origin, for the report. */
   readonly about: string
   readonly pid: number
   /** Ends the process. */
@@ -23,7 +24,7 @@ export interface Target {
 const ROOT = join(import.meta.dirname, '../..')
 const PATH = '/v1/chat/completions'
 
-/** The provider; measured directly it is the floor. */
+/** Starts the provider; measured directly it is the lower bound. */
 export async function startUpstream(): Promise<Target> {
   const child = run(['--import', 'tsx', join(import.meta.dirname, 'upstream.ts')])
   const url = `http://127.0.0.1:${await said(child, /port (\d+)/)}${PATH}`
@@ -52,16 +53,16 @@ export async function startBareProxy(upstream: Target): Promise<Target> {
 }
 
 export interface WaybillOptions {
-  /** Go to its Node. */
+  /** Arguments for Node. */
   readonly nodeArgs?: readonly string[]
-  /** Added to its configuration. */
+  /** Additions to its configuration. */
   readonly more?: string
-  /** The checkout whose build is started, and the name that it has in the tables. */
+  /** Checkout whose build is started, and its name in the tables. */
   readonly root?: string
   readonly name?: string
 }
 
-/** Waybill with its record on, in the data directory `directory`. */
+/** Starts Waybill with its record on, in the data directory `directory`. */
 export async function startWaybill(
   upstream: Target,
   directory: string,
@@ -95,7 +96,7 @@ ${more}
   }
 }
 
-/** dist/cli.js is there, and newer than every source file. */
+/** Returns true if dist/cli.js is newer than every source file. */
 function isBuilt(root: string): boolean {
   const file = join(root, 'dist/cli.js')
   if (!existsSync(file)) return false
@@ -112,7 +113,10 @@ const PORTKEY = {
   overrides: { '@hono/node-server': '1.14.1' },
 }
 
-/** Another gateway written for Node, without a record. Null, with the reason on the terminal, where it cannot be installed. */
+/**
+ * Starts another gateway written for Node, without a record. Prints the reason and returns null if it cannot
+ * be installed.
+ */
 export async function startPortkey(upstream: Target): Promise<Target | null> {
   const directory = join(tmpdir(), 'waybill-bench-portkey')
   const home = join(directory, 'node_modules/@portkey-ai/gateway')
@@ -166,7 +170,7 @@ function run(args: readonly string[], cwd = ROOT): ChildProcess {
   })
 }
 
-/** The first group of a pattern, once the process has printed it. */
+/** Returns the first group of a pattern, once the process has printed it. */
 function said(child: ChildProcess, pattern: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     let text = ''
@@ -177,7 +181,7 @@ function said(child: ChildProcess, pattern: RegExp): Promise<string> {
       text += part
       const match = pattern.exec(text)
       if (!match) return
-      child.stdout!.off('data', read).resume() // what else it says is not kept
+      child.stdout!.off('data', read).resume() // further output is discarded
       resolve(match[1]!)
     }
     child.stdout!.setEncoding('utf8').on('data', read)

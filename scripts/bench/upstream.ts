@@ -1,5 +1,5 @@
-// The provider of the benchmark: a bare node:http server that answers at once, in chat or in messages. Knows two answers: about
-// 1 kB of JSON, and a stream as the prompt orders it, whose events carry the moment at which they were sent.
+// Provider of the benchmark: a bare node:http server that answers at once, in chat or in messages. It has two
+// answers: about 1 kB of JSON, and a stream as ordered by the prompt, whose events carry the time of sending.
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -74,9 +74,9 @@ async function stream(speech: Speech, response: ServerResponse, events: number, 
   if (speech.begin !== '') response.write(speech.begin)
   for (let event = 0; event < events; event++) {
     if (gap > 0 && event > 0) await sleep(gap)
-    // The monotonic clock is the same one in every process of a machine.
+    // All processes of a machine share the monotonic clock.
     const room = response.write(speech.event(`sent=${process.hrtime.bigint()};`))
-    if (!room) await once(response, 'drain') // for ever, where the client has gone
+    if (!room) await once(response, 'drain') // forever if the client has left
   }
   response.end(speech.end)
 }

@@ -1,4 +1,4 @@
-// Runs wrk against one target and reads its result. Knows neither what the target is nor what is compared.
+// Runs wrk against one target and parses its result. Knows neither the target nor the comparison.
 import { execFile, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,10 +11,13 @@ export interface Round {
   readonly requests: number
   readonly p50: number
   readonly p99: number
-  /** Answers with an error status, and connections that failed; anything but 0 makes the round worthless. */
+  /** Answers with an error status, and failed connections; the round is valid only with 0. */
   readonly badStatus: number
   readonly socketErrors: number
-  /** Processor time for each call, µs: of the main thread, of the process; and its memory after the round, MiB. */
+  /**
+   * Processor time for each call, µs: of the main thread, of the process; and its memory after the round,
+   * MiB.
+   */
   readonly main: number | null
   readonly all: number | null
   readonly resident: number | null
@@ -23,7 +26,7 @@ export interface Round {
 export const hasWrk = (): boolean => spawnSync('wrk', ['-v']).error === undefined
 
 const PROMPT = 'Explain to a newcomer what a waybill is, and why a carrier keeps one for every load. '
-/** About 1.2 kB, as a short conversation is. */
+/** About 1.2 kB, like a short conversation. */
 export const BODY = JSON.stringify({
   model: 'auto',
   messages: [
@@ -34,7 +37,7 @@ export const BODY = JSON.stringify({
   max_tokens: 200,
 })
 
-/** One thread is enough: wrk itself sends far more than any of the targets can answer. */
+/** Runs wrk with one thread, which sends far more than any of the targets can answer. */
 export async function wrk(target: Target, connections: number, seconds: number, body = BODY): Promise<Round> {
   const script = join(import.meta.dirname, 'load.lua')
   const headers = Object.entries(target.headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])

@@ -1,4 +1,4 @@
-// The site: the pages that scripts/site.ts puts into `content` become one folder, `dist`, which asks no other host.
+// The site: the pages that scripts/docs/site/build.ts puts into `content` become one folder, `dist`, which asks no other host.
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'vitepress'
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EMPTY_EVENT } from '../call.ts'
+import { EMPTY_EVENT } from '../core/call.ts'
 import { Recorder } from './recorder.ts'
 
 const END = { ...EMPTY_EVENT, finished: true }
 const USAGE = { ...EMPTY_EVENT, usageOnly: true }
 
 test('a stream is kept in as few parts as possible, its usage apart, in memory of its own', () => {
-  const recorder = new Recorder(100)
+  const recorder = new Recorder(100, { left: 1_000 })
   const network = Buffer.from('one two three four')
   recorder.add(network.subarray(0, 4), EMPTY_EVENT)
   recorder.add(network.subarray(4, 8), END)
@@ -26,7 +26,7 @@ test('a stream is kept in as few parts as possible, its usage apart, in memory o
 })
 
 test('a stream that grew too large is let go at once and stays so', () => {
-  const recorder = new Recorder(10)
+  const recorder = new Recorder(10, { left: 1_000 })
   recorder.add(Buffer.from('123456'), EMPTY_EVENT)
   recorder.add(Buffer.from('7890'), END)
   assert.equal(recorder.parts()?.length, 1)
@@ -34,4 +34,19 @@ test('a stream that grew too large is let go at once and stays so', () => {
   assert.equal(recorder.parts(), null)
   recorder.add(Buffer.from(''), END)
   assert.equal(recorder.parts(), null)
+})
+
+test('streams that pass at the same time share their room, and give it back', () => {
+  const room = { left: 10 }
+  const [first, second] = [new Recorder(8, room), new Recorder(8, room)]
+  first.add(Buffer.from('123456'), END)
+  second.add(Buffer.from('123456'), END)
+  assert.equal(second.parts(), null, 'there is room for one')
+  assert.equal(first.parts()?.length, 1)
+  second.close()
+  first.close()
+  assert.equal(room.left, 10)
+  const third = new Recorder(8, room)
+  third.add(Buffer.from('123456'), END)
+  assert.equal(third.parts()?.length, 1)
 })

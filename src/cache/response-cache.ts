@@ -1,45 +1,35 @@
-// Answers that may be given again: in memory, bounded in bytes, exact. An entry belongs to a gateway key, a request,
-// a target and a form (streamed or whole); it is never turned from one form into the other. Knows no HTTP.
+// An exact response cache: in memory, bounded in bytes. An entry belongs to a gateway key, a request, a
+// target and a form (streamed or whole); it is never converted from one form to the other. Knows no HTTP.
+
 import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { type Target, type Tokens, targetId } from '../call.ts'
-import type { Config, RouteConfig } from '../config.ts'
-import type { Loss } from '../losses.ts'
+import type { Config, RouteConfig } from '../config/load.ts'
+import { type Target, targetId } from '../core/call.ts'
+import type { CachedAnswer } from './recorder.ts'
+import { Recorder } from './recorder.ts'
 
-/** A complete answer, byte for byte. */
-export interface CachedAnswer {
-  /** As the provider said it; absent where it said none. */
-  readonly contentType: string | undefined
-  /** In order; those that hold nothing but usage are apart, because not every client wants them. */
-  readonly parts: readonly { readonly bytes: Buffer; readonly usageOnly: boolean }[]
-  readonly model: string | null
-  readonly tokens: Tokens | null
-  /** What its translation lost. */
-  readonly losses: readonly Loss[]
-}
-
-/** What makes two requests the same. */
+/** Fields that make two requests the same. */
 export interface CacheableRequest {
   readonly endpoint: string
   readonly keyName: string | null
-  /** What the answer is to name as its model; a route may change its mind while the cache stays. */
+  /** Model name in the answer; part of the key because a reload may change it while the cache stays. */
   readonly answerModel: RouteConfig['answer_model']
-  /** Equal for bodies that mean the same, whether or not they are streamed; null for one that has no such text. */
+  /** Equal for bodies that mean the same, streamed or not; null if the body has no canonical text. */
   readonly identity: string | null
   readonly stream: boolean
 }
 
 export interface ResponseCache {
-  /** What a request is known by; null for one that has no exact name, see `canonical`. */
+  /** Returns the cache key of a request; null if it has no canonical text, see `canonical`. */
   name(request: CacheableRequest): string | null
   get(name: string, target: Target): CachedAnswer | undefined
-  /** Keeps an answer, unless it is larger than `maxAnswer`. */
+  /** Stores an answer, unless it is larger than a sixteenth of the cache. */
   set(name: string, target: Target, answer: CachedAnswer): void
-  /** The largest answer that is kept, bytes. */
-  readonly maxAnswer: number
+  /** Returns a recorder for one stream. Close it when the stream is over. */
+  recorder(): Recorder
 }
 
-/** What an entry takes beside its bytes, roughly. */
+/** Approximate size of an entry in addition to its body, bytes. */
 const OVERHEAD = 1_024
 
 /** `now`: milliseconds since the epoch. */
@@ -55,8 +45,10 @@ export function createResponseCache({ ttl, max_bytes }: Config['cache'], now: ()
   })
   const keyOf = (name: string, target: Target) => `${name} ${targetId(target)}`
 
+  const room = { left: max_bytes }
+
   return {
-    maxAnswer,
+    recorder: () => new Recorder(maxAnswer, room),
     name({ endpoint, keyName, answerModel, identity, stream }) {
       if (identity === null) return null
       return hash('sha256', JSON.stringify([endpoint, keyName, answerModel, stream, identity]))

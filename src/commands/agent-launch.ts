@@ -1,18 +1,18 @@
-// How an agent is started, worked out from its entry in the table. Pure: the caller makes the file and the process.
+// Works out from an agent's entry in the table how to start it. Pure: the caller starts the process.
 import { basename } from 'node:path'
 import { AGENTS, type Agent, ANY_PROGRAM } from './agent-table.ts'
 
 export interface LaunchInput {
-  /** Of the gateway, without a slash at its end. */
+  /** URL of the gateway, without a trailing slash. */
   readonly url: string
   /** Null: the gateway has none. */
   readonly key: string | null
   readonly session: string
-  /** Null: the agent asks for what it likes. */
+  /** Null: the agent chooses by itself. */
   readonly model: string | null
-  /** All that it may ask for. */
+  /** All models that it may request. */
   readonly models: readonly string[]
-  /** Where the text of `Agent.file` is. */
+  /** Path of the file with the text of `Agent.file`. */
   readonly file: string
 }
 
@@ -23,17 +23,29 @@ export interface Launch {
   readonly args: readonly string[]
 }
 
-/** By the name of its program, wherever that lies. */
+/** Returns the agent by the name of its program, wherever that is installed. */
 export const agentOf = (program: string): Agent =>
   AGENTS.find(({ programs }) => programs.includes(basename(program).replace(/\.(exe|cmd)$/i, ''))) ??
   ANY_PROGRAM
 
-/** What stands for a key where the gateway has none: agents want one all the same. */
+/**
+ * Description of each model for opencode. Without `attachment` and `modalities` it sends no image; without
+ * `limit` it never compacts a conversation. The gateway's list of models has no limits, so these are lower
+ * bounds for common models.
+ */
+const OPENCODE_MODEL = {
+  attachment: true,
+  tool_call: true,
+  modalities: { input: ['text', 'image'], output: ['text'] },
+  limit: { context: 128_000, output: 16_000 },
+}
+
+/** Placeholder key for a gateway without keys: agents require one. */
 const NO_KEY = 'none-needed'
 
 export function launchOf(agent: Agent, args: readonly string[], input: LaunchInput): Launch {
   const { url, key, session, model, file } = input
-  const models = JSON.stringify(Object.fromEntries(input.models.map((id) => [id, {}])))
+  const models = JSON.stringify(Object.fromEntries(input.models.map((id) => [id, OPENCODE_MODEL])))
   const values: Readonly<Record<string, string | null>> = {
     url,
     key: key ?? NO_KEY,
@@ -48,7 +60,7 @@ export function launchOf(agent: Agent, args: readonly string[], input: LaunchInp
   return {
     set: {
       ...Object.fromEntries(set.map(([name, text]) => [name, fill(text)])),
-      // For the status line, which the agent starts: where to ask, and for which session.
+      // For the status line, which the agent starts: the gateway's address, and the session.
       WAYBILL_URL: url,
       ...(agent.session === 'own' ? {} : { WAYBILL_SESSION_ID: session }),
     },

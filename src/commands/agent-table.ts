@@ -1,24 +1,31 @@
-// The coding agents that `waybill run` can start, and how each is pointed at a gateway: by environment and options, never
-// by a file of the user. A new agent is an entry. What was seen of each is in docs/agents.md.
+// The coding agents that `waybill run` can start, and how each is pointed at a gateway: by environment and
+// options, never by a file of the user. A new agent is an entry. Observations of each are in docs/agents.md.
+import type { DIALECT_NAMES } from '../config/schema.ts'
 
 export interface Agent {
   readonly title: string
   /** Names of the program. */
   readonly programs: readonly string[]
+  /** Dialect of its calls, which decides the route of a model that the gateway does not know. */
+  readonly dialect: (typeof DIALECT_NAMES)[number]
   /**
-   * Placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all that the gateway knows, as
-   * the members of a JSON object), `{file}`. What names the model is left out where none was asked for.
+   * Placeholders: `{url}` of the gateway, `{key}` for it, `{session}`, `{model}`, `{models}` (all that the
+   * gateway knows, as the members of a JSON object), `{file}`. Entries that name the model are left out if
+   * none was requested.
    */
   readonly env: Readonly<Record<string, string>>
-  /** Stand before the user's own options; each list is left out as a whole. */
+  /** Options placed before the user's own; each list is left out as a whole. */
   readonly options?: readonly (readonly string[])[]
-  /** Would lead past the gateway, or bring another key to it. */
+  /** Variables that would bypass the gateway, or bring another key to it. */
   readonly unset?: readonly string[]
-  /** It calls nothing without being told which model. */
+  /** It makes no call unless a model is named. */
   readonly needsModel?: true
-  /** `own`: it tells the gateway a session of its own in every call. `given`: it tells the one that it is given. `none`: it cannot tell any. */
+  /**
+   * `own`: it sends the gateway a session of its own in every call. `given`: it sends the one it is given.
+   * `none`: it cannot send any.
+   */
   readonly session: 'own' | 'given' | 'none'
-  /** A text for a temporary file, where a setting can be given in no other way. No key belongs into it. */
+  /** Text of a temporary file, for a setting that has no other way. It must not hold a key. */
   readonly file?: string
 }
 
@@ -37,7 +44,7 @@ const OPENCODE = {
   },
 }
 
-/** Of the settings with the least say, so that the user's own go first. */
+/** Settings with the lowest precedence, so that the user's own win. */
 const QWEN_DEFAULTS = {
   // biome-ignore lint/suspicious/noTemplateCurlyInString: Qwen Code fills it in, with its own session
   model: { generationConfig: { customHeaders: { [SESSION_HEADER]: '${session_id}' } } },
@@ -48,6 +55,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'Claude Code',
     programs: ['claude'],
+    dialect: 'messages',
     env: { ANTHROPIC_BASE_URL: '{url}', ANTHROPIC_AUTH_TOKEN: '{key}', ANTHROPIC_MODEL: '{model}' },
     unset: [
       'ANTHROPIC_API_KEY',
@@ -60,6 +68,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'Codex',
     programs: ['codex'],
+    dialect: 'responses',
     env: { WAYBILL_KEY: '{key}' },
     options: [
       ['-c', 'model_provider=waybill'],
@@ -74,6 +83,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'opencode',
     programs: ['opencode'],
+    dialect: 'chat',
     env: { OPENCODE_CONFIG_CONTENT: JSON.stringify(OPENCODE).replace('"{models}"', '{models}') },
     needsModel: true,
     session: 'own',
@@ -81,6 +91,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'GitHub Copilot CLI',
     programs: ['copilot'],
+    dialect: 'chat',
     env: {
       COPILOT_PROVIDER_BASE_URL: '{url}/v1',
       COPILOT_PROVIDER_TYPE: 'openai',
@@ -95,6 +106,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'Qwen Code',
     programs: ['qwen'],
+    dialect: 'chat',
     env: {
       OPENAI_BASE_URL: '{url}/v1',
       OPENAI_API_KEY: '{key}',
@@ -109,6 +121,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'Gemini CLI',
     programs: ['gemini'],
+    dialect: 'gemini',
     env: {
       GOOGLE_GEMINI_BASE_URL: '{url}',
       GEMINI_API_KEY: '{key}',
@@ -121,6 +134,7 @@ export const AGENTS: readonly Agent[] = [
   {
     title: 'aider',
     programs: ['aider'],
+    dialect: 'chat',
     env: {
       OPENAI_API_BASE: '{url}/v1',
       OPENAI_API_KEY: '{key}',
@@ -132,10 +146,11 @@ export const AGENTS: readonly Agent[] = [
   },
 ]
 
-/** Any other program: what the libraries of the providers read. */
+/** Any other program: the variables that the providers' libraries read. */
 export const ANY_PROGRAM: Agent = {
-  title: 'a program that this table does not know',
+  title: 'none of the known agents, so it gets the variables of the OpenAI, Anthropic and Google clients',
   programs: [],
+  dialect: 'chat',
   env: {
     OPENAI_BASE_URL: '{url}/v1',
     OPENAI_API_KEY: '{key}',

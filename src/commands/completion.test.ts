@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { completion, type Shell } from './completion.ts'
-import { commandLine } from './run.ts'
+import { commandLine } from './program.ts'
 
 const script = (shell: Shell): string => completion(commandLine({}), shell)
 const isThere = (shell: Shell): boolean => spawnSync(shell, ['-c', 'true']).status === 0

@@ -1,12 +1,12 @@
-// `waybill completion bash|zsh|fish`: a script for the shell that completes commands and options. It is made from the
-// command line itself, so it is complete; where it has no suggestion, the shell completes files.
+// `waybill completion bash|zsh|fish`: a shell script that completes commands and options. It is generated
+// from the command line itself, so it is complete; without a suggestion, the shell completes files.
 import type { Command } from 'commander'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
 export type Shell = (typeof SHELLS)[number]
 
 interface Place {
-  /** The words after `waybill`, `recordings import` for example; empty at the beginning. */
+  /** Words after `waybill`, for example `recordings import`; empty at the start. */
   readonly path: string
   readonly commands: readonly { readonly name: string; readonly about: string }[]
   readonly options: readonly { readonly name: string; readonly about: string }[]
@@ -26,7 +26,7 @@ function placesOf(command: Command, path: string): Place[] {
 const words = ({ commands, options }: Place): string =>
   [...commands, ...options].map(({ name }) => name).join(' ')
 
-/** Finds the place among the words before the cursor: what is no command of it, such as a file, changes nothing. */
+/** Finds the place among the words before the cursor; words that are not commands change nothing. */
 const bash = (places: readonly Place[]): string => `# waybill completion bash >> ~/.bashrc
 _waybill() {
   local word path="" known

@@ -1,7 +1,7 @@
-// `waybill config check`: every problem with its line, or a summary of the configuration, with warnings of what is allowed
-// but may surprise.
-import { type Config, loadConfig } from '../config.ts'
-import { createPricer, pricingOf } from '../pricing.ts'
+// `waybill config check`: every problem with its line, or a summary of the configuration, with warnings for
+// settings that are allowed but may surprise.
+import { type Config, loadConfig } from '../config/load.ts'
+import { createPricer, pricingOf } from '../pricing/pricing.ts'
 import { complain, print } from './output.ts'
 
 export interface ConfigCheckOptions {
@@ -26,7 +26,7 @@ function warnings(config: Config): string[] {
     : unpricedWarnings(config)
 }
 
-/** A budget counts what calls cost, so a call without a price is outside of it. */
+/** Warns of models without a price: a budget counts costs, so calls to them are outside of it. */
 function unpricedWarnings(config: Config): string[] {
   const limited = config.keys.filter(({ budget }) => budget).map(({ name }) => name)
   if (limited.length === 0) return []

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { runCli, startCli } from '../test-cli.ts'
+import { runCli, startCli } from '../test/test-cli.ts'
 
 const path = (from: string): string => fileURLToPath(new URL(from, import.meta.url))
 const TARGETS = path('../../conformance/targets')
@@ -267,7 +267,7 @@ test('a crash of a hostile request is a failure, and the run goes on with the ta
   const report = join(root, 'crashed')
   const text = readFileSync(join(TARGETS, 'waybill.source.yaml'), 'utf8')
     .replace('extends: waybill.yaml', `extends: ${join(TARGETS, 'waybill.yaml')}`)
-    .replace('src/cli.ts', 'conformance/fault-command.ts')
+    .replace('src/cli.ts', 'conformance/selftest/command.ts')
     .replace(/- serve\n\s+- --config\n\s+- waybill.yaml/, '- crashes')
   const args = ['--only', 'ROUTE-01', 'FAIL-06', 'CAT-01', 'CAT-03', '--report', report]
   const { code, out, err } = await waybill('conform', write(text), ...args)
@@ -286,7 +286,7 @@ test('a crash of a hostile request is a failure, and the run goes on with the ta
 describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () => {
   const url = { url: 'http://127.0.0.1:1' }
   const CASES: readonly [what: string, args: () => string[], says: RegExp][] = [
-    ['a file that is not there', () => ['no-such-target.yaml'], /no-such-target\.yaml: ENOENT/],
+    ['a file that is not there', () => ['no-such-target.yaml'], /no-such-target\.yaml: no such file/],
     ['a file that is no YAML', () => [write('name: [')], /\.yaml:1:8 file: is indented differently/],
     ['a file that says nothing', () => [write('')], /\.yaml:1:1 file: is empty/],
     [
@@ -300,7 +300,7 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
       () => [targetFile(url, { setup: [{ path: 'api/setup' }] })],
       /setup\.0\.path: expected a path that begins with \//,
     ],
-    ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: ENOENT/],
+    ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: no such file/],
     ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
     ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is not an address/],
     ['no port', () => ['http://127.0.0.1:1', '--model', 'x', '--witness-port', 'a'], /--witness-port/],
@@ -328,7 +328,9 @@ describe('a baseline', () => {
   const judge = (baseline: string) => waybill('judge', report, '--baseline', write(baseline))
 
   before(async () => {
-    const file = write(`extends: ${TARGETS}/waybill.yaml\nstart: { inproc: fault-gateway#advertises }\n`)
+    const file = write(
+      `extends: ${TARGETS}/waybill.yaml\nstart: { inproc: selftest/fault-gateway#advertises }\n`,
+    )
     const { code, out } = await waybill('conform', file, '--only', 'TELL-05', 'CAT-01', '--report', report)
     assert.match(out, /not conformant: 1 failed: TELL-05/)
     assert.equal(code, 1)

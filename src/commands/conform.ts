@@ -1,5 +1,5 @@
-// `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal. Over 250 lines,
-// because the two commands share their exit codes and how they end.
+// `waybill conform TARGET` and `waybill judge DIR`: the conformance suite for a person at a terminal. The two
+// commands share their exit codes and how they end.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
@@ -8,21 +8,22 @@ import {
   BaselineError,
   compareWithBaseline,
   readBaseline,
-} from '../../conformance/baseline.ts'
-import { type Comparison, compare, inWords } from '../../conformance/compare.ts'
-import type { Results } from '../../conformance/judge.ts'
-import { withoutSurface } from '../../conformance/on-surfaces.ts'
-import { bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/read-target.ts'
-import { EvidenceError, rejudge } from '../../conformance/rejudge.ts'
+} from '../../conformance/judge/baseline.ts'
+import { type Comparison, compare, inWords } from '../../conformance/judge/compare.ts'
+import type { Results } from '../../conformance/judge/judge.ts'
+import { EvidenceError, rejudge } from '../../conformance/judge/rejudge.ts'
+import { StartError } from '../../conformance/launch/instance.ts'
 import { table } from '../../conformance/report/terminal.ts'
 import { manyLines } from '../../conformance/report/text.ts'
 import { clearReports, writeReports } from '../../conformance/report/write.ts'
-import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements.ts'
+import { withoutSurface } from '../../conformance/requirements/applicability.ts'
+import { PROFILES, type Profile, readRequirements } from '../../conformance/requirements/requirements.ts'
 import { conform as run } from '../../conformance/run.ts'
-import { StartError } from '../../conformance/running.ts'
-import type { Target } from '../../conformance/target.ts'
-import { inTime, type TimeLeft, timeLeft } from '../../conformance/time-left.ts'
-import type { Witness } from '../../mocks/witness.ts'
+import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
+import { bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/target/read.ts'
+import type { Target } from '../../conformance/target/schema.ts'
+import type { Witness } from '../../mocks/server/create.ts'
+import { fileReason } from '../terminal/file-error.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
 import { type WitnessOptions, withWitness, written } from './witness-options.ts'
@@ -45,6 +46,7 @@ export interface ConformCommand extends WitnessOptions {
   readonly model?: string
   readonly keyEnv?: string
   readonly witnessPort?: string
+  readonly timeLimit?: string
 }
 
 /** Returns the exit code. */
@@ -53,6 +55,7 @@ export async function conform(options: ConformCommand): Promise<number> {
     const profile = profileOf(options.profile)
     const target = withWitness(targetOf(options), options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
+    const timeLimit = minutesIn(options.timeLimit)
     const earlier = options.compare === undefined ? null : rejudge(options.compare).results
     checkIds(options.only ?? [])
     if (options.report !== undefined) prepare(options.report)
@@ -66,6 +69,7 @@ export async function conform(options: ConformCommand): Promise<number> {
       profile,
       ...(options.only && { only: options.only }),
       ...(options.quick && { quick: true }),
+      ...(timeLimit !== undefined && { timeLimit }),
       reproduce: reproduce(options),
       ...(options.report !== undefined && { directory: options.report }),
       onWitness: isUrl(options.target) ? (witness) => explain(witness, options.target) : () => {},
@@ -80,7 +84,7 @@ export async function conform(options: ConformCommand): Promise<number> {
   }
 }
 
-/** Judges what an earlier run left behind; returns the exit code. */
+/** Judges the results of an earlier run; returns the exit code. */
 export function judge(
   directory: string,
   options: { report?: string; baseline?: string; compare?: string },
@@ -140,7 +144,7 @@ export function complain(thrown: unknown): number {
   return usage ? USAGE : TROUBLE
 }
 
-/** An orderly end, so that the target ends too. */
+/** Ends in order on a signal, so that the target ends too. */
 export function endOnSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'])
     process.once(signal, () => {
@@ -160,6 +164,15 @@ export function profileOf(name: string): Profile {
   return profile
 }
 
+/** Returns milliseconds. */
+function minutesIn(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const minutes = Number(text)
+  if (!(minutes > 0 && minutes <= 24 * 60))
+    throw new UsageError('--time-limit must be a number of minutes, up to 1440')
+  return minutes * 60_000
+}
+
 function checkIds(ids: readonly string[]): void {
   const known = new Set(readRequirements().requirements.map(({ id }) => id))
   const unknown = ids.filter((id) => !known.has(withoutSurface(id)))
@@ -170,11 +183,17 @@ function prepare(directory: string): void {
   try {
     clearReports(directory)
   } catch (cause) {
-    throw new UsageError(`--report: ${(cause as Error).message}`)
+    throw new UsageError(`--report ${directory}: ${fileReason(cause)}`)
   }
 }
 
-/** A file, the name of one that comes with the package, or an address. */
+const NAMED_IN_FILE: Readonly<Record<string, string>> = {
+  '--model': 'models',
+  '--key-env': 'key',
+  '--witness-port': 'port',
+}
+
+/** Reads a file, the name of one in the package, or a URL. */
 function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Target {
   if (isUrl(target)) {
     if (model === undefined)
@@ -188,11 +207,17 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
       ...(port !== undefined && { witnessPort: port }),
     })
   }
+  const lone = Object.entries({ '--model': model, '--key-env': keyEnv, '--witness-port': witnessPort })
+  for (const [option, value] of lone)
+    if (value !== undefined)
+      throw new UsageError(
+        `${option} is for an address; ${target} is a target file, which names its ${NAMED_IN_FILE[option]}`,
+      )
   const own = join(ownTargets, `${target}.yaml`)
   return readTarget(existsSync(target) || !existsSync(own) ? target : own)
 }
 
-/** For a gateway that runs already: what it must be told, and time to do it. */
+/** For a gateway that is already running: prints its settings, and waits for the user to apply them. */
 export async function explain(witness: Witness, url: string): Promise<void> {
   process.stdout.write(
     `The witness is listening. Configure ${url} with an OpenAI-compatible provider:\n  base URL  ${witness.baseUrl('openai')}\n  API key   ${witness.key('openai')}\n`,
@@ -203,12 +228,12 @@ export async function explain(witness: Witness, url: string): Promise<void> {
   terminal.close()
 }
 
-/** Takes away the line that says which checks run. */
+/** Clears the line that lists the running checks. */
 function clearLine(): void {
   if (process.stderr.isTTY) process.stderr.write('\r\u001b[K')
 }
 
-/** Says how long it takes, and where there is a terminal which checks run and how long it still takes. */
+/** Prints the expected duration and, on a terminal, the running checks and the remaining time. */
 function progress(
   quick: boolean,
   earlier: Results | null,
@@ -225,10 +250,10 @@ function progress(
     process.stderr.write(line.slice(0, (process.stderr.columns ?? 80) - 1))
   }
   return {
-    onPlan(requirements, atOnce) {
+    onPlan(requirements, atOnce, pace) {
       const ids = requirements.map(({ id }) => id)
       total = ids.length
-      estimate = timeLeft(ids, atOnce, { quick, earlier, now: Date.now })
+      estimate = timeLeft(ids, atOnce, { quick, pace, earlier, now: Date.now })
       const idle = ids.includes('PURE-02') && !quick ? '; PURE-02 alone watches a minute of idle time' : ''
       process.stderr.write(
         `${total} ${total === 1 ? 'check' : 'checks'}, ${inTime(estimate.left())}${idle}\n`,
@@ -260,6 +285,7 @@ const reproduce = ({
   model,
   keyEnv,
   witnessPort,
+  timeLimit,
   ...witness
 }: ConformCommand): string =>
   [
@@ -271,6 +297,7 @@ const reproduce = ({
     model && `--model ${model}`,
     keyEnv && `--key-env ${keyEnv}`,
     witnessPort && `--witness-port ${witnessPort}`,
+    timeLimit && `--time-limit ${timeLimit}`,
     ...written(witness),
   ]
     .filter(Boolean)

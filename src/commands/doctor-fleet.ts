@@ -1,6 +1,6 @@
-// What `waybill doctor` reports of the log that several gateways share. Changes nothing.
-import type { Config } from '../config.ts'
-import type { Finding } from '../findings.ts'
+// Findings of `waybill doctor` about the log that several gateways share. Changes nothing.
+import type { Config } from '../config/load.ts'
+import type { Finding } from '../core/findings.ts'
 import { listInstances } from '../store/postgres/forget.ts'
 import { openLink } from '../store/postgres/link.ts'
 import { missingDays } from '../store/postgres/retention.ts'
@@ -12,7 +12,7 @@ export async function fleetFindings(
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Finding[]> {
   const address = env[url.slice(1)]?.trim()
-  if (!address) return [] // that it is not set was said already
+  if (!address) return [] // its absence has been reported already
   const link = openLink({ url: address, tls, ca }, 'doctor')
   try {
     const { version, problem } = await lookAtSchema(link)

@@ -10,11 +10,11 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { startStandIn } from '../../mocks/stand-in.ts'
-import { parseConfig } from '../config.ts'
-import { createGateway } from '../gateway.ts'
-import { runCli } from '../test-cli.ts'
-import { ask, temporaryDirectory } from '../test-gateway.ts'
+import { startStandIn } from '../../mocks/test-upstream.ts'
+import { parseConfig } from '../config/load.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import { runCli } from '../test/test-cli.ts'
+import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 
 async function doctor(config: string, env = {}) {
   const { code, stdout, stderr } = await runCli(['doctor', '-c', config], {
@@ -240,7 +240,9 @@ test('what keys have spent of their budgets is told, and from four fifths on tha
   writeFileSync(file, text)
   await (await createGateway(parseConfig(text, file, { env: {} }))).close()
   const db = new Database(join(data, 'data', 'waybill.db'))
-  const spend = db.prepare(`INSERT INTO key_spending VALUES (?, strftime('%Y-%m', 'now'), ?, ?)`)
+  const spend = db.prepare(
+    `INSERT INTO key_spending (key_name, month, usd, estimated_usd) VALUES (?, strftime('%Y-%m', 'now'), ?, ?)`,
+  )
   spend.run('bob', 8.5, 0.25)
   spend.run('cas', 11, 0)
   db.close()

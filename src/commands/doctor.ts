@@ -1,13 +1,12 @@
-// `waybill doctor`: is everything all right with this configuration, its data directory and the gateway, if it is running?
-// Only reports; changes nothing and causes no inference.
-import { join } from 'node:path'
+// `waybill doctor`: checks this configuration, its data directory and the gateway, if it is running. Only
+// reports; changes nothing and causes no inference.
 import { z } from 'zod'
-import { type Config, ConfigError, loadConfig } from '../config.ts'
-import { type Finding, priceFindings } from '../findings.ts'
-import { isLoopback } from '../gateway.ts'
+import { type Config, ConfigError, loadConfig } from '../config/load.ts'
+import { type Finding, priceFindings } from '../core/findings.ts'
+import { isLoopback } from '../gateway/create-gateway.ts'
 import { diagnoseData } from '../store/sqlite/diagnose.ts'
-import { findKey } from '../terminal/key.ts'
-import { addressOf } from './gateway-client.ts'
+import { routingFindings } from './doctor-routing.ts'
+import { addressOf, GatewayTrouble, gatewayAt } from './gateway-client.ts'
 import { print } from './output.ts'
 
 export interface DoctorOptions {
@@ -16,10 +15,10 @@ export interface DoctorOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** How long the gateway may take to answer, ms. */
+/** Maximum time for the gateway's answer, ms. */
 const ANSWER_MS = 2_000
 
-/** Throws when something is not well, after it has said what. */
+/** Prints the findings; throws if something is wrong. */
 export async function doctor(options: DoctorOptions): Promise<void> {
   const findings: Finding[] = []
   const tell = (more: readonly Finding[]) => {
@@ -36,7 +35,7 @@ export async function doctor(options: DoctorOptions): Promise<void> {
     const data = diagnoseData(config.data, config.retention, budgets, Date.now())
     tell(data.findings)
     if (config.fleet) tell(await (await import('./doctor-fleet.ts')).fleetFindings(config.fleet, options.env))
-    tell([await gatewayFinding(config, data.running, options)])
+    tell(await gatewayFindings(config, data.running, options))
   }
   if (findings.some(({ verdict }) => verdict === 'BAD')) throw new Error('problems were found; see BAD above')
 }
@@ -54,7 +53,7 @@ function configFindings({ config: file, env }: DoctorOptions): {
     if (!(error instanceof ConfigError)) throw error
     findings.push(...error.problems.map((text) => ({ verdict: 'BAD' as const, text })))
     try {
-      config = loadConfig(file, { env, replay: true }).config // without the keys, what else it says can be looked at
+      config = loadConfig(file, { env, replay: true }).config // without keys, the rest can still be checked
     } catch {
       return { config: null, findings }
     }
@@ -72,56 +71,82 @@ function configFindings({ config: file, env }: DoctorOptions): {
   return { config, findings: [...findings, ...priceFindings(config)] }
 }
 
-async function gatewayFinding(
+const readyOf = z.looseObject({
+  status: z.literal('ready'),
+  configuration: z.looseObject({ state: z.string() }),
+  reads: z.string(),
+  replay: z.boolean().optional(), // absent in earlier versions of Waybill
+})
+
+/** Reports on the gateway at this configuration's address. `running`: a gateway holds the data directory. */
+async function gatewayFindings(config: Config, running: boolean, options: DoctorOptions): Promise<Finding[]> {
+  const base = addressOf(config)
+  const { origin } = base
+  const bad = (text: string): Finding[] => [{ verdict: 'BAD', text }]
+  const keyless = gatewayAt(base, {}, undefined)
+  let ready: z.output<typeof readyOf>
+  try {
+    ready = await keyless('/readyz', readyOf, AbortSignal.timeout(ANSWER_MS))
+  } catch (error) {
+    if (!(error instanceof GatewayTrouble)) throw error
+    const { kind, status, message } = error
+    if (kind === 'absent')
+      return running
+        ? bad(
+            `a gateway runs on the data directory, but none answers at ${origin}; does it use this configuration?`,
+          )
+        : [{ verdict: 'ok', text: `nothing answers at ${origin}, so the port is free` }]
+    if (kind === 'slow') return bad(message)
+    if (kind === 'unreadable' || kind === 'refused')
+      return bad(`the gateway at ${origin} is not ready (status ${status}); its process log says why`)
+    return bad(`something else answers at ${origin}; stop it, or set another port`)
+  }
+  if (ready.configuration.state !== 'current')
+    return bad(
+      `the gateway at ${origin} runs on an earlier configuration, because it rejected this file; its process log says why`,
+    )
+  if (ready.reads !== 'ready')
+    return bad(
+      `the gateway at ${origin} accepts calls, but cannot read the request log; its process log says why`,
+    )
+  return readingFindings(config, ready.replay === true, options)
+}
+
+const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
+const healthOf = z.looseObject({ record: z.looseObject({ directory: z.string().optional() }) })
+
+/** Reports the answers of a ready gateway to the given key. */
+async function readingFindings(
   config: Config,
-  running: boolean,
+  replay: boolean,
   { keyFile, env }: DoctorOptions,
-): Promise<Finding> {
-  const base = addressOf(config).origin
-  const get = (path: string, headers = {}) =>
-    fetch(base + path, { headers, signal: AbortSignal.timeout(ANSWER_MS) }).catch(() => null)
-  const alive = await get('/readyz')
-  if (!alive)
-    return running
-      ? {
-          verdict: 'BAD',
-          text: `a gateway runs on the data directory, but none answers at ${base}; does it use this configuration?`,
-        }
-      : { verdict: 'ok', text: `nothing answers at ${base}, so the port is free` }
-  const ready = z.looseObject({
-    status: z.literal('ready'),
-    configuration: z.looseObject({ state: z.string() }),
-    reads: z.string(),
-    replay: z.boolean().optional(), // an earlier Waybill does not say
-  })
-  const answer: unknown = await alive.json().catch(() => null)
-  const told = ready.safeParse(answer)
-  if (!told.success)
-    return z.looseObject({ request_id: z.string() }).safeParse(answer).success
-      ? {
-          verdict: 'BAD',
-          text: `the gateway at ${base} is not ready (status ${alive.status}); its process log says why`,
-        }
-      : { verdict: 'BAD', text: `something else answers at ${base}; stop it, or set another port` }
-  if (told.data.configuration.state !== 'current')
-    return {
-      verdict: 'BAD',
-      text: `the gateway at ${base} runs on an earlier configuration, because it rejected this file; its process log says why`,
-    }
-  if (told.data.reads !== 'ready')
-    return {
-      verdict: 'BAD',
-      text: `the gateway at ${base} accepts calls, but cannot read the request log; its process log says why`,
-    }
-  const { key } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
-  const document = await get('/openapi.json', key === null ? {} : { authorization: `Bearer ${key}` })
-  const described = z.looseObject({ info: z.looseObject({ version: z.string() }) })
-  const { data: about } = described.safeParse(await document?.json().catch(() => null))
-  const version = about
-    ? `is Waybill ${about.info.version}`
-    : 'reports its version only with a key; set WAYBILL_KEY or --key-file'
-  const replay = told.data.replay
-    ? `; it REPLAYS: no call reaches a provider, and its record is in ${join(config.data, 'replay')}`
-    : ''
-  return { verdict: 'ok', text: `the gateway at ${base} is ready and ${version}${replay}` }
+): Promise<Finding[]> {
+  const base = addressOf(config)
+  const says = `the gateway at ${base.origin} is ready and`
+  const replays = replay ? '; it REPLAYS: no call reaches a provider' : ''
+  try {
+    const get = gatewayAt(base, env, keyFile)
+    const ask = <Answer>(path: string, shape: z.ZodType<Answer>) =>
+      get(path, shape, AbortSignal.timeout(ANSWER_MS))
+    const { info } = await ask('/openapi.json', described)
+    const directory = await ask('/api/health', healthOf).then(
+      ({ record }) => record.directory,
+      () => undefined, // for admins only
+    )
+    const place = directory === undefined ? '' : `${replays ? ', and' : ';'} its record is in ${directory}`
+    return [
+      { verdict: 'ok', text: `${says} is Waybill ${info.version}${replays}${place}` },
+      ...(await routingFindings(config, ask)),
+    ]
+  } catch (error) {
+    const { message } = error as Error
+    if (error instanceof GatewayTrouble && error.kind === 'keyless')
+      return [
+        {
+          verdict: 'ok',
+          text: `${says} reports its version only with a key; set WAYBILL_KEY or --key-file${replays}`,
+        },
+      ]
+    return [{ verdict: 'BAD', text: message }]
+  }
 }

@@ -1,11 +1,12 @@
-// `npx waybill serve` and `npm start` put a shell between npm and the command. A signal to npm ends that shell and does
-// not reach the command, which would keep running. So it checks whether its parent is still the same.
+// `npx waybill serve` and `npm start` put a shell between npm and the command. A signal to npm ends that
+// shell and does not reach the command, which would keep running. So the command checks if its parent is
+// still the same.
 import { readlinkSync } from 'node:fs'
 
-/** How often it looks, ms. */
+/** Interval of the check, ms. */
 const LOOK_MS = 300
 
-/** Where npm started this process: gives it a SIGTERM when its parent has ended. Keeps no process alive. */
+/** If npm started this process, sends it SIGTERM when its parent has ended. Keeps no process alive. */
 export function endWithNpm(env: Readonly<Record<string, string | undefined>>): void {
   if (env.npm_lifecycle_event === undefined || process.platform === 'win32' || isBackground()) return
   const parent = process.ppid
@@ -18,8 +19,8 @@ export function endWithNpm(env: Readonly<Record<string, string | undefined>>): v
 }
 
 /**
- * A script's `command &` is to outlive its shell, which gives it an empty stdin in place of its own. Node has no way to
- * ask for this elsewhere than on Linux.
+ * Returns true for a script's `command &`, which is to outlive its shell: it gets an empty stdin in place of
+ * the shell's. Node can detect this only on Linux.
  */
 function isBackground(): boolean {
   try {

@@ -1,19 +1,16 @@
-// Which configuration `serve` runs on: in --replay the package's own example where there is no other, because a
-// first look should need no file. Knows where the example lies; does not read it.
+// Chooses the configuration for `serve`: in --replay the package's own example if there is no other, because
+// a first look should need no file. Knows where the example is; does not read it.
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { packageFile } from '../shared/package-root.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-// From src/commands/ it is two steps up, from the bundle in dist/ one.
-const example = fileURLToPath(
-  new URL(`${import.meta.url.endsWith('.ts') ? '../' : ''}../examples/waybill.yaml`, import.meta.url),
-)
+const example = packageFile('examples/waybill.yaml')
 
 /**
- * The configuration file to use, and the environment to read it with. `asked`: the user named the file, so that
- * it must be there. `note` is a line for a person where the example steps in.
+ * Returns the configuration file, and the environment to read it with. `asked`: the user named the file, so
+ * it must exist. `note`: a line for a person if the example is used.
  */
 export function configOrExample(
   { config, replay, asked }: { config: string; replay?: string | true; asked: boolean },
@@ -22,7 +19,7 @@ export function configOrExample(
   if (replay === undefined || asked || existsSync(config)) return { config, env, note: null }
   return {
     config: example,
-    // The example's own data directory is the project's; a first look belongs to where it is taken.
+    // The example's own data directory is the project's; a first look should use the current directory.
     env: { ...env, WAYBILL_DATA: env.WAYBILL_DATA ?? resolve('data') },
     note: `waybill: there is no ${config}, so this runs on the example configuration, ${example}\n`,
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { Command } from 'commander'
-import { commandLine } from './run.ts'
+import { commandLine } from './program.ts'
 
 const table = readFileSync(new URL('../../docs/command-line.md', import.meta.url), 'utf8')
 

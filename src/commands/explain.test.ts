@@ -1,9 +1,9 @@
 // `waybill conform --list` and `waybill conform explain` as somebody meets them, and that no text is missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readExplanations } from '../../conformance/explanations.ts'
-import { readRequirements } from '../../conformance/requirements.ts'
-import { runCli } from '../test-cli.ts'
+import { readExplanations } from '../../conformance/requirements/explanations.ts'
+import { readRequirements } from '../../conformance/requirements/requirements.ts'
+import { runCli } from '../test/test-cli.ts'
 
 const { requirements } = readRequirements()
 
@@ -33,6 +33,11 @@ test('--list gives each requirement a line: id, level, scope, sentence', async (
     assert.match(line, new RegExp(`^${id}${rest}`))
     assert.ok(line.includes(text), line)
   }
+})
+
+test('explain says which part of a sentence no check asks for', async () => {
+  const { stdout } = await conform('explain', 'RSP-06')
+  assert.match(stdout, /What of it is not tested\n {2}after a restart: /)
 })
 
 test('explain prints the sentence, the reason, the test, the causes and the standard', async () => {

@@ -1,13 +1,18 @@
-// `waybill conform --list` and `waybill conform explain ID…`: the requirements as a person reads them. Starts nothing.
+// `waybill conform --list` and `waybill conform explain ID…`: the requirements for people. Starts nothing.
 import measure from 'fast-string-truncated-width'
-import { type Explanation, readExplanations } from '../../conformance/explanations.ts'
-import { BOUND, PROFILES, type Requirement, readRequirements } from '../../conformance/requirements.ts'
+import { type Explanation, readExplanations } from '../../conformance/requirements/explanations.ts'
+import {
+  BOUND,
+  PROFILES,
+  type Requirement,
+  readRequirements,
+} from '../../conformance/requirements/requirements.ts'
 import { table } from '../terminal/table.ts'
 
-/** Wider text is hard to read. */
+/** Maximum width, in characters: wider text is hard to read. */
 const WIDEST = 100
 
-/** Every requirement on a line of its own. */
+/** Prints each requirement on a line of its own. */
 export function list(): void {
   const rows = readRequirements().requirements.map((row) => [
     row.id,
@@ -18,7 +23,7 @@ export function list(): void {
   process.stdout.write(table([['ID', 'LEVEL', 'SCOPE', 'REQUIREMENT'], ...rows], { columns: null }))
 }
 
-/** Explains requirements; returns the exit code: 2 where there is none of that id. */
+/** Explains requirements; returns the exit code: 2 for an unknown id. */
 export function explain(ids: readonly string[]): number {
   const { requirements } = readRequirements()
   const found = ids.map((id) => requirements.find((each) => each.id === id.toUpperCase()))
@@ -51,6 +56,7 @@ function pageOf(row: Requirement, said: Explanation | undefined, columns: number
     ...(row.excluded === undefined ? [] : part('Why there is no check', row.excluded)),
     ...(said ? part('Why it matters', said.why) : []),
     ...(said ? part('How it is tested', said.test) : []),
+    ...(row.unchecked === undefined ? [] : part('What of it is not tested', row.unchecked)),
     ...(said ? part('What usually causes a failure', said.causes) : []),
     ...(said && said.links.length > 0 ? ['', 'The standard', ...said.links.map((link) => `  ${link}`)] : []),
     '',
@@ -60,7 +66,7 @@ function pageOf(row: Requirement, said: Explanation | undefined, columns: number
 const levelIn = ({ level, level_waybill }: Requirement): string =>
   level_waybill === undefined ? level : `${level} (Waybill: ${level_waybill})`
 
-/** Lines that are not wider than `columns`, broken between words. */
+/** Breaks a text between words into lines of at most `columns` characters. */
 function wrapped(text: string, columns: number): string[] {
   const lines: string[] = []
   for (const word of text.split(/\s+/)) {

@@ -1,6 +1,6 @@
-// `waybill fleet`: which gateways share the log, and what an operator can do about them. Talks only to the database, never
+// `waybill fleet`: lists the gateways that share the log, and manages them. Talks only to the database, never
 // to a running instance.
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/load.ts'
 import { forget, listInstances } from '../store/postgres/forget.ts'
 import { type Link, openLink } from '../store/postgres/link.ts'
 import {
@@ -19,7 +19,7 @@ export interface FleetCommand {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Runs something with the shared log of a configuration. */
+/** Runs `work` with the shared log of a configuration. */
 async function withLog(options: FleetCommand, work: (link: Link) => Promise<void>): Promise<void> {
   const { config, fleetUrl } = loadConfig(options.config, { env: options.env })
   if (!config.fleet || !fleetUrl)
@@ -63,7 +63,7 @@ export const fleetMigrate = (options: FleetCommand): Promise<void> =>
     )
   })
 
-/** `who`: the id or the name of an instance. */
+/** `who`: id or name of an instance. */
 export const fleetForget = (options: FleetCommand, who: string): Promise<void> =>
   withLog(options, async (link) => {
     const instances = await listInstances(link)

@@ -1,28 +1,42 @@
-// One GET at a running gateway, for the commands that look at one. Every failure is a line that says what to do.
+// One GET to a running gateway, for commands that read from it. Every failure is a line with advice.
 import { existsSync } from 'node:fs'
 import { type ZodType, z } from 'zod'
-import { type Config, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config/load.ts'
 import { DEFAULT_URL } from '../statusline/gateway-address.ts'
 import { findKey } from '../terminal/key.ts'
 import { UsageError } from './usage-error.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** absent: nothing answers. stranger: something other than a gateway answers. key: it requires one. unreadable: it cannot read its record now. */
-export type Trouble = 'absent' | 'stranger' | 'key' | 'unreadable' | 'refused'
+/**
+ * absent: nothing accepts a connection. slow: no answer in time. broken: the connection ended before the
+ * answer did. stranger: something other than a gateway answers. keyless: it requires a key, and none was
+ * found. key: it requires another one. unreadable: it cannot read its record now.
+ */
+export type Trouble = 'absent' | 'slow' | 'broken' | 'stranger' | 'keyless' | 'key' | 'unreadable' | 'refused'
 
+/** The message is complete for the user; callers decide by the fields. */
 export class GatewayTrouble extends Error {
   override readonly name = 'GatewayTrouble'
   readonly kind: Trouble
+  /** The message without its advice. */
+  readonly reason: string
   readonly status: number | null
-  constructor(kind: Trouble, message: string, status: number | null = null) {
-    super(message)
+  constructor(kind: Trouble, reason: string, advice: string | null, status: number | null = null) {
+    super(advice === null ? reason : `${reason}; ${advice}`)
     this.kind = kind
+    this.reason = reason
     this.status = status
   }
 }
 
-/** Asks for a path with its query; an answer of another shape comes from a stranger. Rejects with GatewayTrouble, or when `signal` aborts. */
+/** Maximum time for the gateway's answer to a command, ms. */
+export const ANSWER_MS = 10_000
+
+/**
+ * Requests a path with its query; an answer of another schema comes from a stranger. Rejects with
+ * GatewayTrouble, or when `signal` aborts.
+ */
 export type Get = <Answer>(
   target: string,
   shape: ZodType<Answer>,
@@ -32,63 +46,147 @@ export type Get = <Answer>(
 
 const errorBody = z.looseObject({ error: z.looseObject({ message: z.string(), code: z.unknown() }) })
 
-/** Throws where the key that was named cannot be had. */
-export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get {
-  const { key, problem } = findKey(env, keyFile ?? env.WAYBILL_KEY_FILE ?? null)
+/** Access to a gateway: its address, the key, and the key's origin. */
+interface Access {
+  readonly base: URL
+  readonly key: string | null
+  readonly keyFrom: string | null
+}
+
+/** Throws if the named key cannot be read. */
+function accessTo(base: URL, env: Env, keyFile: string | undefined): Access {
+  const file = keyFile ?? env.WAYBILL_KEY_FILE ?? null
+  const { key, problem } = findKey(env, file)
   if (problem !== null) throw new Error(problem)
-  const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
-  return async (target, shape, signal, method = 'GET') => {
-    const response = await fetch(base.href.replace(/\/+$/, '') + target, { method, headers, signal }).catch(
-      (error) => {
-        if (signal.aborted && signal.reason?.name !== 'TimeoutError') throw error
-        throw new GatewayTrouble(
-          'absent',
-          `no gateway answers at ${base.origin}; start it with \`waybill serve\`, or name another with --url`,
-        )
-      },
+  return { base, key, keyFrom: env.WAYBILL_KEY ? 'WAYBILL_KEY' : file }
+}
+
+/** Throws if the named key cannot be read. */
+export function gatewayAt(base: URL, env: Env, keyFile: string | undefined): Get {
+  const access = accessTo(base, env, keyFile)
+  return (target, shape, signal, method = 'GET') =>
+    exchange(access, target, { method, signal }, async (response) => {
+      const body = parsed(await response.text())
+      const answer = shape.safeParse(body)
+      if (response.ok && answer.success) return answer.data
+      throw refusal(access, response.status, body)
+    })
+}
+
+/** Passes on an answer of any length in pieces. Rejects with GatewayTrouble, or when `signal` aborts. */
+export function streamFrom(
+  base: URL,
+  env: Env,
+  keyFile: string | undefined,
+): (target: string, signal: AbortSignal, take: (piece: Uint8Array) => Promise<void>) => Promise<void> {
+  const access = accessTo(base, env, keyFile)
+  return (target, signal, take) =>
+    exchange(access, target, { signal }, async (response) => {
+      if (!response.ok) throw refusal(access, response.status, parsed(await response.text()))
+      for await (const piece of response.body!) await take(piece)
+    })
+}
+
+/** Returns the trouble with a gateway that refuses, or with a server that is not one. */
+function refusal({ base, key, keyFrom }: Access, status: number, body: unknown): GatewayTrouble {
+  const { origin } = base
+  if (status === 401 && key === null)
+    return new GatewayTrouble(
+      'keyless',
+      `the gateway at ${origin} requires a key`,
+      'set WAYBILL_KEY, or name a private file with --key-file',
+      status,
     )
-    const body: unknown = await response.json().catch(() => undefined)
-    const answer = shape.safeParse(body)
-    if (response.ok && answer.success) return answer.data
-    if (response.status === 401)
+  if (status === 401)
+    return new GatewayTrouble(
+      'key',
+      `the gateway at ${origin} does not accept the key from ${keyFrom}`,
+      'it is not one of its keys',
+      status,
+    )
+  const told = errorBody.safeParse(body)
+  if (!told.success)
+    return new GatewayTrouble(
+      'stranger',
+      `the server at ${origin} is not a Waybill gateway (status ${status})`,
+      null,
+      status,
+    )
+  const { message, code } = told.data.error
+  return new GatewayTrouble(
+    code === 'log_unavailable' ? 'unreadable' : 'refused',
+    `the gateway at ${origin} answered ${status}: ${message.replace(/\.$/, '')}`,
+    null,
+    status,
+  )
+}
+
+/** Makes one exchange and reads its answer. Rejects with GatewayTrouble, or when `signal` aborts. */
+async function exchange<Read>(
+  { base, key }: Access,
+  target: string,
+  init: RequestInit & { signal: AbortSignal },
+  read: (response: Response) => Promise<Read>,
+): Promise<Read> {
+  let status: number | null = null
+  try {
+    const headers: Record<string, string> = key === null ? {} : { authorization: `Bearer ${key}` }
+    const response = await fetch(base.href.replace(/\/+$/, '') + target, { ...init, headers })
+    status = response.status
+    return await read(response)
+  } catch (error) {
+    const { signal } = init
+    if (error instanceof GatewayTrouble || (signal.aborted && signal.reason?.name !== 'TimeoutError'))
+      throw error
+    if (signal.aborted)
       throw new GatewayTrouble(
-        'key',
-        `the gateway at ${base.origin} requires a key; set WAYBILL_KEY, or name a private file with --key-file`,
-        401,
+        'slow',
+        `the server at ${base.origin} did not answer in time`,
+        'try again, or look at its process log',
+        status,
       )
-    const told = errorBody.safeParse(body)
-    if (!told.success)
+    const { code = '' } = ((error as Error).cause ?? {}) as { code?: string }
+    if (status !== null || code === 'UND_ERR_SOCKET' || code === 'ECONNRESET')
       throw new GatewayTrouble(
-        'stranger',
-        `the server at ${base.origin} is not a Waybill gateway (status ${response.status})`,
-        response.status,
+        'broken',
+        `the server at ${base.origin} broke off its answer`,
+        'is it a Waybill gateway?',
+        status,
       )
-    const { message, code } = told.data.error
+    const why = code === '' || code === 'ECONNREFUSED' ? '' : ` (${code})`
     throw new GatewayTrouble(
-      code === 'log_unavailable' ? 'unreadable' : 'refused',
-      `the gateway at ${base.origin} answered ${response.status}: ${message}`,
-      response.status,
+      'absent',
+      `no gateway answers at ${base.origin}${why}`,
+      'start it with `waybill serve`, or name another with --url',
     )
   }
 }
 
-/** Where a gateway with this configuration can be reached from here. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns the address of a gateway with this configuration, as seen from this machine. */
 export function addressOf({ server }: Config): URL {
   const host = server.host === '0.0.0.0' || server.host === '::' ? 'localhost' : server.host
   return new URL(`http://${host.includes(':') ? `[${host}]` : host}:${server.port}`)
 }
 
-/** What was named, or where the gateway of this configuration listens. Throws UsageError or ConfigError. */
+/** Returns the named gateway, or the address in this configuration. Throws UsageError or ConfigError. */
 export function namedGateway(url: string | undefined, config: string, env: Env): URL {
   if (url !== undefined) return readAddress('--url', url)
   if (env.WAYBILL_URL) return readAddress('WAYBILL_URL', env.WAYBILL_URL)
-  // Keys of providers are not needed to look at a gateway; a file that is not there says nothing.
+  // Reading from a gateway needs no keys of providers; a missing file means the default address.
   return existsSync(config)
     ? addressOf(loadConfig(config, { env, replay: true }).config)
     : new URL(DEFAULT_URL)
 }
 
-/** The address that an option names. Throws UsageError. */
+/** Parses the address in an option. Throws UsageError. */
 export function readAddress(option: string, text: string): URL {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol))

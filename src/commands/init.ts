@@ -1,21 +1,22 @@
-// `waybill init`: a few questions, or the same as options, become a waybill.yaml with comments. It sends nothing but, where
-// the user agrees, a request for each provider's list of models, which costs nothing and shows whether the key is accepted.
+// `waybill init`: turns a few answers, or the same as options, into a commented waybill.yaml. It sends
+// nothing except, if the user agrees, a request for each provider's list of models, which costs nothing and
+// shows if the key is accepted.
 import { existsSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { nearest } from '../config/nearest.ts'
 import { PREFERENCES, PRESETS, type Preference, type Preset, STRATEGY_FOR } from '../config/presets.ts'
 import { clean } from '../terminal/clean.ts'
+import { nearest } from '../yaml/nearest.ts'
 import { AGENTS } from './agent-table.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface InitOptions {
   readonly file: string
-  /** Names of presets, divided by commas. */
+  /** Names of presets, separated by commas. */
   readonly provider?: string
   readonly prefer?: Preference
-  /** Ask each provider for its list of models. */
+  /** Asks each provider for its list of models. */
   readonly check?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   /** Prints a line. */
@@ -103,7 +104,7 @@ function preferenceOf(text: string): Preference {
   return found
 }
 
-/** How a provider of a dialect is asked for its list of models. */
+/** Returns the request for a provider's list of models in a dialect. */
 function listOf(api: Preset['api'][number], key: string): { path: string; headers: Record<string, string> } {
   if (api === 'messages')
     return { path: '/v1/models', headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' } }
@@ -111,7 +112,7 @@ function listOf(api: Preset['api'][number], key: string): { path: string; header
   return { path: '/models', headers: { authorization: `Bearer ${key}` } }
 }
 
-/** Asks for the list of models, which no provider charges for; says in a line what came of it. */
+/** Requests the list of models, for which no provider charges; returns the result in a line. */
 async function tried({ name, api, baseUrl, keyVariable, models }: Preset, key?: string): Promise<string> {
   if (!key) return `- ${name}: ${keyVariable} is not set; set it before you start`
   const { path, headers } = listOf(api[0]!, key)
@@ -164,7 +165,7 @@ defaults: { messages: auto, responses: auto, gemini: auto }
 `
 }
 
-/** What to do now: keys that are missing, the start, and what is installed here and can be connected. */
+/** Lists the next steps: missing keys, the start, and installed agents that can be connected. */
 function* next(file: string, chosen: readonly Preset[], env: InitOptions['env']): Generator<string> {
   const unset = chosen.map(({ keyVariable }) => keyVariable).filter((variable) => !env[variable])
   if (unset.length > 0) yield `set ${unset.join(' and ')}`

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { findKey } from '../terminal/key.ts'
-import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { keyNew } from './key-new.ts'
-import { commandLine, run } from './run.ts'
+import { commandLine, run } from './program.ts'
 
 const terminal = (isTTY: boolean) => ({
   isTTY,

@@ -1,23 +1,23 @@
-// `waybill key new`: makes a key of the gateway. The key goes into a file that only its owner can read, and nowhere
-// else, except to a terminal with --print; the configuration gets its digest.
+// `waybill key new`: makes a key of the gateway. The key goes into a file that only its owner can read, and
+// nowhere else, except to a terminal with --print; the configuration gets its digest.
 import { hash, randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import type { KeyConfig } from '../config.ts'
+import type { KeyConfig } from '../config/load.ts'
 
 export interface KeyNewOptions {
-  /** As it is allowed in the configuration. */
+  /** As allowed in the configuration. */
   readonly name: string
   readonly role: KeyConfig['role']
   readonly file?: string
-  /** Show the key as well. */
+  /** Also shows the key. */
   readonly print?: boolean
   readonly env: Readonly<Record<string, string | undefined>>
   readonly out: { readonly isTTY: boolean; write(text: string): unknown }
 }
 
-/** Throws when the file exists, cannot be written, or the key would be shown to something that is no terminal. */
+/** Throws if the file exists, cannot be written, or the key would be printed to anything but a terminal. */
 export function keyNew({ name, role, file, print = false, env, out }: KeyNewOptions): void {
   if (print && !out.isTTY)
     throw new Error('--print shows the key on a terminal only; leave it out and read the file instead')
@@ -25,7 +25,7 @@ export function keyNew({ name, role, file, print = false, env, out }: KeyNewOpti
   const key = `wb_${randomBytes(32).toString('base64url')}`
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   try {
-    writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' }) // x: a key that is in use is not written over
+    writeFileSync(path, `${key}\n`, { mode: 0o600, flag: 'wx' }) // x: never overwrites a key in use
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     throw new Error(`${path} already exists; use another name, or remove it if its key is not in use`)
@@ -36,6 +36,6 @@ export function keyNew({ name, role, file, print = false, env, out }: KeyNewOpti
   out.write(`Put its digest into the configuration:\nkeys:\n  - ${entry}\n`)
 }
 
-/** `$XDG_CONFIG_HOME/waybill`, else `~/.config/waybill`. */
+/** Returns `$XDG_CONFIG_HOME/waybill`, else `~/.config/waybill`. */
 const configDirectory = (env: KeyNewOptions['env']): string =>
   join(env.XDG_CONFIG_HOME || join(env.HOME || homedir(), '.config'), 'waybill')

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { runCli } from '../test-cli.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { runCli } from '../test/test-cli.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 const logs = (...args: string[]) => runCli(['logs', ...args], { env: { TZ: 'UTC' } })
 

@@ -1,5 +1,5 @@
-// A call as one line of a table, as wide as the terminal. Pure: width and colours are parameters. Names that
-// clients and providers chose are made safe for a terminal first (TELL-06).
+// Formats a call as one line of a table, as wide as the terminal. Pure: width and colours are parameters.
+// Names chosen by clients and providers are made safe for a terminal first (TELL-06).
 
 import type { styleText } from 'node:util'
 import { z } from 'zod'
@@ -7,7 +7,7 @@ import { cut, plain } from '../terminal/clean.ts'
 import { count, dollars, duration } from '../terminal/numbers.ts'
 import { cells } from '../terminal/width.ts'
 
-/** What the table needs of a record. */
+/** Fields of a record that the table needs. */
 export const shownCall = z.looseObject({
   id: z.string(),
   created_at: z.string(),
@@ -18,13 +18,15 @@ export const shownCall = z.looseObject({
   resolved_model: z.string(),
   strategy: z.string().nullable(),
   session_id: z.string().nullable(),
-  purpose: z.string().nullish(), // older gateways do not say
+  purpose: z.string().nullish(), // absent in older gateways
   status: z.number().nullable(),
   error_code: z.string().nullable(),
   fallbacks: z.number(),
   latency_ms: z.number().nullable(),
   tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
   cost_usd: z.number().nullable(),
+  cost_missing: z.array(z.string()).nullish(),
+  client: z.string().nullish(),
 })
 export type ShownCall = z.output<typeof shownCall>
 
@@ -37,7 +39,7 @@ export const refusedCall = z.looseObject({
   message: z.string(),
 })
 
-/** It as a row among the others: what it would have been is not known. */
+/** Returns a refusal as a row among the calls; its target is unknown. */
 export const shownRefusal = ({
   id,
   created_at,
@@ -57,7 +59,7 @@ export type Paint = (format: Format, text: string) => string
 
 interface Column {
   readonly title: string
-  /** Terminal cells; 0 takes what the others leave. */
+  /** Terminal cells; 0 takes the cells that the others leave. */
   readonly width: number
   readonly right?: boolean
   text(call: ShownCall, width: number): string
@@ -105,17 +107,30 @@ const COLUMNS = {
     title: 'tokens',
     width: 11,
     right: true,
-    text: ({ tokens: { input, output } }) => `${known(input, count)}→${known(output, count)}`,
+    text: ({ tokens: { input, output } }) =>
+      input === null && output === null ? '-' : `${known(input, count)}→${known(output, count)}`,
   },
-  cost: { title: 'cost', width: 8, right: true, text: ({ cost_usd }) => known(cost_usd, dollars) },
+  cost: {
+    title: 'cost',
+    width: 11,
+    right: true,
+    text: ({ cost_usd, cost_missing }) => known(cost_usd, (usd) => dollars(usd, !!cost_missing?.length)),
+  },
+  client: {
+    title: 'client',
+    width: 12,
+    text: ({ client }) => client?.replace(/[/ ].*/s, '') ?? '-',
+    colour: () => 'dim',
+  },
   session: { title: 'session', width: 8, text: ({ session_id }) => session_id ?? '-', colour: () => 'dim' },
 } satisfies Record<string, Column>
 type Name = keyof typeof COLUMNS
 
-/** Where the terminal is too narrow, these go first. */
+/** Columns to drop in a narrow terminal, first to last. */
 const DROPPED_FIRST: readonly Name[] = [
   'session',
   'strategy',
+  'client',
   'purpose',
   'tokens',
   'cost',
@@ -123,11 +138,11 @@ const DROPPED_FIRST: readonly Name[] = [
   'time',
   'state',
 ]
-/** The narrowest in which a route can still be read. */
+/** Minimum width of a readable route. */
 const LEAST = 30
-/** No wider than this: what is left then is the session's. */
+/** Maximum width; further cells go to the session. */
 const MOST = 64
-/** Where the width is not known: room for most names, and nothing is cut. */
+/** Width if the terminal's is unknown: room for most names, and nothing is cut. */
 const ROOMY = 44
 const GAP = '  '
 
@@ -136,7 +151,7 @@ export interface Table {
   row(call: ShownCall): string
 }
 
-/** `columns` is the width of the terminal in cells; null when there is none. */
+/** `columns`: width of the terminal in cells; null if there is none. */
 export function createTable(columns: number | null, paint: Paint): Table {
   const shown = new Map<Name, Column>(Object.entries(COLUMNS) as [Name, Column][])
   const left = () =>
@@ -166,7 +181,9 @@ export function createTable(columns: number | null, paint: Paint): Table {
 
 const isBad = (state: string): boolean => state === 'failed' || state === REFUSED
 
-/** `auto → openai/gpt-5-mini`; only where it went when there is no room for both. With what went wrong. */
+/**
+ * Returns `auto → openai/gpt-5-mini`, or only the target if there is no room for both, and any error.
+ */
 function route(call: ShownCall, width: number): string {
   const { requested_model, resolved_provider, resolved_model, fallbacks, state, error_code } = call
   if (state === REFUSED) return `${error_code}: ${call.message}`
@@ -180,7 +197,7 @@ function route(call: ShownCall, width: number): string {
 const known = (value: number | null, say: (value: number) => string): string =>
   value === null ? '-' : say(value)
 
-/** Time of day here. */
+/** Formats the local time of day. */
 const clock = (time: Date): string =>
   [time.getHours(), time.getMinutes(), time.getSeconds()]
     .map((part) => String(part).padStart(2, '0'))

@@ -8,10 +8,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
-import { answer, chunk, DONE, fail } from '../../mocks/stand-in.ts'
+import { answer, chunk, DONE, fail } from '../../mocks/test-upstream.ts'
 import { cells } from '../terminal/width.ts'
-import { startCli } from '../test-cli.ts'
-import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { startCli } from '../test/test-cli.ts'
+import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { createTable, type ShownCall } from './logs-table.ts'
 
 function logs(...args: string[]) {
@@ -31,16 +31,29 @@ test('the newest calls are a table, or lines of JSON, narrowed by filters', asyn
   const table = logs('--url', gateway.url)
   assert.deepEqual(await table.closed, [0, null], table.said.stderr)
   const [header, first, second] = table.said.stdout.split('\n')
-  assert.match(header!, /^time +state +asked → went +strategy +purpose +latency +tokens +cost +session$/)
+  assert.match(
+    header!,
+    /^time +state +asked → went +strategy +purpose +latency +tokens +cost +client +session$/,
+  )
   assert.match(
     first!,
-    /^\d\d:\d\d:\d\d {2}completed +auto → ↷ beta\/model-b +priority +main +[\d.]+ m?s +20→7 +- +s-1$/,
+    /^\d\d:\d\d:\d\d {2}completed +auto → ↷ beta\/model-b +priority +main +[\d.]+ m?s +20→7 +- +node +s-1$/,
   )
   assert.match(second!, /s-2$/)
   assert.ok(!table.said.stdout.includes('\u001b'), 'no colours where there is no terminal')
   const json = logs('--url', gateway.url, '--json', '--session', 's-2')
   assert.deepEqual(await json.closed, [0, null])
   assert.equal(JSON.parse(json.said.stdout).session_id, 's-2')
+  await gateway.chat(ask('auto'), { 'user-agent': 'my-agent/1.2 (test)' })
+  const mine = logs('--url', gateway.url, '--json', '--client', 'my-agent/1.2 (test)')
+  assert.deepEqual(await mine.closed, [0, null], mine.said.stderr)
+  assert.deepEqual(
+    mine.said.stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line).client),
+    ['my-agent/1.2 (test)'],
+  )
 })
 
 test('--follow shows every call once, when it is over, and Ctrl-C is no failure', async (t) => {
@@ -169,6 +182,7 @@ const call: ShownCall = {
   latency_ms: 478.1,
   tokens: { input: 1600, output: null },
   cost_usd: null,
+  client: 'claude-cli/2.1.330 (external, cli)',
 }
 
 test('no row is wider than the terminal, and where it went drops off last (TELL-06)', () => {
@@ -188,8 +202,10 @@ test('no row is wider than the terminal, and where it went drops off last (TELL-
     }
   assert.match(
     createTable(200, (_, text) => text).row(call),
-    /auto → openai\/gpt-5-mini +priority +subagent +478 ms +1\.6k→- +- +5f0c2b9e-0000$/,
+    /auto → openai\/gpt-5-mini +priority +subagent +478 ms +1\.6k→- +- +claude-cli +5f0c2b9e-0000$/,
   )
+  const partial = { ...call, cost_usd: 0.000365, cost_missing: ['attempt'] }
+  assert.match(createTable(120, (_, text) => text).row(partial), / ≥ \$0\.000365 +claude-cli$/)
 })
 
 test('refused calls stand beside the others with what the client was told, and failures with their code', async (t) => {

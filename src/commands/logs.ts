@@ -1,12 +1,13 @@
-// `waybill logs`: the newest calls in the terminal, and with --follow those that come, each once, as it ends; beside them
-// those that were refused. Reads a running gateway and nothing else.
+// `waybill logs`: the newest calls in the terminal, and with --follow new ones, each once, as it ends;
+// refused calls too. Reads a running gateway and nothing else.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { styleText } from 'node:util'
 import { z } from 'zod'
-import { PURPOSES, timeOfId } from '../call.ts'
-import type { FieldFilter } from '../record.ts'
+import { PURPOSES, timeOfId } from '../core/call.ts'
+import type { FieldFilter } from '../core/record.ts'
 import { columnsOf } from '../terminal/environment.ts'
-import { GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
+import { nearest } from '../yaml/nearest.ts'
+import { ANSWER_MS, GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
 import { createTable, refusedCall, type ShownCall, shownCall, shownRefusal } from './logs-table.ts'
 import { complain, json as toJson } from './output.ts'
 import { readTime } from './read-time.ts'
@@ -14,25 +15,26 @@ import { UsageError } from './usage-error.ts'
 
 export interface LogsOptions {
   readonly url?: string
-  /** Where the address stands that the gateway listens on; a file that is not there says nothing. */
+  /** File with the gateway's address; a missing file means the default address. */
   readonly config: string
   readonly keyFile?: string
   readonly follow?: boolean
   readonly json?: boolean
-  /** How many calls to begin with. */
+  /** Number of calls to start with. */
   readonly limit: string
-  /** Times as `readTime` takes them. */
+  /** Times in the format of `readTime`. */
   readonly since?: string | undefined
   readonly until?: string | undefined
-  /** Further filters of the request log, as they are called there; those that were not given are undefined. */
+  /** Further filters of the request log, by its own names; undefined if not given. */
   readonly filters: { readonly [Name in keyof FieldFilter]?: string | undefined }
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 const POLL_MS = 1_000
 /**
- * A call is on record when its body has come, under the time at which it began to come. So each look goes back a
- * little, and one in `FAR_EVERY` as far as a body may take (Node's limit for a request is five minutes).
+ * A call is on record when its body has arrived, under the time at which it began to arrive. So each read
+ * goes back a little, and one in `FAR_EVERY` as far as a body may take (Node's limit for a request is five
+ * minutes).
  */
 const NEAR_MS = 10_000
 const FAR_MS = 310_000
@@ -43,7 +45,7 @@ const refusedOf = z.looseObject({ data: z.array(refusedCall) })
 const pageOf = z.looseObject({ data: z.array(shownCall), next_cursor: z.string().nullable() })
 type Page = z.infer<typeof pageOf>
 
-/** Resolves when everything is shown, when the reader has gone, or on Ctrl-C. Rejects when the gateway does not answer. */
+/** Resolves at the end, when the reader has gone, or on Ctrl-C. Rejects if the gateway does not answer. */
 export async function logs({
   url,
   config,
@@ -58,21 +60,23 @@ export async function logs({
 }: LogsOptions): Promise<void> {
   const { stdout } = process
   const stop = new AbortController()
-  stdout.on('error', () => stop.abort()) // whoever read has what he wanted
+  stdout.on('error', () => stop.abort()) // the reader has left
   process.once('SIGINT', () => stop.abort())
 
   const base = namedGateway(url, config, env)
   const narrowed = filtersOf({ follow, limit, since, until, filters })
-  const get = gatewayAt(base, env, keyFile)
+  const ask = gatewayAt(base, env, keyFile)
+  const get = <Answer>(path: string, shape: z.ZodType<Answer>) =>
+    ask(path, shape, AbortSignal.any([stop.signal, AbortSignal.timeout(ANSWER_MS)]))
   const list = (query: Record<string, string>) =>
-    get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, pageOf, stop.signal)
+    get(`/api/usage/request-logs?${new URLSearchParams({ ...narrowed, ...query })}`, pageOf)
 
-  // Of a refused call is known when it came, and nothing that the other filters ask for. JSON lines are records.
+  // A refused call has only a time, and none of the fields of other filters. JSON lines are records.
   const isNarrow = Object.keys(narrowed).some((name) => name !== 'since' && name !== 'until')
   const refused = async (): Promise<ShownCall[]> => {
     if (json || isNarrow) return []
     const path = `/api/usage/refused-calls?limit=${PAGE}`
-    const { data } = await get(path, refusedOf, stop.signal).catch((error) => {
+    const { data } = await get(path, refusedOf).catch((error) => {
       if (error instanceof GatewayTrouble && error.status === 404) return { data: [] } // an older gateway
       throw error
     })
@@ -89,6 +93,7 @@ export async function logs({
     const newest = (await list({ limit })).data.reverse()
     const refusals = await refused()
     const begin = [...newest, ...refusals].sort(byTime).slice(-Number(limit))
+    if (begin.length === 0) complain(await nothingFound(narrowed, filters, get))
     if (!json) stdout.write(`${table.header()}\n`)
     if (!follow) return print(begin)
     print(begin.filter(isOver))
@@ -98,8 +103,39 @@ export async function logs({
   }
 }
 
-/** The filters of the request log. Throws UsageError. */
-function filtersOf({
+const modelList = z.looseObject({
+  data: z.array(z.looseObject({ id: z.string(), owned_by: z.string(), type: z.string().optional() })),
+})
+
+/** Returns a sentence in place of an empty list. Throws UsageError if the named route does not exist. */
+export async function nothingFound(
+  narrowed: Readonly<Record<string, string>>,
+  { route, provider, model }: LogsOptions['filters'],
+  get: <Answer>(path: string, shape: z.ZodType<Answer>) => Promise<Answer>,
+): Promise<string> {
+  if (Object.keys(narrowed).length === 0) return 'there are no calls on record yet'
+  const { data } = await get('/v1/models', modelList)
+  const routes = data.filter(({ type }) => type === 'route').map(({ id }) => id)
+  if (route !== undefined && !routes.includes(route)) {
+    const near = nearest(route, routes)
+    throw new UsageError(
+      `the gateway has no route ${JSON.stringify(route)}, and no call on record went by it; ${near === null ? `there are: ${routes.join(', ')}` : `did you mean ${near}?`}`,
+    )
+  }
+  const targets = data.filter(({ type }) => type !== 'route')
+  const known = {
+    provider: [provider, targets.map(({ owned_by }) => owned_by)],
+    model: [model, targets.map(({ id, owned_by }) => id.slice(owned_by.length + 1))],
+  } as const
+  const hints = Object.entries(known).flatMap(([name, [given, names]]) => {
+    const near = given === undefined || names.includes(given) ? null : nearest(given, names)
+    return near === null ? [] : [`for --${name}, did you mean ${near}?`]
+  })
+  return ['no call on record matches', ...hints].join('; ')
+}
+
+/** Returns the filters of the request log. Throws UsageError. */
+export function filtersOf({
   follow,
   limit,
   since,
@@ -127,17 +163,17 @@ function filtersOf({
 interface Following {
   readonly list: (query: Record<string, string>) => Promise<Page>
   readonly refused: () => Promise<ShownCall[]>
-  /** What was there at the beginning; those that are over were printed. */
+  /** Calls at the start; those that had ended were printed. */
   readonly newest: readonly ShownCall[]
   readonly refusals: readonly ShownCall[]
   readonly print: (calls: readonly ShownCall[]) => void
   readonly signal: AbortSignal
 }
 
-/** Prints each call once, when it is over. Rejects when the gateway does not answer, or on abort. */
+/** Prints each call once, when it has ended. Rejects if the gateway does not answer, or on abort. */
 async function followCalls({ list, refused, newest, refusals, print, signal }: Following): Promise<never> {
   const printed = new Set<string>(newest.filter(isOver).map(({ id }) => id))
-  /** Id and beginning of calls that were seen open: they may end long after they have left the window. */
+  /** Id and start of calls that were seen open: they may end long after they have left the window. */
   const open = new Map<string, number>(
     newest.filter((call) => !isOver(call)).map(({ id }) => [id, timeOfId(id)]),
   )
@@ -147,11 +183,11 @@ async function followCalls({ list, refused, newest, refusals, print, signal }: F
   for (let look = 1; ; look++) {
     const far = look % FAR_EVERY === 0
     const since = Math.min(Math.max(first, looked - (far ? FAR_MS : NEAR_MS)), ...open.values())
-    const calls = await listWhenReadable(list, new Date(since).toISOString(), signal)
+    const calls = await whenReadable(() => listAll(list, new Date(since).toISOString()), signal)
     looked = Date.now()
     for (const { id } of calls.filter((call) => !isOver(call))) open.set(id, timeOfId(id))
     const over = calls.filter((call) => isOver(call) && !printed.has(call.id))
-    const now = await refused()
+    const now = await whenReadable(refused, signal)
     print([...over, ...now.filter(({ id }) => !known.has(id))].sort(byEnd))
     known = new Set(now.map(({ id }) => id))
     for (const { id } of over) {
@@ -163,24 +199,20 @@ async function followCalls({ list, refused, newest, refusals, print, signal }: F
   }
 }
 
-/** All calls since then; asks again for as long as the record cannot be read, and says so once. */
-async function listWhenReadable(
-  list: Following['list'],
-  since: string,
-  signal: AbortSignal,
-): Promise<ShownCall[]> {
+/** Reads calls; retries while the gateway is slow or cannot read its record, and reports that once. */
+async function whenReadable(read: () => Promise<ShownCall[]>, signal: AbortSignal): Promise<ShownCall[]> {
   for (let tries = 1; ; tries++) {
     try {
-      return await listAll(list, since)
+      return await read()
     } catch (error) {
-      if (!(error instanceof GatewayTrouble && error.kind === 'unreadable')) throw error
-      if (tries === 1) complain(`${error.message} Asking again.`)
+      if (!(error instanceof GatewayTrouble && ['unreadable', 'slow'].includes(error.kind))) throw error
+      if (tries === 1) complain(`${error.reason}. Asking again.`)
     }
     await sleep(POLL_MS, undefined, { signal })
   }
 }
 
-/** All calls since then, of every page. */
+/** Returns all calls since then, from every page. */
 async function listAll(list: Following['list'], since: string): Promise<ShownCall[]> {
   const calls: ShownCall[] = []
   let cursor: string | null = null

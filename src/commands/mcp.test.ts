@@ -1,10 +1,12 @@
 // `waybill mcp` as an agent meets it: the protocol's own client, a child process, a gateway beside it.
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import { CLI, ENVIRONMENT } from '../test-cli.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { CLI, ENVIRONMENT, startCli } from '../test/test-cli.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 async function connected(t: TestContext, url: string) {
   const client = new Client({ name: 'test', version: '1' })
@@ -45,6 +47,30 @@ test('every tool reads, none of them spends, and each says so', async (t) => {
   assert.equal(gateway.received(), spent)
 })
 
+test('a pipe that ends gets the answer to every question that was in it', async (t) => {
+  const { url } = await testGateway(t)
+  const { child, ended } = startCli(['mcp', '--url', url])
+  const ask = (id: number, method: string, params: object) =>
+    `${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`
+  const client = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } }
+  const tools = ['spend', 'calls', 'routes', 'spend', 'calls', 'routes']
+  child.stdin.end(
+    [
+      ask(0, 'initialize', client),
+      ...tools.map((name, n) => ask(n + 1, 'tools/call', { name, arguments: {} })),
+      ask(7, 'tools/list', {}),
+    ].join(''),
+  )
+  const { code, stdout } = await ended
+  assert.equal(code, 0)
+  const answers = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  assert.deepEqual(answers.map(({ id }) => id).toSorted(), [0, 1, 2, 3, 4, 5, 6, 7])
+  assert.ok(answers.every(({ result }) => result && !result.isError))
+})
+
 test('a wrong argument, a model nobody knows, a gateway that is gone: an error in words, and it goes on', async (t) => {
   const gateway = await testGateway(t)
   const { call } = await connected(t, gateway.url)
@@ -55,4 +81,18 @@ test('a wrong argument, a model nobody knows, a gateway that is gone: an error i
   const gone = await connected(t, 'http://127.0.0.1:9')
   assert.match((await gone.call('routes')).text, /^no gateway answers at /)
   assert.equal((await call('routes')).isError, false)
+})
+
+test('a message without end is refused in one line, and ends it', async (t) => {
+  const child = spawn(process.execPath, [CLI, 'mcp', '--url', 'http://127.0.0.1:9'], { env: ENVIRONMENT })
+  t.after(() => child.kill('SIGKILL'))
+  let said = ''
+  child.stderr.on('data', (chunk) => {
+    said += chunk
+  })
+  child.stdin.on('error', () => {}) // it stops reading
+  for (let sent = 0; sent < 20; sent++) child.stdin.write('x'.repeat(2 ** 20))
+  const [code] = await once(child, 'close')
+  assert.equal(code, 1)
+  assert.match(said, /^waybill: a message on stdin is longer than 10 MiB; .*\n$/)
 })

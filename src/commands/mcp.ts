@@ -1,13 +1,15 @@
-// `waybill mcp`: five tools on stdin and stdout for agents that want to know where calls went and what they cost. Each
-// tool is one GET at a running gateway, so none of them can spend. Prompts are not among what they tell.
+// `waybill mcp`: five tools on stdin and stdout for agents that want to know the targets and costs of calls.
+// Each tool is one GET to a running gateway, so none of them can spend. They never return prompts.
+import { setImmediate as turn } from 'node:timers/promises'
 import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { z } from 'zod'
 import manifest from '../../package.json' with { type: 'json' }
-import { PURPOSES } from '../call.ts'
-import { GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
+import { PURPOSES } from '../core/call.ts'
+import { ANSWER_MS, GatewayTrouble, gatewayAt, namedGateway } from './gateway-client.ts'
 
-const ANSWER_MS = 10_000
+/** Maximum size of a message, bytes. */
+const MOST_MESSAGE = 10 * 2 ** 20
 
 const window = z.enum(['24h', '7d', '30d']).default('24h').describe('How far back.')
 
@@ -15,7 +17,7 @@ interface Tool {
   readonly name: string
   readonly description: string
   readonly input: z.ZodRawShape
-  /** Path and query of what is read. */
+  /** Returns the path and query to read. */
   readonly path: (asked: Readonly<Record<string, string | number | undefined>>) => string
 }
 
@@ -81,9 +83,10 @@ export interface McpOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Serves until stdin ends. */
+/** Serves until stdin ends and every request in it has its answer. */
 export async function mcp({ url, config, keyFile, env }: McpOptions): Promise<void> {
   const get = gatewayAt(namedGateway(url, config, env), env, keyFile)
+  const open = new Set<Promise<unknown>>()
   const server = new McpServer({ name: 'waybill', version: manifest.version })
   for (const { name, description, input, path } of TOOLS)
     server.registerTool(
@@ -95,19 +98,37 @@ export async function mcp({ url, config, keyFile, env }: McpOptions): Promise<vo
       },
       async (asked) => {
         try {
-          const told = await get(
+          const answer = get(
             path(asked as Parameters<Tool['path']>[0]),
             z.json(),
             AbortSignal.timeout(ANSWER_MS),
           )
+          open.add(answer)
+          const told = await answer.finally(() => open.delete(answer))
           return { content: [{ type: 'text' as const, text: JSON.stringify(told) }] }
         } catch (error) {
-          if (!(error instanceof GatewayTrouble) && (error as Error).name !== 'TimeoutError') throw error
+          if (!(error instanceof GatewayTrouble)) throw error
           return { isError: true, content: [{ type: 'text' as const, text: (error as Error).message }] }
         }
       },
     )
-  await server.connect(new StdioServerTransport())
-  await new Promise<void>((resolve) => process.stdin.once('end', resolve))
+  process.stdout.setMaxListeners(0) // each answer that waits to be read adds a listener
+  const limits = { maxBufferSize: MOST_MESSAGE }
+  await server.connect(new StdioServerTransport(process.stdin, process.stdout, limits))
+  await new Promise<void>((resolve, reject) => {
+    process.stdin.once('end', resolve)
+    // The transport itself closes only if a message has no end.
+    server.server.onclose = () =>
+      reject(
+        new Error(
+          `a message on stdin is longer than ${MOST_MESSAGE / 2 ** 20} MiB; send each message as one line of JSON`,
+        ),
+      )
+  })
+  await turn() // the last input is being read
+  while (open.size > 0) {
+    await Promise.allSettled(open)
+    await turn() // the answers are written
+  }
   await server.close()
 }

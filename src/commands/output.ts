@@ -1,9 +1,9 @@
-// What commands print. A closed reader is not a failure of the command; text from elsewhere cannot control the reader's
-// terminal.
+// Output of commands. A closed reader is not a failure; foreign text cannot control the terminal.
 import { getSystemErrorMessage } from 'node:util'
 import { clean, escaped } from '../terminal/clean.ts'
+import { fileReason } from '../terminal/file-error.ts'
 
-/** Takes the reader's leaving (`waybill … | head`) quietly: what is written then goes nowhere, the command goes on. */
+/** Ignores a closed reader (`waybill … | head`): further output is dropped, the command goes on. */
 export function forgiveLeavingReaders(): void {
   let told = false
   for (const stream of [process.stdout, process.stderr])
@@ -15,23 +15,24 @@ export function forgiveLeavingReaders(): void {
     })
 }
 
-/** A line on stdout. */
+/** Prints a line on stdout. */
 export const print = (line: string): void => {
   process.stdout.write(`${clean(line)}\n`)
 }
 
-/** One line on stderr. */
+/** Prints one line on stderr. */
 export const complain = (message: string): void => {
   process.stderr.write(`waybill: ${clean(message.replaceAll(/\s*[\r\n]+\s*/g, '; '))}\n`)
 }
 
-/** JSON of what a gateway or a file says: the same when it is read again, and without a character that steers. */
+/** Formats a value as JSON: it parses to the same value, and has no control characters. */
 export const json = (value: unknown, indent?: number): string =>
   JSON.stringify(value, null, indent).split('\n').map(escaped).join('\n')
 
-/** What failed, in words. */
+/** Returns the reason of a failure, in words. */
 export function reasonOf(error: Error): string {
-  const { code, errno, syscall } = error as NodeJS.ErrnoException
+  const { code, errno, syscall, path } = error as NodeJS.ErrnoException
+  if (path !== undefined) return `${path}: ${fileReason(error)}`
   return syscall === 'write' && errno !== undefined && code !== 'EPIPE'
     ? `the output cannot be written: ${getSystemErrorMessage(errno)}`
     : error.message

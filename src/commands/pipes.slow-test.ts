@@ -7,8 +7,8 @@ import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { CLI, ENVIRONMENT } from '../test-cli.ts'
-import { temporaryDirectory } from '../test-gateway.ts'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const env = { ...ENVIRONMENT, OPENAI_API_KEY: 'x', GROQ_API_KEY: 'x' }

@@ -1,4 +1,4 @@
-// A time as a person writes it on a command line. Pure.
+// Parses a time on a command line. Pure.
 import { UsageError } from './usage-error.ts'
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -9,13 +9,13 @@ const UNITS: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 }
 
-/** `1h` before `now`, a date or a time here, or a moment with its zone. Throws UsageError. */
+/** Parses `1h` before `now`, a local date or time, or a moment with its zone. Throws UsageError. */
 export function readTime(option: string, text: string | undefined, now: number): Date | undefined {
   if (text === undefined) return undefined
   const [, amount, unit] = /^(\d+(?:\.\d+)?)([smhdw])$/.exec(text) ?? []
   const isDate = /^\d{4}-\d\d-\d\d$/.test(text)
   const isMoment = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:?\d\d)?$/.test(text)
-  // A bare date would be taken as midnight in Greenwich.
+  // A bare date would be read as midnight UTC.
   const time = amount
     ? new Date(now - Number(amount) * UNITS[unit!]!)
     : new Date(isDate ? `${text}T00:00` : isMoment ? text.replace(' ', 'T') : Number.NaN)

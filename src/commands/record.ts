@@ -1,10 +1,12 @@
 // `waybill record`: the gateway against a live provider, with a redacted recording of each exchange.
+
 import { accessSync, constants, mkdirSync } from 'node:fs'
-import { createRecorder } from '../../mocks/recorder.ts'
-import { loadConfig } from '../config.ts'
+import { createRecorder } from '../../mocks/recording/recorder.ts'
+import { loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
-import { createGateway } from '../gateway.ts'
-import { openLog } from './log.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import { fileReason } from '../terminal/file-error.ts'
+import { openLog } from './process-log.ts'
 import { UsageError } from './usage-error.ts'
 
 export interface RecordOptions {
@@ -17,7 +19,7 @@ export interface RecordOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** Resolves when the gateway has stopped. Rejects when it cannot start, or when an exchange was not recorded. */
+/** Resolves when the gateway has stopped. Rejects if it cannot start, or if an exchange was not recorded. */
 export async function record(options: RecordOptions): Promise<void> {
   const { provider, config: file, out, port, scenario, canary = [], env } = options
   const loaded = loadConfig(file, { env: port === undefined ? env : { ...env, WAYBILL_PORT: port } })
@@ -73,9 +75,7 @@ function makeFolder(out: string): void {
     mkdirSync(out, { recursive: true, mode: 0o700 })
     accessSync(out, constants.W_OK)
   } catch (cause) {
-    throw new UsageError(
-      `--out ${out} cannot be written to: ${(cause as Error).message}; name another folder`,
-    )
+    throw new UsageError(`--out ${out} cannot be written to: ${fileReason(cause)}; name another folder`)
   }
 }
 

@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { startStandIn, streamed } from '../../mocks/stand-in.ts'
+import { startStandIn, streamed } from '../../mocks/test-upstream.ts'
 import { table } from '../terminal/table.ts'
-import { CLI, ENVIRONMENT } from '../test-cli.ts'
-import { ask, temporaryDirectory } from '../test-gateway.ts'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 
 const OWN = fileURLToPath(new URL('../../recordings', import.meta.url))
 
@@ -178,15 +178,15 @@ test('import says what became of every exchange, and ends with 1 where something
   assert.deepEqual(
     stdout.split('\n').map((line) => line.replace(/ +/g, ' ')),
     [
+      'written chat.har: exchange 1: openai/chat-completions-tiny-plain',
+      'refused chat.har: exchange 2: a recording answers GET or POST, not DELETE',
+      'refused chat.har: exchange 3: the answer has no body',
+      'refused notes.txt: no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)',
       'file exchanges imported known refused',
       'chat.har 3 1 0 2',
       'notes.txt 0 0 0 1',
       'all 3 1 0 3',
       `The files are in ${dir}/`,
-      'written chat.har: exchange 1: openai/chat-completions-tiny-plain',
-      'refused chat.har: exchange 2: a recording answers GET or POST, not DELETE',
-      'refused chat.har: exchange 3: the answer has no body',
-      'refused notes.txt: no known recording format (vcrpy, Ruby VCR, go-vcr, HAR, httpmock)',
       '',
     ],
   )

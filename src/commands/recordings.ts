@@ -1,11 +1,20 @@
 // `waybill recordings`: lists, verifies and imports recordings. Reads and writes files; reaches no provider.
 import { type Imported, importRecordings } from '../../mocks/import/import.ts'
-import { ownRecordings, type Recording, readRecordings, scanRecordings } from '../../mocks/recording.ts'
-import { agedRecordings, verifyRecordings } from '../../mocks/verify.ts'
+import { providers } from '../../mocks/providers/registry.ts'
+import {
+  ownRecordings,
+  type Recording,
+  readRecordings,
+  scanRecordings,
+} from '../../mocks/recording/format.ts'
+import { agedRecordings, verifyRecordings } from '../../mocks/recording/verify.ts'
+import { cut, plain } from '../terminal/clean.ts'
 import { table } from '../terminal/table.ts'
+import { cells } from '../terminal/width.ts'
+import { nearest } from '../yaml/nearest.ts'
 import { UsageError } from './usage-error.ts'
 
-/** Throws when one of them cannot be read. */
+/** Throws if one of them cannot be read. */
 export function list({ dir = ownRecordings, json }: { dir?: string; json?: boolean }): void {
   const rows = readRecordings(dir).map(rowOf)
   if (json) {
@@ -43,7 +52,7 @@ const rowOf = ({ name, provider, endpoint, request, response, bytes, origin, dat
   date,
 })
 
-/** Prints a line for each problem and throws when there is one, or nothing to verify; what is old is a warning only. */
+/** Prints a line for each problem and throws if there is one, or nothing to verify; age is only a warning. */
 export function verify({ dir = ownRecordings, olderThan }: { dir?: string; olderThan?: string }): void {
   const months = olderThan === undefined ? null : Number(olderThan)
   if (months !== null && !(Number.isInteger(months) && months > 0))
@@ -61,8 +70,8 @@ export function verify({ dir = ownRecordings, olderThan }: { dir?: string; older
 }
 
 /**
- * Prints what became of each file and of each exchange. Throws when anything was refused: whoever imports a folder of
- * cassettes in a script has to notice.
+ * Prints the result of each file and of each exchange. Throws if anything was refused, so that scripts that
+ * import a folder of cassettes notice.
  */
 export function importFiles({
   files,
@@ -73,12 +82,25 @@ export function importFiles({
   out: string
   provider?: string
 }): void {
+  const names = providers.map(({ name }) => name)
+  // A host has a dot.
+  if (provider !== undefined && !provider.includes('.') && !names.includes(provider)) {
+    const near = nearest(provider, names)
+    throw new UsageError(
+      `--provider: there is no ${JSON.stringify(provider)}; ${near === null ? `there are: ${names.join(', ')}, or a host such as api.cohere.com` : `did you mean ${near}?`}`,
+    )
+  }
   const shared = sharedFolder(files)
   const today = new Date().toISOString().slice(0, 10)
-  const done = importRecordings(files, { out, today, provider }).map((one) => ({
-    ...one,
-    file: one.file.slice(shared.length),
-  }))
+  const { onExchange, clear } = importProgress()
+  const imported = importRecordings(files, { out, today, provider, onExchange })
+  clear()
+  const done = imported.map((one) => ({ ...one, file: one.file.slice(shared.length) }))
+  for (const { file, written, known, refused } of done) {
+    for (const { exchange, name } of written) print(`written  ${file}: exchange ${exchange}: ${name}`)
+    for (const { exchange, name } of known) print(`known    ${file}: exchange ${exchange}: ${name}`)
+    for (const reason of refused) print(`refused  ${file}: ${reason}`)
+  }
   const columns = ['exchanges', 'imported', 'known', 'refused']
   const counts = ({ read, written, known, refused }: Imported) => [
     read,
@@ -98,17 +120,30 @@ export function importFiles({
     ),
   )
   if (shared !== '') print(`The files are in ${shared}`)
-  for (const { file, written, known, refused } of done) {
-    for (const { exchange, name } of written) print(`written  ${file}: exchange ${exchange}: ${name}`)
-    for (const { exchange, name } of known) print(`known    ${file}: exchange ${exchange}: ${name}`)
-    for (const reason of refused) print(`refused  ${file}: ${reason}`)
-  }
   const [, written = 0, known = 0, refused = 0] = sums
   if (refused > 0) throw new Error(`${refused} refused, for the reasons above; ${written + known} imported`)
   if (written + known === 0) throw new Error('nothing was imported: the files hold no exchanges')
 }
 
-/** The folder that all files are in, with a slash at its end: saying it once leaves room for what differs. */
+/** Interval between lines of progress, ms. */
+const PROGRESS_MS = 200
+
+/** Prints the progress of an import on a terminal, in a line that `clear` removes. */
+function importProgress(): { onExchange(file: string, exchange: number, of: number): void; clear(): void } {
+  const { stderr } = process
+  let next = Date.now() + PROGRESS_MS
+  return {
+    onExchange(file, exchange, of) {
+      if (!stderr.isTTY || Date.now() < next) return
+      next = Date.now() + PROGRESS_MS
+      const line = cut(plain(`${file}: exchange ${exchange} of ${of} …`), (stderr.columns ?? 80) - 1, cells)
+      stderr.write(`\r\u001b[K${line}`)
+    },
+    clear: () => void (stderr.isTTY && stderr.write('\r\u001b[K')),
+  }
+}
+
+/** Returns the folder of all files, with a trailing slash: named once, it leaves room for the rest. */
 function sharedFolder([first = '', ...others]: readonly string[]): string {
   let folder = first.slice(0, first.lastIndexOf('/') + 1)
   while (!others.every((file) => file.startsWith(folder)))

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
+import { createWitness } from '../../mocks/server/create.ts'
 import {
   answer,
   chunk,
@@ -17,10 +18,9 @@ import {
   startStandIn,
   stream,
   usageChunk,
-} from '../../mocks/stand-in.ts'
-import { createWitness } from '../../mocks/witness.ts'
-import { runCli, startServer } from '../test-cli.ts'
-import { ask, temporaryDirectory } from '../test-gateway.ts'
+} from '../../mocks/test-upstream.ts'
+import { runCli, startServer } from '../test/test-cli.ts'
+import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 
 /** A gateway in a process of its own. `args` are the command and its options. */
 async function started(t: TestContext, ...args: string[]) {

@@ -1,17 +1,19 @@
-// Replay for `serve`: the providers of the configuration answer from recordings, and nothing leaves this machine. Says
-// what the recordings are, and of whom there are none. Knows the interception; does not know the gateway.
-import { interceptProviders } from '../../mocks/intercept.ts'
-import { isKept } from '../../mocks/places.ts'
-import { providers as standIns } from '../../mocks/providers.ts'
-import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording.ts'
-import type { Config } from '../config.ts'
-import type { Recordings } from '../gateway.ts'
+// Replay for `serve`: the providers of the configuration answer from recordings, and nothing leaves this
+// machine. Describes the recordings, and names those that are missing. Knows the interception; does not know
+// the gateway.
+
+import { isKept } from '../../mocks/providers/find.ts'
+import { providers as standIns } from '../../mocks/providers/registry.ts'
+import { ownRecordings, type Recording, readRecordings } from '../../mocks/recording/format.ts'
+import { interceptProviders } from '../../mocks/server/intercept.ts'
+import type { Config } from '../config/load.ts'
+import type { Recordings } from '../gateway/create-gateway.ts'
 
 export interface Replay extends Recordings {
   dispose(): void
 }
 
-/** `directory` is true for the recordings of the package. `config` is asked at each request. Throws when they cannot be read. */
+/** `directory`: true for the package's recordings. `config` is called per request. Throws if unreadable. */
 export function startReplay(directory: string | true, invent: boolean, config: () => Config): Replay {
   const recordings = directory === true ? ownRecordings : directory
   const known = readRecordings(recordings)
@@ -28,7 +30,7 @@ export function startReplay(directory: string | true, invent: boolean, config: (
   }
 }
 
-/** What may be told of a recording: everything but what was said. */
+/** Returns the public facts of a recording: everything except its contents. */
 const summaryOf = (recording: Recording): Recordings['list'][number] => {
   const { name, provider, endpoint, request, response, origin, date, api_version, shape, bytes } = recording
   const { model, stream, scenario } = request

@@ -4,9 +4,9 @@ import { createHash } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { answer, fail } from '../../mocks/stand-in.ts'
-import { runCli } from '../test-cli.ts'
-import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { answer, fail } from '../../mocks/test-upstream.ts'
+import { runCli } from '../test/test-cli.ts'
+import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 /** A file with the two providers and these routes; the gateway it names listens on `port`. */
 function fileFor(t: TestContext, port: string | number, routes: string): string {

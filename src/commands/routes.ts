@@ -1,9 +1,9 @@
-// `waybill routes [MODEL]`: where a call would go now. The running gateway is asked, because only it knows which targets
-// cool down and whose turn it is; without one, the configuration answers, as if all targets were ready.
+// `waybill routes [MODEL]`: the target of a call at present. Asks the running gateway, because only it knows
+// cooldowns and turns; without one, the configuration answers, as if all targets were ready.
 import { z } from 'zod'
-import { type Config, loadConfig } from '../config.ts'
-import { createQuote, pricingOf, type Quote } from '../pricing.ts'
-import { plainLossesIn, translatable } from '../providers.ts'
+import { type Config, loadConfig } from '../config/load.ts'
+import { plainLossesIn, translatable } from '../gateway/providers.ts'
+import { createQuote, pricingOf, type Quote } from '../pricing/pricing.ts'
 import { createRouter } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
 import { clean } from '../terminal/clean.ts'
@@ -21,7 +21,7 @@ export interface RoutesOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** What is shown of an answer; a later gateway may say more. */
+/** Fields of an answer that are shown; a later gateway may send more. */
 const resolution = z.looseObject({
   model: z.string(),
   route: z.string().nullable(),
@@ -42,10 +42,10 @@ const resolution = z.looseObject({
 })
 type Resolution = z.output<typeof resolution>
 
-/** How long the gateway may take to answer, ms. */
+/** Maximum time for the gateway's answer, ms. */
 const ANSWER_MS = 2_000
 
-/** Rejects with ConfigError or UsageError, and where a gateway that was named does not answer. */
+/** Rejects with ConfigError or UsageError, and if a named gateway does not answer. */
 export async function routes({ model, config: file, json, url, keyFile, env }: RoutesOptions): Promise<void> {
   const { config } = loadConfig(file, { env, replay: true })
   const names = model === undefined ? Object.keys(config.routes) : [model]
@@ -61,8 +61,10 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
   const running = await resolutionsOf(base, names, env, keyFile)
   if (running instanceof GatewayTrouble) {
     if (url !== undefined) throw running
-    const [reason] = running.message.split('; start it')
-    complain(`${reason}. This shows ${file} with every target ready`)
+    const { kind, reason, message } = running
+    complain(
+      `${kind === 'absent' || kind === 'slow' ? reason : message}. This shows ${file} with every target ready`,
+    )
   } else complain(`as the gateway at ${base.origin} would route a call now`)
 
   const found = names.map((name) => {
@@ -85,14 +87,14 @@ export async function routes({ model, config: file, json, url, keyFile, env }: R
   process.stdout.write(json ? `${text}\n` : text)
 }
 
-/** Agents call models by names of their own, which the defaults of their dialects take. */
+/** Agents use model names of their own, for which the defaults of their dialects exist. */
 function unknown(name: string, file: string, { defaults }: Config): string {
   const taken = Object.entries(defaults).map(([dialect, route]) => `${dialect} to ${route}`)
   const hint = taken.length > 0 ? `; as an unknown model it goes by its dialect: ${taken.join(', ')}` : ''
   return `${file} has no route and no provider for ${JSON.stringify(name)}${hint}`
 }
 
-/** What the gateway says of each name, null where it does not know it; or why it cannot be asked. */
+/** Returns the gateway's answer for each name, null if unknown to it; or why it cannot be asked. */
 async function resolutionsOf(
   base: URL,
   names: readonly string[],
@@ -119,7 +121,7 @@ async function resolutionsOf(
   }
 }
 
-/** `isRunning`: a running gateway said so, so that whose turn it is is known. */
+/** `isRunning`: from a running gateway, so the turn is known. */
 type Shown = Resolution & { readonly isRunning: boolean }
 
 function described(shown: Shown, config: Config, quote: Quote): string {
@@ -146,7 +148,7 @@ function described(shown: Shown, config: Config, quote: Quote): string {
 
 const isNext = ({ probability }: Resolution['candidates'][number]): boolean => probability === 1
 
-/** Of many calls, how many would go to each. Where targets take turns, the next one says nothing about the others. */
+/** Returns the share of each target over many calls. With turns, the next target does not show it. */
 function sharesOf({ strategy, candidates }: Resolution): number[] {
   const taking = candidates.filter(({ state, reason }) => state === 'ready' && reason === null)
   if (strategy !== 'round-robin' || taking.length === 0)
@@ -154,6 +156,6 @@ function sharesOf({ strategy, candidates }: Resolution): number[] {
   return candidates.map((each) => (taking.includes(each) ? 1 / taking.length : 0))
 }
 
-/** The ordinary call of a quote has 4,000 tokens. */
+/** A quote assumes an ordinary call of 4,000 tokens. */
 const priceOf = (usd: number | null): string =>
   usd === null ? 'price unknown' : `$${(usd * 250).toFixed(2)} a million tokens`

@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/stand-in.ts'
-import { runCli, startCli } from '../test-cli.ts'
-import { ask, temporaryDirectory } from '../test-gateway.ts'
+import { answer, chunk, DONE, type StandIn, startStandIn, stream } from '../../mocks/test-upstream.ts'
+import { runCli, startCli } from '../test/test-cli.ts'
+import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 
 interface Line {
   readonly level: string
@@ -244,4 +244,16 @@ test('a second process on the same data directory is refused in one line, and th
     /^waybill: data directory [^ ]+ is in use by another Waybill; stop that one, or [^\n]+\n$/,
   )
   assert.equal((await gateway.chat('auto')).status, 200)
+})
+
+test('a gateway whose log has lost its reader ends as any other', async (t) => {
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const { child, chat, all } = await serving(t, provider, ONE)
+  child.stdout.destroy()
+  await (await chat('auto')).text()
+  await sleep(200) // the call's line finds the reader gone
+  child.kill('SIGTERM')
+  const [code] = await once(child, 'exit')
+  assert.equal(code, 0, all())
 })

@@ -1,9 +1,9 @@
-// `waybill serve`: runs the gateway until it is told to stop. Exit codes: 0 stopped when told, 1 it could not start.
-import { type Config, loadConfig } from '../config.ts'
+// `waybill serve`: runs the gateway until it is stopped. Exit codes: 0 stopped, 1 it could not start.
+import { type Config, loadConfig } from '../config/load.ts'
 import { curlExample } from '../dialects/chat/example.ts'
-import { createGateway, isLoopback } from '../gateway.ts'
+import { createGateway, isLoopback } from '../gateway/create-gateway.ts'
 import { isColourless } from '../terminal/environment.ts'
-import { LOG_LEVELS, type LogLevel, openLog } from './log.ts'
+import { LOG_LEVELS, type LogLevel, openLog } from './process-log.ts'
 import { UsageError } from './usage-error.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 import { boundYoungGeneration } from './young-generation.ts'
@@ -11,24 +11,25 @@ import { boundYoungGeneration } from './young-generation.ts'
 export interface ServeOptions {
   readonly config: string
   readonly port?: string
-  /** A directory of recordings, or true for those that come with the package. */
+  /** A directory of recordings, or true for those of the package. */
   readonly replay?: string | true
-  /** Replay makes up what is not recorded. */
+  /** Replay invents missing answers. */
   readonly invent?: boolean
   readonly logLevel?: string
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Memory for short-lived objects, bytes. Under load at 32 connections the process takes 200 to 240 MiB with it and some
- * 330 without. With 16 MiB it takes as much; 48 and 64 take 30 to 40 more and cost V8's own threads no less.
+ * Memory for short-lived objects, bytes. Under load at 32 connections the process takes 200 to 240 MiB with
+ * it and some 330 without. With 16 MiB it takes as much; 48 and 64 take 30 to 40 more and cost V8's own
+ * threads no less.
  */
 const YOUNG_BYTES = 32 * 2 ** 20
 
-/** How long open calls may take after SIGTERM, ms. */
+/** Maximum time for open calls after SIGTERM, ms. */
 const GRACE_MS = 30_000
 
-/** Resolves when the gateway has stopped. Rejects when it cannot start. */
+/** Resolves when the gateway has stopped. Rejects if it cannot start. */
 export async function serve({
   config: file,
   port,
@@ -37,7 +38,7 @@ export async function serve({
   logLevel,
   env,
 }: ServeOptions): Promise<void> {
-  // From the beginning, because the first process of a container ignores every signal that it does not ask for.
+  // From the start, because the first process of a container ignores every signal without a handler.
   const told = new Promise<string>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM']) process.once(name, resolve)
   })
@@ -56,7 +57,7 @@ export async function serve({
   const replayed =
     replay === undefined ? null : (await import('./replay.ts')).startReplay(replay, invent, () => config)
   const terminal = process.stdout.isTTY === true
-  const { log, flush } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
+  const { log, close: closeLog } = await openLog(level, { pretty: terminal, colour: !isColourless(env) })
   const gateway = await createGateway({
     ...loaded,
     replay: replaying,
@@ -79,14 +80,16 @@ export async function serve({
     if (taken) config = fresh
   }
   const unwatch = watchConfig(file, reload, { since, lost: (message) => log.warn({}, message) })
+  process.on('SIGHUP', reload)
 
   const signal = await told
   log.info({ signal }, 'stopping: no new calls; waiting for open ones')
   await gateway.close(GRACE_MS)
-  unwatch() // not before: an unhandled SIGHUP would end the process in the middle of calls
+  unwatch()
+  process.off('SIGHUP', reload) // last: an unhandled SIGHUP would kill open calls
   replayed?.dispose()
   log.info({}, 'stopped')
-  flush()
+  closeLog()
 }
 
 function levelOf(level: string): LogLevel {
@@ -96,7 +99,10 @@ function levelOf(level: string): LogLevel {
   return known
 }
 
-/** What a person sees who starts it in a terminal: how to ask, and where to look. `replay`: what is said of it; null: live. */
+/**
+ * Returns the message for a person who starts it in a terminal: a sample call, and where to look. `replay`:
+ * lines about the recordings; null: live.
+ */
 export function greeting(url: string, config: Config, replay: readonly string[] | null): string {
   const model = Object.keys(config.routes)[0] ?? 'PROVIDER/MODEL'
   const key = config.keys.length > 0 ? ` -H "authorization: Bearer $WAYBILL_KEY"` : ''

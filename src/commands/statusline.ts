@@ -1,15 +1,15 @@
-// `waybill statusline [install|uninstall|doctor]`: the status line's commands for a person.
+// `waybill statusline [install|uninstall|doctor]`: commands around the status line.
 import { resolve } from 'node:path'
-import { nearest } from '../config/nearest.ts'
 import type { Key } from '../statusline/client-settings.ts'
 import { CLIENT_NAMES, CLIENTS, type Client, SCOPES } from '../statusline/clients.ts'
 import { diagnose } from '../statusline/doctor.ts'
 import { install, uninstall } from '../statusline/install.ts'
 import { dataDirectory, program, script, settingsFile } from '../statusline/places.ts'
 import { statusLine } from '../statusline/program.ts'
-import { SEGMENT_NAMES } from '../statusline/segments.ts'
+import { SEGMENT_NAMES } from '../statusline/segment-names.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
 import { findKey } from '../terminal/key.ts'
+import { nearest } from '../yaml/nearest.ts'
 import { readAddress } from './gateway-client.ts'
 import { print } from './output.ts'
 import { UsageError } from './usage-error.ts'
@@ -23,8 +23,18 @@ export interface StatuslineOptions {
   readonly subagents?: boolean
 }
 
-/** Renders the line, as the bundle does, but behind the command line's own start-up. */
+const SUBCOMMANDS = ['install', 'uninstall', 'doctor']
+
+/** Renders the line, as the bundle does, but after the command line's own start-up. */
 export async function draw(args: readonly string[], env: Env): Promise<void> {
+  const [first] = args
+  // A client gives only options.
+  if (first !== undefined && !first.startsWith('-')) {
+    const near = nearest(first, SUBCOMMANDS)
+    throw new UsageError(
+      `statusline has no command ${JSON.stringify(first)}; ${near === null ? `there are: ${SUBCOMMANDS.join(', ')}` : `did you mean ${near}?`}`,
+    )
+  }
   const { stdout, stderr } = await statusLine(args, { stdin: process.stdin, env, now: Date.now })
   process.stderr.write(stderr)
   process.stdout.write(stdout)
@@ -39,7 +49,7 @@ export interface InstallCommand extends StatuslineOptions {
   readonly theme?: string
 }
 
-/** Throws where an option is wrong, or where the settings are foreign, broken or cannot be written. */
+/** Throws if an option is wrong, or if the settings are foreign, broken or cannot be written. */
 export function installLine(command: InstallCommand): void {
   const { env, sh = false, wrap = false } = command
   const { client, key, file } = placeOf(command)
@@ -54,13 +64,24 @@ export function installLine(command: InstallCommand): void {
   print(`${file} now runs`)
   print(`  ${written}`)
   if (client.tie !== undefined) print(client.tie)
-  print('Undo this with `waybill statusline uninstall`.')
+  print(undoOf(command))
 }
 
-/** The options that follow the command, checked now: later, the complaints of the line are not visible. */
+/** Returns the command to undo it, which needs the same client and place. */
+function undoOf({ client, scope, subagents }: InstallCommand): string {
+  const options = [
+    ...(client === 'claude-code' ? [] : [`--client ${client}`]),
+    ...(scope === 'user' ? [] : [`--scope ${scope}`]),
+    ...(subagents ? ['--subagents'] : []),
+  ]
+  const here = scope === 'user' ? '' : ' in this directory'
+  return `Undo this with \`${['waybill statusline uninstall', ...options].join(' ')}\`${here}.`
+}
+
+/** Returns the options that follow the command, checked now: later, the line's errors are not visible. */
 function optionsOf({ env, url, keyFile, segments, theme }: InstallCommand): string[] {
   if (url !== undefined) readAddress('--url', url)
-  const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs it somewhere else
+  const file = keyFile === undefined ? undefined : resolve(keyFile) // the client runs it elsewhere
   if (file !== undefined) {
     const { problem } = findKey({ ...env, WAYBILL_KEY: undefined }, file)
     if (problem !== null) throw new UsageError(problem)
@@ -92,7 +113,7 @@ export function uninstallLine(options: StatuslineOptions): void {
   print(`${file} ${OUTCOMES[outcome]}`)
 }
 
-/** Throws when something is not well, after it has said what. */
+/** Prints the findings; throws if something is wrong. */
 export async function doctor(options: {
   env: Env
   client: string
@@ -115,7 +136,7 @@ export async function doctor(options: {
   if (findings.some(({ ok }) => !ok)) throw new Error('problems were found; see BAD above')
 }
 
-/** Which settings are meant. Throws UsageError. */
+/** Returns the settings to change. Throws UsageError. */
 function placeOf({ env, client: name, scope: width, subagents }: StatuslineOptions): {
   client: Client
   key: Key

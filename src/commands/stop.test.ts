@@ -7,8 +7,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { CLI, ENVIRONMENT } from '../test-cli.ts'
-import { temporaryDirectory } from '../test-gateway.ts'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /** How long it may take to end, ms. A machine that takes longer to start it may take as long to end it. */

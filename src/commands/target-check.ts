@@ -1,14 +1,15 @@
-// `waybill target check FILE`: the mistakes in a target file; or, where there are none, what one call through the
-// gateway shows, and which requirements a run would try.
-import { applying, type Look, lookAt } from '../../conformance/look.ts'
-import { readTarget } from '../../conformance/read-target.ts'
-import type { Profile } from '../../conformance/requirements.ts'
-import type { Target } from '../../conformance/target.ts'
+// `waybill target check FILE`: the mistakes in a target file; if there are none, the result of one call
+// through the gateway, and the requirements that a run would try.
+
+import type { Profile } from '../../conformance/requirements/requirements.ts'
+import { applying, type Look, lookAt } from '../../conformance/runner/preflight.ts'
+import { readTarget } from '../../conformance/target/read.ts'
+import type { Target } from '../../conformance/target/schema.ts'
 import { complain, endOnSignal, explain, profileOf } from './conform.ts'
 import { print } from './output.ts'
 import { type WitnessOptions, withWitness } from './witness-options.ts'
 
-/** Returns the exit code: 0 it is as the file says, 1 it is not, 2 the file is wrong, 3 there was no call. */
+/** Returns the exit code: 0 as the file says, 1 not so, 2 the file is wrong, 3 there was no call. */
 export async function check(file: string, options: { profile: string } & WitnessOptions): Promise<number> {
   try {
     const profile = profileOf(options.profile)
@@ -18,13 +19,15 @@ export async function check(file: string, options: { profile: string } & Witness
     const { sights } = await look(target)
     for (const { ok, what } of sights) print(`  ${ok ? '✓' : '✗'} ${what}`)
     tellRequirements(target, profile)
-    return sights.every(({ ok }) => ok) ? 0 : 1
+    const ok = sights.every((sight) => sight.ok)
+    if (ok) print(`Next: waybill conform ${file} --profile ${profile} --report report`)
+    return ok ? 0 : 1
   } catch (thrown) {
     return complain(thrown)
   }
 }
 
-/** One call; for a gateway that runs already and was not pointed at the witness yet, time to do it. */
+/** Makes one call; first waits until a running gateway is configured to use the mock providers. */
 export const look = (target: Target): Promise<Look> =>
   lookAt(target, async (witness) => {
     if ('url' in target.start && target.witness_port === 0) await explain(witness, target.start.url)

@@ -1,29 +1,33 @@
-// `waybill target init`: six questions, or six options where there is no terminal; the answers are tried, and what
-// they showed becomes a target file with comments.
+// `waybill target init`: asks a few questions, or takes options if there is no terminal; tries the answers,
+// and writes the result as a target file with comments.
 import { existsSync, writeFileSync } from 'node:fs'
 import { basename, dirname, extname, relative, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
-import { type GuessedLog, guessLog } from '../../conformance/guess-log.ts'
-import type { Look } from '../../conformance/look.ts'
-import { targetSchemaFile } from '../../conformance/read-target.ts'
-import { targetSchema } from '../../conformance/target.ts'
+import type { Look } from '../../conformance/runner/preflight.ts'
+import { type GuessedLog, guessLog } from '../../conformance/target/guess-log.ts'
+import { targetSchemaFile } from '../../conformance/target/read.ts'
+import { targetSchema } from '../../conformance/target/schema.ts'
 import { complain, endOnSignal } from './conform.ts'
 import { print } from './output.ts'
 import { look } from './target-check.ts'
 import { UsageError } from './usage-error.ts'
 
-/** The answers, as they are typed. */
+/** The answers, as typed. */
 export interface Answers {
   readonly start?: string
   readonly call?: string
   readonly keyEnv?: string
+  readonly name?: string
+  /** Request headers, each `NAME: VALUE`. */
+  readonly header?: readonly string[]
   readonly headers?: string
   readonly log?: string
   readonly read?: string
+  readonly ready?: string
 }
 
-/** What is asked; what has no `must` may be left out. */
-const QUESTIONS: readonly { name: keyof Answers; ask: string; must?: string }[] = [
+/** The questions; those without `must` may be left empty. */
+const QUESTIONS: readonly { name: Exclude<keyof Answers, 'header'>; ask: string; must?: string }[] = [
   {
     name: 'start',
     ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{witness.openai.base_url}} OPENAI_API_KEY={{witness.openai.key}} my-gateway --port {{port}}`, or an address',
@@ -36,12 +40,14 @@ const QUESTIONS: readonly { name: keyof Answers; ask: string; must?: string }[] 
     ask: 'Which response headers report what? For example provider=x-provider,model=x-model,request_id=x-request-id (none)',
   },
   { name: 'log', ask: 'Where is its log of calls? A path (none)' },
+  { name: 'name', ask: 'What is it called? (after its program or address)' },
+  { name: 'ready', ask: 'Which path answers 200 when it is ready? (the first of the next question)' },
   { name: 'read', ask: 'Which other paths can be read at no cost, separated by commas? (/v1/models)' },
 ]
 
 const HEADERS = ['provider', 'model', 'request_id', 'session'] as const
 
-/** Returns the exit code: 0 written, 2 the call is wrong, 3 written, and the gateway could not be tried. */
+/** Returns the exit code: 0 written, 2 wrong arguments, 3 written, and the gateway could not be tried. */
 export async function init(file: string, given: Answers): Promise<number> {
   try {
     if (existsSync(file)) throw new UsageError(`${file} already exists; name another file, or remove it`)
@@ -83,7 +89,7 @@ export async function init(file: string, given: Answers): Promise<number> {
 }
 
 async function askFor(given: Answers): Promise<Answers> {
-  const answers: { -readonly [name in keyof Answers]: string } = { ...given }
+  const answers: { -readonly [name in keyof Answers]: Answers[name] } = { ...given }
   const missing = QUESTIONS.filter(({ name, must }) => must && !given[name]).map(({ must }) => must)
   if (!process.stdin.isTTY) {
     if (missing.length > 0)
@@ -100,22 +106,23 @@ async function askFor(given: Answers): Promise<Answers> {
   return answers
 }
 
-function fieldsOf({ start = '', call = '', keyEnv, headers, read }: Answers) {
-  const words = start.split(/\s+/).filter(Boolean)
+function fieldsOf({ start = '', call = '', keyEnv, headers, read, ready, name, header = [] }: Answers) {
+  const words = wordsOf(start)
   const split = words.findIndex((word) => !/^[A-Za-z_]\w*=/.test(word))
   const env = words
     .slice(0, Math.max(0, split))
     .map((word) => [word.slice(0, word.indexOf('=')), word.slice(word.indexOf('=') + 1)])
-  // It will run in a directory of its own, so what lies here is named by its whole path.
+  // It will run in a directory of its own, so local files are named by their absolute paths.
   const command = (split < 0 ? [] : words.slice(split)).map((word, index) =>
     (index > 0 || word.includes('/')) && existsSync(word) ? resolve(word) : word,
   )
   const isAddress = /^https?:\/\//.test(start)
   const paths = (read || '/v1/models').split(',').map((path) => path.trim())
   return {
-    name: isAddress && URL.canParse(start) ? new URL(start).host : nameOf(command),
+    name: name || (isAddress && URL.canParse(start) ? new URL(start).host : nameOf(command)),
     start: isAddress ? { url: start.replace(/\/+$/, '').replace(/\/v1$/, '') } : { command },
-    ready: { path: paths[0]! },
+    ready: { path: ready || paths[0]! },
+    ...(header.length > 0 && { headers: Object.fromEntries(header.map(headerIn)) }),
     ...(keyEnv && { key_env: keyEnv }),
     ...(env.length > 0 && !isAddress && { env: Object.fromEntries(env) as Record<string, string> }),
     providers: { openai: {} },
@@ -128,7 +135,20 @@ function fieldsOf({ start = '', call = '', keyEnv, headers, read }: Answers) {
   }
 }
 
-/** After its script, such as `gateway` of `node gateway.mjs`; else after its program. */
+/** Splits words as a shell does: quoted text stays together, unquoted. Other quotes, as in JSON, stay. */
+function wordsOf(text: string): string[] {
+  const words = text.match(/(?:[A-Za-z_]\w*=)?(?:'[^']*'|"[^"]*")(?=\s|$)|\S+/g) ?? []
+  return words.map((word) => word.replace(/^((?:[A-Za-z_]\w*=)?)(['"])(.*)\2$/s, '$1$3'))
+}
+
+/** Parses `x-team: blue` into its name and value. */
+function headerIn(text: string): [name: string, value: string] {
+  const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.+)$/.exec(text.trim()) ?? []
+  if (name === undefined) throw new UsageError(`--header: write NAME: VALUE, not "${text}"`)
+  return [name, value!]
+}
+
+/** Returns the name of its script, such as `gateway` of `node gateway.mjs`; else of its program. */
 function nameOf(command: readonly string[]): string {
   const script = command.find((word) => /\.([cm]?[jt]s|py|rb|php)$/.test(word))
   const program = command.find((word) => !word.startsWith('{{')) ?? ''
@@ -146,7 +166,7 @@ function headersOf(text = ''): Partial<Record<(typeof HEADERS)[number], string>>
   return Object.fromEntries(pairs)
 }
 
-/** The file. A value is written as JSON, which is YAML. */
+/** Returns the file. Values are written as JSON, which is YAML. */
 function textOf(
   file: string,
   {

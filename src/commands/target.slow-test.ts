@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { parse } from 'yaml'
-import { readTarget } from '../../conformance/read-target.ts'
-import { runCli } from '../test-cli.ts'
+import { readTarget } from '../../conformance/target/read.ts'
+import { runCli } from '../test/test-cli.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'waybill-target-command-'))
 after(() => rmSync(root, { recursive: true, force: true }))
@@ -24,11 +24,14 @@ writeFileSync(
 const rows = []
 createServer((q, r) => {
   if (q.method === 'GET') return r.end(JSON.stringify(q.url === '/log' ? { result: { rows } } : { object: 'list', data: [] }))
+  if (q.headers['x-team'] !== (process.env.TEAM || undefined)) return r.writeHead(400).end('{"error":{"message":"no team"}}')
   let body = ''
   q.on('data', (piece) => (body += piece)).on('end', () => {
-    const { model } = JSON.parse(body)
+    const { model, stream } = JSON.parse(body)
+    if (stream && process.env.BROKEN) return r.writeHead(500).end('{"error":{"message":"streams are broken today"}}')
     const headers = { 'content-type': 'application/json', authorization: 'Bearer ' + process.env.KEY }
     request(process.env.UPSTREAM + '/chat/completions', { method: 'POST', headers }, (answer) => {
+      if (stream) return answer.pipe(r.writeHead(answer.statusCode, answer.headers))
       let text = ''
       answer.on('data', (piece) => (text += piece)).on('end', () => {
         const id = 'call-' + (rows.length + 1)
@@ -83,6 +86,62 @@ test('init tries the answers, finds out where the log has what, and check agrees
   assert.match(checked.out, /✓ the log, GET \/log: 1 records; in the first one all fields are there/)
   assert.match(checked.out, /\d+ of \d+ requirements apply:\n.* LOG-01 LOG-02 /)
   assert.match(checked.out, /\n {2}observability\.log\.attempts: LOG-07\n/)
+  assert.match(checked.out, /\nNext: waybill conform \S+mine\.yaml --profile observable --report report\n$/)
+})
+
+test('a streamed call is tried too, and its answer is said', async () => {
+  const file = join(root, 'streams.yaml')
+  const good = await waybill(
+    'init',
+    file,
+    '--start',
+    START,
+    '--call',
+    'gpt-5-mini',
+    '--read',
+    '/models,/v1/models',
+  )
+  assert.match(good.out, /✓ a streamed call: 200, \d+ characters of text, 1 \[DONE\]/)
+  const broken = await waybill(
+    'init',
+    join(root, 'broken.yaml'),
+    '--start',
+    `BROKEN=1 ${START}`,
+    '--call',
+    'gpt-5-mini',
+  )
+  assert.match(broken.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
+  const checked = await waybill('check', join(root, 'broken.yaml'))
+  assert.equal(checked.code, 1)
+  assert.match(checked.out, /✗ a streamed call was answered with 500 .*streams are broken today/)
+})
+
+test('init takes a name, headers of requests, and a path that shows when the gateway is ready', async () => {
+  const file = join(root, 'headers.yaml')
+  const { code, out } = await waybill(
+    ...['init', file, '--start', `TEAM=blue ${START}`, '--call', 'gpt-5-mini', '--name', 'My gateway'],
+    ...['--header', 'x-team: blue', 'x-other: a: b', '--ready', '/health', '--read', '/v1/models'],
+  )
+  assert.equal(code, 0, out)
+  const { name, headers, ready, capabilities } = parse(readFileSync(file, 'utf8'))
+  assert.deepEqual(
+    { name, headers, ready },
+    { name: 'My gateway', headers: { 'x-team': 'blue', 'x-other': 'a: b' }, ready: { path: '/health' } },
+  )
+  assert.deepEqual(capabilities.read_paths, ['/v1/models'])
+  assert.equal((await waybill('check', file)).code, 0)
+  const wrong = await waybill(
+    'init',
+    join(root, 'none.yaml'),
+    '--start',
+    START,
+    '--call',
+    'm',
+    '--header',
+    'blue',
+  )
+  assert.equal(wrong.code, 2)
+  assert.match(wrong.err, /--header: write NAME: VALUE/)
 })
 
 test('check says what is not as the file says, exit code 1', async () => {
@@ -120,7 +179,7 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
     'name: x\nstart: { url: http://127.0.0.1:1 }\nready: { path: /, timeout_ms: 500 }\nproviders: { openai: {} }\nmodels: { call: m }\n',
   )
   const CASES: readonly [what: string, args: readonly string[], code: number, says: RegExp][] = [
-    ['a file that is not there', ['check', join(root, 'nowhere.yaml')], 2, /nowhere\.yaml: ENOENT/],
+    ['a file that is not there', ['check', join(root, 'nowhere.yaml')], 2, /nowhere\.yaml: no such file/],
     ['a profile that does not exist', ['check', 'x', '--profile', 'gold'], 2, /core, observable/],
     [
       'a witness on every address, of which nobody knows the name',
@@ -150,7 +209,7 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
     ],
     [
       'a command that does nothing is written all the same',
-      ['init', unreachable, '--start', '{{node}} -e 0', '--call', 'm'],
+      ['init', unreachable, '--start', `A='[{"b": 1}]' C=["d"] {{node}} -e 'let e = 0' ""`, '--call', 'm'],
       3,
       /ended before it was ready/,
     ],
@@ -162,5 +221,9 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
       assert.doesNotMatch(err, /\n {4}at /)
       assert.equal(code, expected)
     })
-  after(() => assert.deepEqual(readTarget(unreachable).start, { command: ['{{node}}', '-e', '0'] }))
+  after(() => {
+    const { start, env } = readTarget(unreachable)
+    assert.deepEqual(start, { command: ['{{node}}', '-e', 'let e = 0', ''] }, 'quoted as for a shell')
+    assert.deepEqual(env, { A: '[{"b": 1}]', C: '["d"]' })
+  })
 })

@@ -6,8 +6,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runCli } from '../test-cli.ts'
-import { temporaryDirectory } from '../test-gateway.ts'
+import { runCli } from '../test/test-cli.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 
 /** One of each kind: C0, ESC sequences, DEL, C1, bidi, invisible, line and paragraph separators, carriage return. */
 const HOSTILE =

@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runCli } from '../test-cli.ts'
-import { temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { runCli } from '../test/test-cli.ts'
+import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const KEY = 'wb_the-key-of-the-test'
 const KEYS = `keys: [ { name: me, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]

@@ -1,5 +1,5 @@
-// `waybill ui`: opens the page of the running gateway in a browser. Where the gateway has keys, the page is signed in by a
-// code that works once, within a minute; it is after the `#`, which a browser does not send to any server.
+// `waybill ui`: opens the page of the running gateway in a browser. If the gateway has keys, a code signs the
+// page in; it works once, within a minute, and follows the `#`, which a browser sends to no server.
 import { spawn } from 'node:child_process'
 import { z } from 'zod'
 import { gatewayAt, namedGateway } from './gateway-client.ts'
@@ -14,10 +14,10 @@ export interface UiOptions {
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** How long the gateway may take to answer, ms. */
+/** Maximum time for the gateway's answer, ms. */
 const ANSWER_MS = 5_000
 
-/** Rejects where no gateway answers, or where it wants a key that is not there. */
+/** Rejects if no gateway answers, or if it requires a key that is missing. */
 export async function ui({ config: file, url, keyFile, print: isPrinted, env }: UiOptions): Promise<void> {
   const base = namedGateway(url, file, env)
   const ask = gatewayAt(base, env, keyFile)
@@ -37,7 +37,7 @@ export async function ui({ config: file, url, keyFile, print: isPrinted, env }: 
   }
 }
 
-/** Whether the program that opens addresses on this kind of machine took it. */
+/** Returns true if the program that opens addresses on this system accepted it. */
 function opened(address: string): Promise<boolean> {
   const [command, ...args] =
     process.platform === 'darwin'

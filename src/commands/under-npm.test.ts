@@ -1,11 +1,11 @@
 // A command that npm started ends with the shell that npm put between: npm passes a signal on to that shell only.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { CLI, ENVIRONMENT } from '../test-cli.ts'
-import { temporaryDirectory } from '../test-gateway.ts'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -42,19 +42,22 @@ async function endShell(command: string, line: Line, env: Record<string, string>
   return ended
 }
 
-for (const [name, command] of Object.entries(COMMANDS)) {
-  const npm = { npm_lifecycle_event: 'npx' }
-  test(`${name} that npm started ends when its shell is ended`, async (t) => {
-    const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
-    assert.equal(await endShell(command, '$run; true', env), true)
-  })
-  test(`${name} that nobody started through npm stays`, async (t) => {
-    assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)
-  })
-  test(`${name} that a script of npm put into the background stays`, {
-    skip: process.platform !== 'linux' && 'only Linux tells a process that it is in the background',
-  }, async (t) => {
-    const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
-    assert.equal(await endShell(command, '$run & wait', env), false)
-  })
-}
+// All at once: nearly all of their time is waiting.
+describe('a command behind a shell', { concurrency: true }, () => {
+  for (const [name, command] of Object.entries(COMMANDS)) {
+    const npm = { npm_lifecycle_event: 'npx' }
+    test(`${name} that npm started ends when its shell is ended`, async (t) => {
+      const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
+      assert.equal(await endShell(command, '$run; true', env), true)
+    })
+    test(`${name} that nobody started through npm stays`, async (t) => {
+      assert.equal(await endShell(command, '$run; true', { WAYBILL_DATA: temporaryDirectory(t) }), false)
+    })
+    test(`${name} that a script of npm put into the background stays`, {
+      skip: process.platform !== 'linux' && 'only Linux tells a process that it is in the background',
+    }, async (t) => {
+      const env = { ...npm, WAYBILL_DATA: temporaryDirectory(t) }
+      assert.equal(await endShell(command, '$run & wait', env), false)
+    })
+  }
+})

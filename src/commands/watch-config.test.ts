@@ -4,7 +4,7 @@ import { closeSync, openSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { temporaryDirectory } from '../test-gateway.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 import { stateOf, watchConfig } from './watch-config.ts'
 
 test('a file that was replaced where this process cannot see it is told once', {

@@ -1,14 +1,16 @@
-// Tells when the configuration should be read again: its file was changed, or the process got SIGHUP. Watches the file
-// by its name, so it does not matter whether an editor writes into it, replaces it, or a link is moved.
+// Reports when the configuration should be read again because its file has changed. Watches the file by its
+// name, so an editor may write into it or replace it, and a link may be moved.
 import { type Stats, statSync, unwatchFile, watchFile } from 'node:fs'
 
-/** How often the file is looked at, ms. Not by notification: in a container it lies beside the database, whose writes
- * would all be notified too. */
+/**
+ * Interval of checks, ms. Not by notification: in a container the file lies beside the database, whose writes
+ * would all cause notifications.
+ */
 const LOOK_MS = 1_000
-/** A file that was changed is left alone for this long, because whoever writes it may not be done, ms. */
+/** Time for which a changed file is left alone, because its writer may not be done, ms. */
 const SETTLE_MS = 200
 
-/** What a file is at this moment; null where it cannot be seen. */
+/** Returns the present state of a file; null if it cannot be seen. */
 export function stateOf(file: string): Stats | null {
   try {
     return statSync(file)
@@ -18,17 +20,17 @@ export function stateOf(file: string): Stats | null {
 }
 
 export interface Watch {
-  /** What the file was before the configuration was read: a change since then counts. Default: what it is now. */
+  /** State of the file before the configuration was read: a later change counts. Default: its state now. */
   readonly since?: Stats | null
-  /** How often the file is looked at, ms. */
+  /** Interval of checks, ms. */
   readonly look?: number
-  /** How long a change is left alone, ms. */
+  /** Time for which a change is left alone, ms. */
   readonly settle?: number
-  /** Is told once, in words, where another file has taken this one's place and cannot be seen from here. */
+  /** Called once, with a message, if another file has taken this one's place and cannot be seen from here. */
   readonly lost?: (message: string) => void
 }
 
-/** Calls `changed` on every change that has settled and on SIGHUP. Returns how to stop. */
+/** Calls `changed` on every change that has settled. Returns a function that stops it. */
 export function watchConfig(
   file: string,
   changed: () => void,
@@ -36,7 +38,7 @@ export function watchConfig(
 ): () => void {
   let settling: NodeJS.Timeout | undefined
   const soon = (now: Stats, before: Stats) => {
-    // A file that a container has mounted by itself stays there when it is replaced outside; it only has no name left.
+    // A file that a container has mounted by itself stays when it is replaced outside, but has no name left.
     if (now.nlink === 0 && now.ino !== 0) {
       if (before.nlink !== 0)
         lost(
@@ -49,17 +51,15 @@ export function watchConfig(
     settling = setTimeout(changed, settle)
   }
   watchFile(file, { interval: look, persistent: false }, soon)
-  // It compares with what it finds at its own first look, which on a busy machine may come after a change.
+  // It compares with the state at its own first check, which on a busy machine may come after a change.
   const first = setTimeout(() => {
     const now = stateOf(file)
     if (since && now && !isSame(now, since)) soon(now, since)
   }, look).unref()
-  process.on('SIGHUP', changed)
   return () => {
     clearTimeout(first)
     clearTimeout(settling)
     unwatchFile(file, soon)
-    process.off('SIGHUP', changed)
   }
 }
 

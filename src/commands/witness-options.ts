@@ -1,5 +1,5 @@
-// Where the witness of a run listens, as options of a command: they take precedence over the target file.
-import { isLoopback, type Target, targetSchema } from '../../conformance/target.ts'
+// Address of a run's mock providers, as options of a command: they take precedence over the target file.
+import { isLoopback, type Target, targetSchema } from '../../conformance/target/schema.ts'
 import { complain } from './output.ts'
 import { UsageError } from './usage-error.ts'
 
@@ -9,7 +9,7 @@ export interface WitnessOptions {
   readonly witnessTls?: boolean
 }
 
-/** The target with these options. Says what it means where others than this machine reach the witness. */
+/** Returns the target with these options. Warns if other machines can reach the mock providers. */
 export function withWitness(
   target: Target,
   { witnessHost, witnessName, witnessTls }: WitnessOptions,
@@ -32,7 +32,7 @@ export function withWitness(
   return data
 }
 
-/** The options again, as they were written. */
+/** Returns the options as they were written. */
 export const written = ({ witnessHost, witnessName, witnessTls }: WitnessOptions): string[] => [
   ...(witnessHost === undefined ? [] : [`--witness-host ${witnessHost}`]),
   ...(witnessName === undefined ? [] : [`--witness-name ${witnessName}`]),

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test, { type TestContext } from 'node:test'
-import { CLI, ENVIRONMENT } from '../test-cli.ts'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 
 function run(t: TestContext, ...args: string[]) {
   const child = spawn(process.execPath, [CLI, 'witness', ...args], { env: ENVIRONMENT })

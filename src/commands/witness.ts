@@ -1,6 +1,6 @@
-// `waybill witness`: stand-ins for the providers on one port, until it is told to stop.
-import { scenarios } from '../../mocks/scenarios.ts'
-import { createWitness, type Witness } from '../../mocks/witness.ts'
+// `waybill witness`: mock providers on one port, until it is stopped.
+import { scenarios } from '../../mocks/scenarios/registry.ts'
+import { createWitness, type Witness } from '../../mocks/server/create.ts'
 import { table } from '../terminal/table.ts'
 
 export interface WitnessCommand {
@@ -9,14 +9,14 @@ export interface WitnessCommand {
   readonly host: string
   readonly pace: 'recorded' | 'none'
   readonly recordings?: string
-  /** Answers are made up where recordings of one's own have none. */
+  /** Invents answers that the user's own recordings lack. */
   readonly invent?: boolean
   readonly json?: boolean
   /** Only prints the scenarios. */
   readonly list?: boolean
 }
 
-/** Resolves when the witness has stopped. Rejects when it cannot start. */
+/** Resolves when the mock providers have stopped. Rejects if they cannot start. */
 export async function witness({ json = false, list = false, ...options }: WitnessCommand): Promise<void> {
   if (list) {
     process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : listTable())
@@ -30,7 +30,7 @@ export async function witness({ json = false, list = false, ...options }: Witnes
   await running.close()
 }
 
-/** What `--json` prints, on one line. */
+/** Returns the line that `--json` prints. */
 const told = (running: Witness) => ({
   url: running.url,
   control_url: running.controlUrl,

@@ -1,15 +1,15 @@
-// Bounds the memory for short-lived objects. By default V8 lets it grow to 96 MiB under load, although a call leaves
-// nothing behind that needs it: the process would be a third larger for nothing. Node's flag for this works only on its own
-// command line, so the growth is stopped here when it is seen.
+// Bounds the memory for short-lived objects. By default V8 lets it grow to 96 MiB under load, although
+// nothing of a call needs it afterwards: the process would be a third larger for no gain. Node's flag for
+// this works only on its own command line, so growth is stopped here when it is observed.
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
 
-/** Until it is bounded it stays as small as it began: loading the program would let it grow for good, by 11 MiB. */
+/** Keeps the initial size until it is bounded: loading the program would let it grow for good, by 11 MiB. */
 export function holdYoungGeneration(): void {
   setFlagsFromString('--semi-space-growth-factor=1')
 }
 
-/** Looks after every collection: what shrank while nothing was to do must be able to grow again. */
+/** Checks after every collection: a size that shrank while idle must be able to grow again. */
 export function boundYoungGeneration(bytes: number): void {
   let grows = false
   new PerformanceObserver(() => {

@@ -1,9 +1,10 @@
-// Checks whether the parts of a configuration fit together: names that must exist, things that may occur only once. It
-// reads the file as written, not as the schema parsed it, so that a wrong value elsewhere hides nothing. Values of the
-// wrong type are skipped here: the schema reports them.
+// Checks that the parts of a configuration fit together: names that must exist, things that may occur only
+// once. Reads the file as written, not as the schema parsed it, so that a wrong value elsewhere hides
+// nothing. Skips values of the wrong type, which the schema reports.
 
-import { nearest } from './nearest.ts'
-import { type Problem, quoted } from './problem.ts'
+import { misplacement } from '../core/model-in-path.ts'
+import { nearest } from '../yaml/nearest.ts'
+import { type Problem, quoted } from '../yaml/problem.ts'
 import { schema } from './schema.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -29,7 +30,7 @@ export function inconsistencies(raw: unknown): Problem[] {
   ]
 }
 
-/** Secrets that the environment does not hold, or that cannot be what they are for. */
+/** Returns a problem for each secret that the environment lacks, or that is unusable for its purpose. */
 export function missingSecrets(raw: unknown, env: Env): Problem[] {
   const config = fields(raw)
   const named = [
@@ -65,7 +66,7 @@ export function missingSecrets(raw: unknown, env: Env): Problem[] {
   })
 }
 
-/** `telemetry` is there, and undefined, where the environment switches it off. */
+/** `telemetry` is present but undefined if the environment switches it off. */
 function traceProblems(config: Fields): Problem[] {
   const traced = Object.entries(fields(config.providers)).filter(
     ([, provider]) => fields(provider).trace === true,
@@ -108,7 +109,7 @@ function modelProblems(config: Fields): Problem[] {
   })
 }
 
-/** With paths below the route. */
+/** Paths are relative to the route. */
 function routeProblems(id: string, route: Fields, config: Fields): Problem[] {
   const targets = list(route.targets).map(fields)
   const found: Problem[] = []
@@ -181,7 +182,7 @@ function keyProblems(keys: readonly Fields[]): Problem[] {
   for (const [index, { name, digest }] of keys.entries()) {
     if (typeof name === 'string' && names.has(name))
       found.push({ path: ['keys', index, 'name'], message: `${quoted(name)} is used twice` })
-    // One key under two names would have the rights of whichever stands last.
+    // One key under two names would get the rights of the last entry.
     else if (typeof digest === 'string' && owners.has(digest))
       found.push({
         path: ['keys', index, 'digest'],
@@ -193,13 +194,16 @@ function keyProblems(keys: readonly Fields[]): Problem[] {
   return found
 }
 
-/** Why this is no target; null where its provider exists. */
+/** Returns why this is not a target; null if its provider exists. */
 function unknownTarget(id: string, config: Fields): string | null {
   const providers = Object.keys(fields(config.providers))
   const [provider = '', ...model] = id.split('/')
   if (model.join('/') === '')
     return `${quoted(id)} must be provider/model; known providers: ${providers.map(quoted).join(', ') || 'none'}`
-  if (providers.includes(provider)) return null
+  if (providers.includes(provider)) {
+    const why = misplacement(model.join('/'))
+    return why === null ? null : `${quoted(id)} is not the name of a model: it ${why}`
+  }
   const near = nearest(provider, providers)
   return `there is no provider ${quoted(provider)}; ${
     near === null

@@ -1,7 +1,7 @@
 // The variables of OpenTelemetry's specification: what they add to the file, and what they never do by themselves.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ConfigError, parseConfig } from '../config.ts'
+import { type ConfigError, parseConfig } from './load.ts'
 
 const REST =
   'providers: { alpha: { api: chat, base_url: "http://127.0.0.1:9" } }\nroutes: { auto: { targets: [ { model: alpha/a } ] } }\n'

@@ -1,19 +1,19 @@
-// Settings for traces from the environment, in the variables of OpenTelemetry's specification. They are set for all programs
-// on a machine, so they count only if the file has `telemetry`, and the file takes precedence. Pure.
+// Reads settings for traces from the variables of OpenTelemetry's specification. These are set for all
+// programs on a machine, so they count only if the file has `telemetry`, and the file takes precedence. Pure.
 
 type Env = Readonly<Record<string, string | undefined>>
 type Fields = Readonly<Record<string, unknown>>
 
 export interface FromEnvironment {
-  /** `telemetry` with what the environment adds; undefined where that switches it off. */
+  /** `telemetry` with the environment's settings; undefined if the environment switches it off. */
   readonly telemetry: Fields | undefined
-  /** Setting -> the variable that it comes from. */
+  /** Setting -> the variable that set it. */
   readonly variables: ReadonlyMap<string, string>
   /** Complete lines for a person. */
   readonly problems: readonly string[]
 }
 
-/** Share of the calls (null: OTEL_TRACES_SAMPLER_ARG says it), and whether the caller of a trace decides. */
+/** Share of sampled calls (null: from OTEL_TRACES_SAMPLER_ARG), and true if the caller of a trace decides. */
 const SAMPLERS: Readonly<Record<string, readonly [share: number | null, followCaller: boolean]>> = {
   always_on: [1, false],
   always_off: [0, false],
@@ -24,7 +24,7 @@ const SAMPLERS: Readonly<Record<string, readonly [share: number | null, followCa
 }
 const PROTOCOL = 'http/protobuf'
 
-/** A variable of the signal counts more than that of all signals. */
+/** The variable for traces takes precedence over the one for all signals. */
 const ENDPOINTS = ['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT', 'OTEL_EXPORTER_OTLP_ENDPOINT']
 const HEADERS = ['OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'OTEL_EXPORTER_OTLP_HEADERS']
 const PROTOCOLS = ['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL', 'OTEL_EXPORTER_OTLP_PROTOCOL']
@@ -78,7 +78,7 @@ export function withOtelVariables(file: Fields, env: Env): FromEnvironment {
   return { telemetry, variables, problems }
 }
 
-/** `name=value` with commas between, values percent-encoded, as W3C's baggage has it. */
+/** Parses `name=value` pairs separated by commas, values percent-encoded, as in W3C Baggage. */
 export function pairsIn(text: string): Record<string, string> {
   const pairs = text.split(',').flatMap((pair): [string, string][] => {
     const at = pair.indexOf('=')

@@ -1,14 +1,14 @@
-// Providers that `waybill init` knows: where they are, what they speak, which variable usually holds the key, and a model
-// or two to begin with. Each of them is in the price table. Knows nothing of the user's machine.
+// Providers that `waybill init` offers: base URL, dialect, usual variable of the key, and a model or two to
+// start with. All of them are in the price table. Knows nothing of the user's machine.
 import type { DIALECT_NAMES, STRATEGIES } from './schema.ts'
 
 export interface Preset {
   readonly name: string
   readonly api: readonly (typeof DIALECT_NAMES)[number][]
   readonly baseUrl: string
-  /** The environment variable that the provider's own tools read. */
+  /** Environment variable that the provider's own tools read. */
   readonly keyVariable: string
-  /** The first is for everyday work, the last for what shall cost little. */
+  /** The first is for everyday work, the last for cheap tasks. */
   readonly models: readonly [string, ...string[]]
 }
 
@@ -106,7 +106,7 @@ export const PRESETS: readonly Preset[] = [
   },
 ]
 
-/** What may count for everyday calls, and the strategy that follows it. */
+/** Preferences for everyday calls, each with the strategy that follows from it. */
 export const PREFERENCES = ['order', 'price', 'speed'] as const
 export type Preference = (typeof PREFERENCES)[number]
 

@@ -2,7 +2,7 @@
 // Whoever writes a configuration with mistakes is told of each of them, where it is, and what was probably meant.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConfigError, parseConfig } from '../config.ts'
+import { ConfigError, parseConfig } from './load.ts'
 
 const PROVIDER = 'providers: { openai: { api: openai, base_url: https://api.openai.com/v1 } }\n'
 const digest = `"sha256:${'0'.repeat(64)}"`

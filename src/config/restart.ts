@@ -1,7 +1,7 @@
-// Which settings a running gateway cannot change. Pure.
-import type { Config } from '../config.ts'
+// Settings that a running gateway cannot change. Pure.
+import type { Config } from './load.ts'
 
-/** What a running gateway cannot change, and how its value is compared. */
+/** Settings that a running gateway cannot change, each with the value to compare. */
 const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
   'server.host': ({ server }) => server.host,
   'server.port': ({ server }) => server.port,
@@ -21,7 +21,7 @@ const FIXED: Readonly<Record<string, (config: Config) => unknown>> = {
 export const needsRestart = (setting: string): boolean =>
   Object.keys(FIXED).some((name) => setting === name || setting.startsWith(`${name}.`))
 
-/** The settings that differ and that a running gateway cannot change. */
+/** Returns the changed settings that need a restart. */
 export const needRestart = (before: Config, after: Config): string[] =>
   Object.entries(FIXED)
     .filter(([, value]) => value(before) !== value(after))

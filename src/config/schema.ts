@@ -1,11 +1,10 @@
-// Every setting of waybill.yaml with its type, its default and its meaning. The schema is the reference:
-// docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a description.
-// Reads no file and no environment, and does not check whether the parts fit together (consistency.ts).
-// Over 250 lines, because it is a list of settings.
+// Every setting of waybill.yaml with its type, default and meaning. The schema is the reference:
+// docs/configuration.md and the JSON Schema for editors are generated from it, so each setting has a
+// description. Reads no file and no environment; consistency.ts checks that the parts fit together.
 import { z } from 'zod'
-import { LOSSES, type Loss } from '../losses.ts'
-import { TRACE_PARENTS } from '../tracing.ts'
-import type { JsonSchema } from './json-schema.ts'
+import { LOSSES, type Loss } from '../core/losses.ts'
+import { TRACE_PARENTS } from '../core/tracing.ts'
+import type { JsonSchema } from '../yaml/json-schema.ts'
 
 const UNITS: Record<string, number> = {
   ms: 1,
@@ -18,7 +17,7 @@ const UNITS: Record<string, number> = {
   GiB: 2 ** 30,
 }
 
-/** A number with a unit, such as `5s` or `20MiB`, as whole base units (ms, bytes). `title` is what the docs call it. */
+/** A number with a unit, such as `5s` or `20MiB`, in whole base units (ms, bytes). `title`: for the docs. */
 const quantity = (title: string, units: string[], example: string) => {
   const wrong = `must be a number and a unit, such as ${example}`
   return z
@@ -29,16 +28,19 @@ const quantity = (title: string, units: string[], example: string) => {
 }
 
 const duration = quantity('duration', ['ms', 's', 'm', 'h'], '5s')
-/** A duration that a timer counts. It counts ms in 31 bits, and beyond them would fire at once. */
+/** A duration used by a timer. Timers count ms in 31 bits and fire at once beyond that. */
 const wait = duration.refine((ms) => ms < 2 ** 31, 'must be at most 596h, because no timer lasts longer')
 const bytes = quantity('size', ['B', 'KiB', 'MiB', 'GiB'], '20MiB')
-/** How a provider or a gateway key may be called. */
-export const name = z.string().regex(/^[\w.-]+$/, 'must consist of letters, digits, ".", "_" or "-"')
+/** Name of a provider or a gateway key. */
+export const name = z
+  .string()
+  .regex(/^[\w.-]+$/, 'must consist of letters, digits, ".", "_" or "-"')
+  .refine((text) => text !== '__proto__', 'cannot be a name; choose another')
 const digest = z
   .string()
   .regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits; `waybill key new NAME` prints it')
 
-/** Paths that are added to a base address, so that it may not end with one. */
+/** Paths that are appended to a base address, which therefore must not end with one. */
 const ENDPOINTS = /\/(chat\/completions|completions|responses|messages|embeddings|models)\/?$/
 
 const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
@@ -54,13 +56,13 @@ const baseUrl = z.url({ protocol: /^https?$/ }).superRefine((text, context) => {
   else if (url.search || url.hash) complain('must not contain a query or fragment')
 })
 
-/** What a model produces; the first is the default. */
+/** Kinds of output of a model; the first is the default. */
 export const MODEL_TYPES = ['chat', 'embedding', 'image'] as const
 
-/** The dialects that there are; `dialects/registry.ts` holds each of them. */
+/** All dialects; `dialects/registry.ts` holds an entry for each. */
 export const DIALECT_NAMES = ['chat', 'messages', 'responses', 'embeddings', 'images', 'gemini'] as const
 
-/** Dialects by whose they are. What only OpenAI itself offers under its own name is not in `openai`. */
+/** Groups of dialects by owner. `openai` leaves out those that only OpenAI itself serves. */
 const ALIASES: Readonly<Record<string, readonly string[]>> = {
   openai: ['chat', 'embeddings', 'images'],
   anthropic: ['messages'],
@@ -68,7 +70,7 @@ const ALIASES: Readonly<Record<string, readonly string[]>> = {
 
 const dialect = z.enum(['openai', 'anthropic', ...DIALECT_NAMES])
 
-/** $NAME of an environment variable that holds a secret. */
+/** Reference $NAME to an environment variable that holds a secret. */
 const secret = (what: string) =>
   z.string().superRefine((text, context) => {
     if (/^\$[A-Za-z_]\w*$/.test(text)) return
@@ -130,7 +132,7 @@ const price = z.strictObject({
     .describe('US dollars per image, for models with such a price. Their tokens then cost nothing.'),
 })
 
-/** A file of prices alone, which `prices` names. */
+/** Content of a separate price file, which `prices` names. */
 export const priceFile = z.record(z.string().regex(/^[^/]+\/.+$/, 'expected provider/model'), price)
 
 const tokens = z.int().positive()
@@ -149,7 +151,7 @@ const model = z.strictObject({
   price: price.optional().describe('US dollars per million tokens. Default: the built-in table.'),
 })
 
-/** The strategies that a route may name; `routing/table.ts` holds one implementation for each. */
+/** Strategies that a route may name; `routing/table.ts` implements each. */
 export const STRATEGIES = [
   'priority',
   'weighted',
@@ -290,7 +292,7 @@ const artifacts = z.strictObject({
   bodies: z.boolean().default(false).describe('Keep requests and answers too, prompts included.'),
 })
 
-/** Requests are counted for a day at most. */
+/** Requests are counted over at most a day. */
 const ONE_DAY = 24 * UNITS.h!
 
 const key = z.strictObject({
@@ -547,5 +549,5 @@ export const schema = z.strictObject({
     ),
 })
 
-/** JSON Schema of waybill.yaml, for editors; written to docs/waybill.schema.json. */
+/** Returns the JSON Schema of waybill.yaml for editors, written to docs/waybill.schema.json. */
 export const configJsonSchema = (): JsonSchema => z.toJSONSchema(schema, { io: 'input' }) as JsonSchema

@@ -1,30 +1,31 @@
-// The ordered-block model: what a conversation and an answer hold, in words of no dialect, and the seam by which a dialect
-// is translated (`DialectBlocks`). Used only across dialects: where client and provider speak the same one, bytes are relayed
-// and none of this runs. Knows no dialect; a block keeps what it can, and a dialect that cannot write it names the loss
-// (losses.ts). Over 250 lines, because it is the one list of everything that can be expressed.
-import type { Tokens } from '../call.ts'
-import type { Loss, Losses } from '../losses.ts'
-import type { ClientRequest, StreamEvent } from './dialect.ts'
+// The block model: conversations and answers as ordered blocks, independent of any dialect, and the interface
+// by which a dialect is translated (`DialectBlocks`). Used only across dialects: if client and provider speak
+// the same one, bytes are relayed and none of this runs. Knows no dialect; a block keeps all it can, and a
+// dialect that cannot write it names the loss (losses.ts).
+import type { Tokens } from '../core/call.ts'
+import type { Loss, Losses } from '../core/losses.ts'
+import type { ClientRequest } from './client-request.ts'
 import type { Json } from './json.ts'
+import type { StreamEvent } from './stream-event.ts'
 
-/** Where an image or a document is. Base64 is never put into a text. */
+/** Location of an image or a document. Base64 is never put into a text. */
 export type Source =
   | { readonly kind: 'base64'; readonly mediaType: string; readonly data: string }
   | { readonly kind: 'url'; readonly url: string; readonly mediaType?: string }
   | { readonly kind: 'text'; readonly text: string }
-  /** A file that the provider holds; only it knows the id. */
+  /** A file stored by the provider, by its id. */
   | { readonly kind: 'file'; readonly id: string }
 
-/** What a model keeps to itself: a signature, redacted or encrypted reasoning. Only its own family can read it. */
+/** Data that only the model's own family can read: a signature, redacted or encrypted reasoning. */
 export interface Opaque {
-  /** Who made it, see `DialectBlocks.family`. */
+  /** Family that made it, see `DialectBlocks.family`. */
   readonly family: string
-  /** As the provider sent it; a dialect that has several fields puts them into one text. */
+  /** As the provider sent it; a dialect with several such fields joins them into one text. */
   readonly bytes: string
 }
 
 interface Cached {
-  /** The hint that stood there what to cache, as it came. */
+  /** Cache hint at this place, as sent. */
   readonly cache?: unknown
 }
 
@@ -37,38 +38,38 @@ export interface ImageBlock extends Cached {
   readonly source: Source
   readonly detail?: string
 }
-/** A file to be read: a PDF, a text, a sound; told apart by the media type of its source. */
+/** A file to read: a PDF, a text, a sound, distinguished by the media type of its source. */
 export interface DocumentBlock extends Cached {
   readonly type: 'document'
   readonly source: Source
   readonly name: string | null
 }
-/** Sealed bytes without a text are a block too. They belong to what follows: a call of Gemini's stands right behind. */
+/** Opaque data without a text is a block too, and belongs to the next block (Gemini: the call after it). */
 export interface ReasoningBlock {
   readonly type: 'reasoning'
   readonly text: string
   readonly opaque: Opaque | null
 }
-/** `custom`: a tool whose input is a text, not JSON. `search`: the client looks for further tools, which come as the result. */
+/** `custom`: the input is a text, not JSON. `search`: the client looks for further tools and returns them. */
 export type CallKind = 'function' | 'custom' | 'search'
 export interface CallBlock extends Cached {
   readonly type: 'call'
   readonly id: string
   readonly name: string
-  /** The group of tools that the tool belongs to. */
+  /** Group that the tool belongs to. */
   readonly namespace: string | null
   readonly kind: CallKind
-  /** As the model wrote them: JSON, but for `custom`; empty where there are none. */
+  /** As the model wrote them: JSON, except for `custom`; empty if there are none. */
   readonly args: string
 }
 export interface ResultBlock extends Cached {
   readonly type: 'result'
-  /** Of the call that it answers. */
+  /** Id of the call that it answers. */
   readonly id: string
   readonly blocks: readonly Block[]
   readonly error: boolean
 }
-/** What the model of blocks has no word for. Only its own dialect can write it; every other names the loss. */
+/** Content that the block model cannot express. Only its own dialect writes it; others name the loss. */
 export interface UnknownBlock {
   readonly type: 'unknown'
   readonly dialect: string
@@ -84,7 +85,7 @@ export type Block =
   | ResultBlock
   | UnknownBlock
 
-/** Instructions keep their place among the turns. Results of tools are blocks of a user's turn. */
+/** Instructions keep their place among the turns. Tool results are blocks of a user's turn. */
 export interface Turn {
   readonly role: 'system' | 'developer' | 'user' | 'assistant'
   readonly blocks: readonly Block[]
@@ -97,9 +98,9 @@ export interface Tool extends Cached {
   readonly description: string | null
   /** JSON Schema of the arguments; null for `custom`. */
   readonly schema: Json | null
-  /** Null where nothing was said. */
+  /** Null if unspecified. */
   readonly strict: boolean | null
-  /** What the input of a `custom` tool must look like, as it came. */
+  /** Required syntax of a `custom` tool's input, as sent. */
   readonly grammar?: unknown
 }
 
@@ -117,7 +118,7 @@ export type Format =
       readonly strict: boolean | null
     }
 
-/** Null where nothing was said. */
+/** Null if unspecified. */
 export interface Sampling {
   readonly temperature: number | null
   readonly topP: number | null
@@ -128,21 +129,21 @@ export interface Sampling {
 }
 
 export interface ReasoningWish {
-  /** `none` to `max`, or another word of the dialect. */
+  /** `none` to `max`, or a word of the dialect's own. */
   readonly effort: string | null
-  /** The most tokens that it may take. */
+  /** Maximum tokens of reasoning. */
   readonly budget: number | null
-  /** False: the model is not to reason. Null where nothing was said. */
+  /** False: the model must not reason. Null if unspecified. */
   readonly on: boolean | null
 }
 
-/** A field of the request that some dialects share and the model of blocks has no word for. */
+/** A field of the request that some dialects share and the block model cannot express. */
 export interface Extra {
-  /** Whose field it is: a dialect that knows the same owner's fields may write it. */
+  /** Owner of the field: a dialect that knows the owner's fields may write it. */
   readonly owner: 'anthropic' | 'openai' | 'google'
   readonly name: string
   readonly value: unknown
-  /** What is lost if it is not written. */
+  /** The loss if it is not written. */
   readonly loss: Loss
 }
 
@@ -151,53 +152,53 @@ export interface Conversation {
   readonly turns: readonly Turn[]
   readonly tools: readonly Tool[]
   readonly choice: Choice | null
-  /** False: one call at a time. Null where nothing was said. */
+  /** False: one call at a time. Null if unspecified. */
   readonly parallel: boolean | null
   readonly maxTokens: number | null
   readonly stop: readonly string[]
   readonly sampling: Sampling
   readonly reasoning: ReasoningWish
   readonly format: Format | null
-  /** Who asks, in the words of the client. */
+  /** The end user, as named by the client. */
   readonly user: string | null
   readonly extras: readonly Extra[]
 }
 
-/** Why an answer ended, docs/contract.md "Translation". */
+/** Reason why an answer ended, docs/contract.md "Translation". */
 export type Stop = 'end' | 'length' | 'calls' | 'sequence' | 'refusal' | 'pause' | 'context'
 
-/** What an answer holds; what it cost is read by the dialect's `UpstreamDialect`. */
+/** Content of an answer; its usage is read by the dialect's `UpstreamDialect`. */
 export interface AnswerBlocks {
   readonly blocks: readonly Block[]
-  /** Null where nothing was said. */
+  /** Null if unspecified. */
   readonly stop: Stop | null
   readonly sequence: string | null
 }
 
-/** An answer to be written for a client. */
+/** An answer to write for a client. */
 export interface Answer extends AnswerBlocks {
   readonly model: string
   readonly tokens: Tokens | null
 }
 
-/** A block that begins in a stream; its text, reasoning or arguments follow in deltas. */
+/** A block that begins in a stream; its text, reasoning or arguments follow as deltas. */
 export type Opened =
   | { readonly type: 'text' }
   | { readonly type: 'reasoning' }
   | Pick<CallBlock, 'type' | 'id' | 'name' | 'namespace' | 'kind'>
 
-/** What a reader takes from a stream. Blocks may interleave; `key` says which one is meant, and is used once. */
+/** Events that a reader emits for a stream. Blocks may interleave; `key` identifies one and is used once. */
 export type BlockEvent =
   | { readonly type: 'open'; readonly key: string | number; readonly block: Opened }
   | { readonly type: 'delta'; readonly key: string | number; readonly text: string }
-  /** The sealed bytes of a reasoning block; the last one counts. */
+  /** Opaque data of a reasoning block; the last one counts. */
   | { readonly type: 'seal'; readonly key: string | number; readonly opaque: Opaque }
   | { readonly type: 'close'; readonly key: string | number }
-  /** A block that comes whole: an image, or something unknown. */
+  /** A block that arrives whole: an image, or something unknown. */
   | { readonly type: 'whole'; readonly block: Block }
   | { readonly type: 'stop'; readonly stop: Stop; readonly sequence: string | null }
 
-/** What a writer is handed: one block open at a time, indexes 0, 1, 2 … (sequence.ts sees to it). */
+/** Events for a writer: one block open at a time, indexes 0, 1, 2 … (sequence.ts ensures it). */
 export type SerialEvent =
   | { readonly type: 'start'; readonly model: string }
   | { readonly type: 'open'; readonly index: number; readonly block: Opened }
@@ -212,55 +213,58 @@ export type SerialEvent =
       readonly tokens: Tokens | null
     }
 
-/** Reads a stream of one answer. Throws when an event is not of the dialect. */
+/** Reads a stream of one answer. Throws if an event is not of the dialect. */
 export interface BlockReader {
   read(event: StreamEvent): readonly BlockEvent[]
 }
 
-/** Writes a stream of one answer: whole events, each with the blank line that ends it; empty where nothing is to be said. */
+/** Writes a stream of one answer: whole events with their blank lines; empty if there is nothing to write. */
 export interface BlockWriter {
   write(event: SerialEvent): string
 }
 
-/** What is known of the provider that a request goes to or an answer comes from. */
+/** The provider that a request goes to or an answer comes from. */
 export interface Peer {
-  /** Whose sealed reasoning it makes and can read. */
+  /** Family of the opaque reasoning that it makes and can read. */
   readonly family: string
-  /** Host of its base URL: some fields have other names at some providers. */
+  /** Host of its base URL: some providers name fields differently. */
   readonly host: string
-  /** The model that is asked. */
+  /** Requested model. */
   readonly model: string
-  /** False: it has refused reasoning of ours, so neither earlier reasoning nor a wish for it is written. */
+  /** False: it has refused our reasoning, so neither earlier reasoning nor a reasoning setting is written. */
   readonly takesReasoning: boolean
 }
 
-/** What is known of the client that an answer is written for. */
+/** The client that an answer is written for. */
 export interface Asker {
-  /** It wants usage in a stream. */
+  /** True if it wants usage in a stream. */
   readonly wantsUsage: boolean
-  /** Where it asked, see `ClientRequest.path`. */
+  /** Path of its request, see `ClientRequest.path`. */
   readonly path?: string | undefined
 }
 
-/** What a dialect offers to be translated, to and from. */
+/** The translation of a dialect, to and from blocks. */
 export interface DialectBlocks {
-  /** Whose sealed reasoning its providers make, where the configuration does not say; null: each provider is a family of its own. */
+  /** Family of its providers' opaque reasoning by default; null: each provider is a family of its own. */
   readonly family: string | null
-  /** What names of tools and kinds of tools its providers take; others are mapped, and mapped back in the answer. */
+  /** Names and kinds of tools that its providers accept; others are mapped, and mapped back in the answer. */
   readonly tools: {
     readonly name: RegExp
     readonly namespaces: boolean
     readonly custom: boolean
   }
-  /** The path of a request says whether a stream is wanted, its body does not. */
+  /** The path of a request, not its body, asks for a stream. */
   readonly streamsByPath?: true
-  /** A client's request; `json` is its parsed body. Names what no dialect could carry. */
+  /** Parses a client's request from its JSON body. Reports losses that every dialect has. */
   parseRequest(json: Json, request: Pick<ClientRequest, 'forwarded'>, losses: Losses): Conversation
-  /** The body of a request to a provider, without `model` and `stream` where `UpstreamDialect.request` adds them. Names what it cannot carry. */
+  /**
+   * Returns the body of a request to a provider, without `model` and `stream` if `UpstreamDialect.request`
+   * adds them. Reports its losses.
+   */
   writeRequest(conversation: Conversation, peer: Peer, losses: Losses): Record<string, unknown>
-  /** A provider's whole answer. */
+  /** Parses a provider's whole answer. */
   parseAnswer(json: Json, peer: Peer, losses: Losses): AnswerBlocks
-  /** A whole answer for a client. */
+  /** Writes a whole answer for a client. */
   writeAnswer(answer: Answer, asker: Asker, losses: Losses): Json | readonly Json[]
   openReader(peer: Peer, losses: Losses): BlockReader
   openWriter(asker: Asker, losses: Losses): BlockWriter
@@ -275,7 +279,7 @@ export const NO_SAMPLING: Sampling = {
   frequencyPenalty: null,
 }
 
-/** For dialects that have neither. A penalty of 0 is none. */
+/** Reports the losses in dialects that have neither. A penalty of 0 is not a loss. */
 export function withoutSeedAndPenalties(
   { seed, presencePenalty, frequencyPenalty }: Sampling,
   losses: Losses,
@@ -284,18 +288,18 @@ export function withoutSeedAndPenalties(
   losses.of(presencePenalty || frequencyPenalty || null, 'sampling.penalties')
 }
 
-/** A schema as OpenAI wants it: with a name. */
+/** Returns a schema in OpenAI's format, which requires a name. */
 export const namedSchema = ({ name, schema, strict }: Extract<Format, { type: 'schema' }>): Json => ({
   name: name ?? 'answer',
   schema,
   ...(strict === null ? {} : { strict }),
 })
 
-/** The texts of some blocks, one behind the other. */
+/** Joins the texts of some blocks. */
 export const textOfBlocks = (blocks: readonly Block[], between = '\n\n'): string =>
   blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join(between)
 
-/** Fields of a request that have not been read become extras, each with the word for its loss. */
+/** Returns the unread fields of a request as extras, each with its loss. */
 export function extrasOf(
   json: Json,
   owner: Extra['owner'],
@@ -309,7 +313,7 @@ export function extrasOf(
   )
 }
 
-/** Writes the extras whose fields a dialect has too; the loss of the others is named. */
+/** Writes the extras whose fields the dialect shares, and reports the loss of the others. */
 export function writeExtras(
   extras: readonly Extra[],
   owner: Extra['owner'],
@@ -322,7 +326,7 @@ export function writeExtras(
     else losses.add(extra.loss)
 }
 
-/** A word that the dialect has for a level of effort: itself, else the nearest that there is. */
+/** Returns the dialect's word for an effort: the same one, or else the nearest. */
 export function nearestEffort(effort: string, words: readonly string[], losses: Losses): string | null {
   if (words.includes(effort)) return effort
   losses.add('effort')
@@ -336,7 +340,7 @@ export function nearestEffort(effort: string, words: readonly string[], losses: 
 
 const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max']
 
-/** The effort that a budget of tokens stands for, and the other way round. */
+/** Returns the effort for a token budget; `budgetOfEffort` is the reverse. */
 export const effortOfBudget = (tokens: number): string =>
   tokens <= 4_096 ? 'low' : tokens <= 16_384 ? 'medium' : 'high'
 export const budgetOfEffort = (effort: string): number | null =>

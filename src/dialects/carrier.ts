@@ -1,14 +1,14 @@
-// Sealed reasoning of one family in a field of another dialect that its clients return unchanged: `wb1:<family>:<base64>`.
-// When it comes back, its family can be read from it; it is unpacked for that family only. Knows no dialect.
+// Carries opaque reasoning of one family in a field of another dialect that its clients return unchanged:
+// `wb1:<family>:<base64>`. When it comes back, it is unpacked for that family only. Knows no dialect.
 import type { Opaque } from './blocks.ts'
 
 const MARK = 'wb1:'
 
-/** An empty text says that a provider sealed nothing, and that the reasoning is of that family all the same. */
+/** An empty text means reasoning of that family for which the provider sent no opaque data. */
 export const packOpaque = ({ family, bytes }: Opaque): string =>
   `${MARK}${encodeURIComponent(family)}:${Buffer.from(bytes, 'utf8').toString('base64')}`
 
-/** What was packed; null for a text that is no carrier of ours. */
+/** Returns the packed reasoning; null for any other text. */
 export function unpackOpaque(text: string): Opaque | null {
   if (!text.startsWith(MARK)) return null
   const colon = text.indexOf(':', MARK.length)
@@ -21,5 +21,5 @@ export function unpackOpaque(text: string): Opaque | null {
   }
 }
 
-/** Whether a body may hold carriers; it takes no parsing to know that it holds none. */
+/** Returns false if a body certainly holds no carriers; needs no parsing. */
 export const mayHoldCarriers = (body: string): boolean => body.includes(`"${MARK}`)

@@ -7,8 +7,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, type Script, startStandIn } from '../../mocks/stand-in.ts'
-import { temporaryDirectory } from '../test-gateway.ts'
+import { answer, type Script, startStandIn } from '../../mocks/test-upstream.ts'
+import { temporaryDirectory } from '../test/test-gateway.ts'
 import { chunk, crossedGateway } from './test-crossed-gateway.ts'
 
 const ask = (url: string, stream: boolean, signal?: AbortSignal): Promise<Response> =>

@@ -1,118 +1,113 @@
-// What a dialect is: one wire format, as clients speak it to the gateway and as the gateway speaks it to providers. One
-// folder each beside this file and one line in registry.ts; nothing outside this folder knows a dialect by its name.
+// A dialect: one wire format, on the client side and on the provider side. Each has a folder here and a line
+// in registry.ts. The path of a call names none; lists of models, the output limit in core/budget.ts and
+// `waybill init` still do.
+
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ZodType } from 'zod'
-import type { ParsedEvent, ProviderError, Purpose } from '../call.ts'
-import type { GatewayError } from '../errors.ts'
-import type { Loss } from '../losses.ts'
-import type { RequestTraits } from '../request-traits.ts'
+import type { ParsedEvent, ProviderError, Purpose } from '../core/call.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { Loss } from '../core/losses.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import type { DialectBlocks } from './blocks.ts'
+import type { ClientRequest } from './client-request.ts'
+import type { KeptKind } from './kept.ts'
+import type { StreamEvent } from './stream-event.ts'
 
 export interface Dialect {
   readonly client: ClientDialect
   readonly upstream: UpstreamDialect
-  /** How it is translated; absent for a dialect whose clients reach providers of their own dialect only. */
+  /** Its translation; absent if its clients reach only providers of the same dialect. */
   readonly blocks?: DialectBlocks
 }
 
-/** A request as it arrived: its JSON has been parsed, and nothing else. */
+/** A request as it arrived; only its JSON has been parsed. */
 export interface ArrivedRequest {
-  /** The body as it came, valid JSON. */
+  /** Body as received, valid JSON. */
   readonly text: string
   readonly json: Readonly<Record<string, unknown>>
   readonly headers: IncomingHttpHeaders
-  /** That of the endpoint at which it arrived. */
+  /** Path of the endpoint. */
   readonly path: string
-  /** What is in the path where the endpoint's has a `*`, decoded; some dialects name the model there. */
+  /** Decoded part of the path at the `*` of the endpoint's; some dialects name the model there. */
   readonly rest: string
-  /** What follows the `?` of the URL, as it came; empty if nothing does. */
+  /** Query of the URL as received, without `?`; empty if none. */
   readonly query: string
 }
 
-/** What the gateway has to know of a request. It holds on to the text, never to what was parsed. */
-export interface ClientRequest {
-  /** The id that is routed, byte for byte as sent. */
-  readonly model: string
-  readonly stream: boolean
-  /** The body as it came, valid JSON. */
-  readonly text: string
-  /** False: events of the stream that hold nothing but usage are not passed on. */
-  readonly wantsUsage: boolean
-  /** Headers for a provider that speaks the same dialect, names and values in turn. */
-  readonly forwarded: readonly string[]
-  /** Query for such a provider, without its `?`. */
-  readonly query: string
-  /** That of the endpoint at which it arrived, where the path says what is asked. */
-  readonly path?: string
-}
-
-/** A request, and what is asked about it once and then let go of. */
+/** A request, and the facts about it that are used once and then released. */
 export interface ReadRequest {
   readonly request: ClientRequest
-  /** What rules and capabilities ask; each part is computed when it is first read. */
+  /** Facts for rules and capabilities; each is computed on first read. */
   readonly traits: RequestTraits
-  /** Values of the body that may name the session, in the order in which they count; any JSON. */
+  /** Values of the body that may name the session, in order of precedence; any JSON. */
   readonly sessionHints: readonly unknown[]
-  /** What the call is for, where the body itself says so; else the headers do. */
+  /** Purpose of the call if the body states it; otherwise the headers decide. */
   readonly purpose?: Purpose
-  /** The id of an answer that this request goes on from and that the provider keeps: only that provider can serve it. */
-  readonly continues?: string | null
+  /** False: the provider does not store the answer, so its id is not put on record. */
+  readonly keepsAnswer?: boolean
+  /** Error if no target speaks the dialect, since only those could store what this request asks to store. */
+  readonly noKeeper?: () => GatewayError
 }
 
-/** How clients speak. */
+/** The client side of a dialect. */
 export interface ClientDialect {
-  /** As it is written after `api` in the configuration and in `decision.skipped`. */
+  /** Its name under `api` in the configuration and in `decision.skipped`. */
   readonly name: string
-  /** As polka reads it, but that a `:` and a word may follow a `*` at the end; matched whatever the query. */
+  /** In polka's syntax, except that `:` and a word may follow a `*` at the end; the query is ignored. */
   readonly path: string
-  /** Further paths of the kind, where the path says what is asked. */
+  /** Further paths of this kind, if the path selects the operation. */
   readonly alsoAt?: readonly string[]
-  /** The parameter of the query in which its clients may send their key. */
+  /** Query parameter in which its clients may send their key. */
   readonly keyParameter?: string
   /** A line for the table of endpoints in the documentation. */
   readonly summary: string
-  /** What is read of a request's body, for the OpenAPI document. */
+  /** Fields of a request that are read, for the OpenAPI document. */
   readonly schema: ZodType
-  /** The shape of `errorBody`, for the OpenAPI document. */
+  /** Schema of `errorBody`, for the OpenAPI document. */
   readonly errorSchema: ZodType
-  /** Header of a response that names the request, in the words of this dialect's clients. */
+  /** Response header with the request id, as this dialect's clients expect it. */
   readonly requestIdHeader: string
   /** Throws GatewayError `invalid_request`. */
   parse(arrived: ArrivedRequest): ReadRequest
-  /** Tokens of the input, roughly: for calls that ended half-way without a count. */
+  /** Estimates the input tokens, for calls that broke off without a count. */
   estimateInput(request: ClientRequest): number
-  /** What a cached answer is known by, beside the form (streamed or whole): equal for requests that mean the same. Null where there is no such text. */
+  /**
+   * Returns the cache key of a request, not including its form (streamed or whole): equal for requests that
+   * mean the same. Null if there is no such text.
+   */
   cacheIdentity(request: ClientRequest): string | null
-  /** The body of an error that the gateway itself reports. */
+  /** Returns the body of an error of the gateway's own. */
   errorBody(error: GatewayError, requestId: string): string
-  /** The same as an event, for a stream that has begun, behind `events` others; with the blank line that ends it. */
+  /** Returns the error as an event with its blank line, for a stream that has sent `events` others. */
   errorEvent(error: GatewayError, requestId: string, events: number): string
-  /** An event that says nothing, for a stream that is silent; a comment where there is none. */
+  /** Event without content for a silent stream; a comment by default. */
   readonly ping?: string
   /**
-   * Writes `model` where a whole answer, or the data of an event, names the model that answered; everything else keeps
+   * Writes `model` wherever a whole answer, or the data of an event, names its model; everything else keeps
    * its bytes. `json` has one character for each byte, and so has `model`, which is JSON.
    */
   renameModel(json: string, model: string): string
-  /** Why another model must not answer instead; absent if it may. */
+  /** Reason why no other model may answer instead; absent if one may. */
   readonly staysWithModel?: string
-  /** Whether a request to a path of no dialect comes from a client of this one, which then gets errors in its own words. */
+  /** Kinds of state that its providers store and its requests name; absent if there are none. */
+  readonly kept?: readonly KeptKind[]
+  /** Returns true if a request to an unknown path is from a client of this dialect, to word the error. */
   readonly isSpokenBy?: (headers: IncomingHttpHeaders) => boolean
-  /** How its clients ask for the length of a request; absent where the dialect has no such question. */
+  /** Token counting by its clients; absent if the dialect has none. */
   readonly counting?: TokenCounting
 }
 
-/** The question how many tokens a request would be. It is read like a call of the dialect. */
+/** A request to count the tokens of another. It is read like a call of the dialect. */
 export interface TokenCounting {
   readonly path: string
   readonly alsoAt?: readonly string[]
   readonly summary: string
   readonly schema: ZodType
-  /** The answer with an estimate, over all that a model reads. Never throws. */
+  /** Returns an answer with an estimate, over everything that a model reads. Never throws. */
   estimate(json: Readonly<Record<string, unknown>>): string
 }
 
-/** What goes to a provider. */
+/** A request for a provider. */
 export interface ProviderRequest {
   readonly path: string
   /** Names and values in turn. */
@@ -120,69 +115,52 @@ export interface ProviderRequest {
   readonly body: string
 }
 
-/** One event of a stream, by the rules of Server-Sent Events. */
-export class StreamEvent {
-  /** Empty where the event has no name. */
-  readonly name: string
-  readonly data: string
-  #json: unknown
-
-  constructor(name: string, data: string) {
-    this.name = name
-    this.data = data
-  }
-
-  /** The data as JSON, parsed once: a translated event is read twice, for the record and for the client. Throws where it is none. */
-  json(): unknown {
-    this.#json ??= JSON.parse(this.data)
-    return this.#json
-  }
-}
-
-/** Reads the events of one stream, in their order; what one says may depend on those before it. */
+/** Reads the events of one stream in order; each result may depend on earlier events. */
 export interface StreamReader {
-  /** `tokens` of what it returns is the usage so far, merged with that of earlier events. Throws when the event is not of this dialect. */
+  /** Returns `tokens` merged with those of earlier events. Throws if the event is not of this dialect. */
   read(event: StreamEvent): ParsedEvent
-  /** What there is to say when the stream is over; null for nothing. */
+  /** Upper bound for the bytes it retains of its input; absent if these do not grow. */
+  readonly held?: number
+  /** Returns the last event once the stream is over; null if there is none. */
   end?(): ParsedEvent | null
 }
 
-/** What a request needs to know of the provider. */
+/** Facts about the provider that a request needs. */
 export interface ProviderAccess {
-  /** Path of the base URL, without a slash at the end. */
+  /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly key: string | null
 }
 
-/** How providers speak. */
+/** The provider side of a dialect. */
 export interface UpstreamDialect {
-  /** Response headers that mean something to a client of this dialect, beside those that every response may have. */
+  /** Response headers for clients of this dialect, in addition to those that every response may have. */
   readonly relayedHeaders: RegExp
-  /** JSON values that a whole answer may hold, where that is more than a text has. */
+  /** Maximum JSON values of a whole answer, if it may exceed the maximum for texts. */
   readonly mostValues?: number
   request(request: ClientRequest, model: string, provider: ProviderAccess): ProviderRequest
-  /** Reads a complete answer that is not streamed. Throws when it is not of this dialect. */
+  /** Reads a complete answer that is not streamed. Throws if it is not of this dialect. */
   readAnswer(text: string): ParsedEvent
   openStream(): StreamReader
-  /** Reads the body of an error status; null when it is not of this dialect. */
+  /** Reads the body of an error status; null if it is not of this dialect. */
   readError(text: string): ProviderError | null
   /**
-   * The request without what a provider has just refused because another one made it; null where that is not what it
-   * refused. It is then asked once more.
+   * Returns the request without content that the provider has just refused because another one made it, to be
+   * sent once more; null for any other refusal.
    */
   readonly withoutRefused?: (request: ClientRequest, error: ProviderError) => ClientRequest | null
-  /** How a provider is asked for the length of a request; absent where the dialect has no such question. */
+  /** Token counting by providers; absent if the dialect has none. */
   readonly countTokens?: {
     request: UpstreamDialect['request']
-    /** Whether a text is an answer to it. */
+    /** Returns true if a text is an answer to it. */
     isCount(text: string): boolean
   }
-  /** There where this is another dialect's provider: what translates one attempt, from its request to the end of its answer. */
+  /** Makes the translation of one attempt; only for another dialect's provider. */
   readonly translation?: () => Translation
 }
 
-/** One attempt across dialects. What it reads has `sent`: the bytes for the client. */
+/** One attempt across dialects. Its events have `sent`: the bytes for the client. */
 export interface Translation extends UpstreamDialect {
-  /** What could not be carried, so far. */
+  /** Losses so far. */
   readonly losses: readonly Loss[]
 }

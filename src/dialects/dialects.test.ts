@@ -1,10 +1,12 @@
 // One table over every dialect: bytes -> events, errors, odd usage, requests. What is asked here must hold for any.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import { EventReader } from '../providers/event-reader.ts'
-import type { ClientRequest, Dialect } from './dialect.ts'
-import { ALL, type Samples } from './test-samples.ts'
+import type { ClientRequest } from './client-request.ts'
+import type { Dialect } from './dialect.ts'
+import type { Samples } from './test-sample-type.ts'
+import { ALL } from './test-samples.ts'
 
 const PROVIDER = { basePath: '/base', key: 'sk-secret-key' }
 

@@ -1,16 +1,16 @@
-// A request that goes to a provider of the client's own dialect, but whose history holds reasoning that another family made
-// and that was marked on its way to the client (carrier.ts): what is not the provider's own is removed, because it would be
-// refused as a forged signature. A request without such marks is not even parsed.
+// Prepares a request for a provider of the client's own dialect whose history holds reasoning of another
+// family, marked on its way to the client (carrier.ts). Foreign reasoning is removed, because the provider
+// would refuse it as a forged signature. A request without such marks is not even parsed.
 import { mayHoldCarriers, unpackOpaque } from './carrier.ts'
 import { isObject } from './json.ts'
 import { parseExact } from './json-exact.ts'
 
 type Open = Record<string, unknown>
 
-/** Members that hold what a provider sealed, in any dialect. */
+/** Members that hold a provider's opaque data, in any dialect. */
 const SEALED = ['signature', 'data', 'encrypted_content', 'thoughtSignature', 'thought_signature']
 
-/** The body without the reasoning of others; the same text where there is none. */
+/** Returns the body without foreign reasoning; the same text if there is none. */
 export function withoutForeignReasoning(text: string, family: string | null): string {
   if (!mayHoldCarriers(text)) return text
   const json = parseExact(text)
@@ -34,7 +34,7 @@ export function withoutForeignReasoning(text: string, family: string | null): st
   return JSON.stringify(withoutEmptied(json as Open))
 }
 
-/** Unseals what is the provider's own on the way. A call that carries a seal stays, without it. */
+/** Unpacks the provider's own reasoning on the way. A call with foreign data stays, without that data. */
 function isForeign(part: unknown, family: string | null): boolean {
   if (!isObject(part)) return false
   const object = part as Open
@@ -49,7 +49,7 @@ function isForeign(part: unknown, family: string | null): boolean {
   return false
 }
 
-/** A message that held nothing else is left out: an empty one is refused. */
+/** Removes messages that held nothing else: providers refuse empty ones. */
 function withoutEmptied(json: Open): Open {
   const isEmpty = (message: unknown) =>
     isObject(message) && Array.isArray(message.content) && message.content.length === 0

@@ -1,8 +1,8 @@
-// JSON whose numbers keep their spelling: 18446744073709551616 and 1.0 would come out of JSON.parse as something else.
-// What is parsed here can only be written again (JSON.stringify), not counted with.
+// Parses JSON so that numbers keep their spelling: JSON.parse would change 18446744073709551616 and 1.0. The
+// result is only for writing (JSON.stringify), not for arithmetic.
 import { isObject, type Json } from './json.ts'
 
-/** A number that JSON.parse and JSON.stringify would not give back as it was. */
+/** A number that would not survive JSON.parse and JSON.stringify unchanged. */
 const INEXACT = /[-:[,\s](\d{16,}|\d+\.\d*0\b|\d[\d.]*[eE]|-0\b|\d+\.\d{16,})/
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown
@@ -15,7 +15,7 @@ export const parseExact = (text: string): unknown =>
     ? JSON.parse(text, keepSpelling as (key: string, value: unknown) => unknown)
     : JSON.parse(text)
 
-/** Arguments of a call as an object; null where they are none. Empty arguments are an empty object. */
+/** Parses the arguments of a call; null if they are not an object. Empty arguments are an empty object. */
 export function argumentsOf(args: string): Json | null {
   if (args.trim() === '') return {}
   try {

@@ -1,25 +1,12 @@
-// What is lost between which dialects, as cases: what a client sends or a provider answers, and the words that name what of it
-// does not arrive. The tests hold each case against the translation, and docs/losses.md is made from them. Over 250 lines,
-// because it is a list.
-import type { Loss } from '../losses.ts'
+// Cases of losses between dialects: a client's request or a provider's answer, and the words for the losses.
+// The tests check each case against the translation, and docs/losses.md is made from them.
+
 import { GEMINI_CASES, PLAIN as PLAIN_GEMINI } from './gemini/loss-cases.ts'
 import type { Json } from './json.ts'
+import type { LossCase } from './loss-case.ts'
 import { PLAIN, RESPONSES_CASES } from './responses/loss-cases.ts'
 
-export interface LossCase {
-  readonly from: string
-  readonly to: string
-  /** Members that are added to a plain request of the client. */
-  readonly request?: Json
-  /** The provider's whole answer to a plain request. */
-  readonly answer?: Json
-  /** Headers for a provider of the client's dialect. */
-  readonly forwarded?: readonly string[]
-  /** All that is lost, in the order of the alphabet. */
-  readonly loses: readonly Loss[]
-}
-
-/** A plain request of each dialect; nothing of it is lost anywhere. */
+/** A plain request of each dialect, which is translated without loss. */
 export const PLAIN_REQUESTS: Readonly<Record<string, Json>> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'm', max_tokens: 50_000, messages: [{ role: 'user', content: 'hi' }] },
@@ -93,6 +80,7 @@ const MESSAGES_TO_CHAT = of('messages', 'chat', [
   { request: { context_management: { edits: [] } }, loses: ['context_management'] },
   { request: { safeguards: [{ type: 'dangerous_tool_use' }] }, loses: ['safeguards'] },
   { request: { container: 'c' }, loses: ['container'] },
+  { request: { thread: { type: 'create' } }, loses: ['thread'] },
   { request: { mcp_servers: [{}] }, loses: ['mcp_servers'] },
   { request: { metadata: { user_id: 'u' } }, loses: ['metadata'] },
   { request: { service_tier: 'auto' }, loses: ['service_tier'] },

@@ -1,8 +1,9 @@
 // Every case of `loss-cases.ts` against the translation; and each word has a case, each pair a plain call.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { LOSSES } from '../losses.ts'
-import { LOSS_CASES, type LossCase, PLAIN_REQUESTS } from './loss-cases.ts'
+import { LOSSES } from '../core/losses.ts'
+import type { LossCase } from './loss-case.ts'
+import { LOSS_CASES, PLAIN_REQUESTS } from './loss-cases.ts'
 import { DIALECTS } from './registry.ts'
 import { isTranslatable, translating } from './translate.ts'
 

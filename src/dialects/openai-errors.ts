@@ -1,9 +1,9 @@
-// Errors in OpenAI's shape, which more than one dialect has: how one is read. The gateway's own are written in errors.ts.
-// Shapes: OpenAI API reference, "Errors".
-import type { ProviderError } from '../call.ts'
+// Reads errors in OpenAI's format, which several dialects share. The gateway's own are written in errors.ts.
+// Format: OpenAI API reference, "Errors".
+import type { ProviderError } from '../core/call.ts'
 import { errorCode, errorStatus, isObject, member } from './json.ts'
 
-/** `error` as an object, or as the bare text that some providers send. */
+/** `error` is an object, or the bare text that some providers send. */
 export function errorOf(error: unknown): ProviderError {
   const code = [member(error, 'code'), member(error, 'type')].find((each) => each != null)
   const message = member(error, 'message') ?? error
@@ -14,7 +14,7 @@ export function errorOf(error: unknown): ProviderError {
   }
 }
 
-/** The body of an error status; null when it has another shape. */
+/** Reads the body of an error status; null for any other format. */
 export function readError(text: string): ProviderError | null {
   try {
     const error: unknown = member(JSON.parse(text), 'error')

@@ -1,8 +1,8 @@
-// The request to a provider for those of OpenAI's dialects that differ in the end of their path alone.
+// Makes the provider's request for OpenAI dialects that differ only in the end of their path.
 import { spliceMembers } from '../json/splice.ts'
 import type { UpstreamDialect } from './dialect.ts'
 
-/** Every byte of the client's body but its model. */
+/** Keeps every byte of the client's body except its model. */
 export const requestTo =
   (path: string): UpstreamDialect['request'] =>
   ({ text, stream, forwarded }, model, { basePath, key }) => {

@@ -1,23 +1,23 @@
 // Both promises for every way in beside chat: what is read or refused causes no inference; whatever a body, a path or a query holds,
 // every inference is on record and every error has the one shape of its dialect; who leaves half-way is on record too. Chat is in
-// src/fuzz, kills of all of them are in src/sigkill.test.ts. Over 250 lines, because half of it is a table: what random
+// src/fuzz, kills of all of them are in src/test/sigkill.test.ts. Over 250 lines, because half of it is a table: what random
 // requests of each dialect look like.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { stream } from '../../mocks/stand-in.ts'
-import { IS_FULL } from '../../mocks/test-size.ts'
-import { READS } from '../endpoints.ts'
-import { SILENT } from '../log.ts'
-import { testGateway } from '../test-gateway.ts'
+import { stream } from '../../mocks/test-upstream.ts'
+import { SILENT } from '../core/process-log.ts'
+import { READS } from '../gateway/endpoints.ts'
+import { testGateway } from '../test/test-gateway.ts'
+import { IS_FULL } from '../test/test-size.ts'
 import { samples as embeddings } from './embeddings/test-samples.ts'
 import { samples as gemini } from './gemini/test-samples.ts'
 import { samples as images } from './images/test-samples.ts'
 import { samples as messages } from './messages/test-samples.ts'
 import { DIALECTS, type Dialects } from './registry.ts'
 import { samples as responses } from './responses/test-samples.ts'
-import type { Samples } from './test-samples.ts'
+import type { Samples } from './test-sample-type.ts'
 
 const CASES = Number(process.env.WAYBILL_FUZZ ?? (IS_FULL ? 3_000 : 300))
 const SEED = Number(process.env.WAYBILL_FUZZ_SEED ?? Date.now() % 2 ** 31)

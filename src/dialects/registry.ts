@@ -1,4 +1,4 @@
-// Every dialect there is, by its name under `api` in the configuration. One line each.
+// All dialects by their names under `api` in the configuration. One line each.
 import type { DIALECT_NAMES } from '../config/schema.ts'
 import { chat } from './chat/chat.ts'
 import type { Dialect } from './dialect.ts'
@@ -8,7 +8,6 @@ import { images } from './images/images.ts'
 import { messages } from './messages/messages.ts'
 import { responses } from './responses/responses.ts'
 
-/** By name. */
 export type Dialects = Readonly<Record<string, Dialect>>
 
 export const DIALECTS = { chat, messages, responses, embeddings, images, gemini } satisfies Record<

@@ -1,22 +1,22 @@
-// Interleaved blocks -> one block open at a time, with indexes 0, 1, 2 …: the first that opens is passed on at once, what
-// belongs to others waits until it closes. Knows no dialect.
+// Serializes interleaved blocks to one open block at a time, with indexes 0, 1, 2 …: the first to open is
+// passed on at once, events of others wait until it closes. Knows no dialect.
 import type { BlockEvent, Opened, SerialEvent } from './blocks.ts'
 
 type Key = string | number
 type Waiting = Exclude<BlockEvent, { readonly type: 'stop' }>
 
-/** Characters that may wait; an answer that has more open at once is not one. */
+/** Maximum characters that wait; no real answer has more open at once. */
 const MOST_WAITING = 16 * 2 ** 20
 
 export class Sequence {
   #index = 0
   #open: { readonly key: Key; readonly block: Opened } | null = null
-  /** Of blocks that are not passed on yet, in the order in which they opened; each with its events so far. */
+  /** Blocks that wait, in the order in which they opened; each with its events so far. */
   readonly #waiting = new Map<Key, Waiting[]>()
   #waitingSize = 0
   #wholes = 0
 
-  /** What is passed on now. Throws when too much waits, or when an event belongs to no open block. */
+  /** Returns the events to pass on now. Throws if too much waits, or if an event belongs to no open block. */
   push(event: BlockEvent): SerialEvent[] {
     if (event.type === 'stop') return []
     const out: SerialEvent[] = []
@@ -27,7 +27,7 @@ export class Sequence {
     return out
   }
 
-  /** Closes what is open and passes on all that waits. */
+  /** Closes the open block and passes on everything that waits. */
   end(): SerialEvent[] {
     const out: SerialEvent[] = []
     for (;;) {
@@ -46,7 +46,7 @@ export class Sequence {
     if (this.#waitingSize > MOST_WAITING) throw new Error('too many blocks at once')
   }
 
-  /** Lets those in that wait, as long as none is open. */
+  /** Passes on waiting blocks until one of them is open. */
   #next(out: SerialEvent[]): void {
     for (const [key, events] of this.#waiting) {
       if (this.#open) return

@@ -1,4 +1,4 @@
-// The session that `metadata.user_id` names, as some clients send it in more than one dialect.
+// Reads the session from `metadata.user_id`, which clients send in more than one dialect.
 import { member } from './json.ts'
 
 const SUFFIX = '_session_'

@@ -1,8 +1,8 @@
 // What of a conversation or an answer is the same on both sides of a translation, by kind of thing; and which losses account for
 // a difference of which kind. For tests.
 import { isDeepStrictEqual } from 'node:util'
-import type { Tokens } from '../call.ts'
-import type { Loss } from '../losses.ts'
+import type { Tokens } from '../core/call.ts'
+import type { Loss } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, Turn } from './blocks.ts'
 import { argumentsOf } from './json-exact.ts'
 import type { Read } from './test-crossing.ts'

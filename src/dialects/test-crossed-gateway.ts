@@ -3,8 +3,8 @@
 import type { TestContext } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import type { Script } from '../../mocks/stand-in.ts'
-import { type Setup, testGateway } from '../test-gateway.ts'
+import type { Script } from '../../mocks/test-upstream.ts'
+import { type Setup, testGateway } from '../test/test-gateway.ts'
 
 /** `route`: further settings of `auto`; `config`: YAML behind it. */
 export async function crossedGateway(

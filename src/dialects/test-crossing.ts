@@ -1,8 +1,8 @@
 // Translations without sockets, for the tests of any pair of dialects: a request, a whole answer or a stream in, and what comes
 // out at the other side, as bytes and as blocks.
 import assert from 'node:assert/strict'
-import type { ParsedEvent, Tokens } from '../call.ts'
-import { Losses } from '../losses.ts'
+import type { ParsedEvent, Tokens } from '../core/call.ts'
+import { Losses } from '../core/losses.ts'
 import { EventReader } from '../providers/event-reader.ts'
 import type { AnswerBlocks, Block, BlockEvent, Conversation, Peer } from './blocks.ts'
 import type { StreamReader, Translation } from './dialect.ts'
@@ -21,7 +21,7 @@ export function dialectOf(name: string): Translatable {
 }
 
 /** The names of all dialects that can be translated. */
-export const TRANSLATED = Object.keys(DIALECTS).filter((name) =>
+const TRANSLATED = Object.keys(DIALECTS).filter((name) =>
   isTranslatable((dialects as typeof DIALECTS)[name as 'chat']),
 )
 
@@ -31,7 +31,7 @@ export const PAIRS = TRANSLATED.flatMap((from) =>
 )
 
 const NOWHERE = { basePath: '', key: null }
-export const OWN_FAMILY = 'own'
+const OWN_FAMILY = 'own'
 
 /** The translation of one attempt, whose request has been made. */
 export function crossed(

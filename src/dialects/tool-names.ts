@@ -1,7 +1,7 @@
-// Tools that a provider does not take as they are, mapped for one call and mapped back in its answer: groups of tools get
-// flat names, tools whose input is a text get an object with one member. Knows no dialect.
+// Maps tools that a provider does not accept, for one call, and maps them back in its answer: groups of tools
+// get flat names, tools with a text as input get an object with one member. Knows no dialect.
 import { createHash } from 'node:crypto'
-import type { Losses } from '../losses.ts'
+import type { Losses } from '../core/losses.ts'
 import type { Block, CallBlock, Conversation, DialectBlocks, Opened, Tool } from './blocks.ts'
 import { isObject } from './json.ts'
 
@@ -17,7 +17,7 @@ const INPUT_SCHEMA = {
 
 export class ToolNames {
   readonly #limits: Limits
-  /** Name at the provider -> the tool as the client knows it. Only those that differ. */
+  /** Name at the provider -> the client's tool. Only those that differ. */
   readonly #mapped = new Map<string, Named>()
 
   constructor(tools: readonly Tool[], limits: Limits) {
@@ -29,7 +29,7 @@ export class ToolNames {
     }
   }
 
-  /** The conversation as the provider takes it. */
+  /** Returns the conversation as the provider accepts it. */
   down(conversation: Conversation, losses: Losses): Conversation {
     const { turns, tools, choice } = conversation
     return {
@@ -50,13 +50,13 @@ export class ToolNames {
     }
   }
 
-  /** A call as the client knows it; its arguments follow, or are unwrapped by `input`. */
+  /** Returns a call as the client knows it; its arguments follow, or are unwrapped by `inputOf`. */
   up(call: Extract<Opened, { type: 'call' }>): Extract<Opened, { type: 'call' }> {
     const tool = this.#mapped.get(call.name)
     return tool ? { ...call, ...tool } : call
   }
 
-  /** Whether the arguments of this call hold the input of the tool, which is a text. */
+  /** Returns true if the arguments of this call wrap the tool's text input. */
   isWrapped(name: string): boolean {
     return this.#isWrapped(this.#mapped.get(name)?.kind)
   }
@@ -65,7 +65,7 @@ export class ToolNames {
 
   #keep = (namespace: string | null): string | null => (this.#limits.namespaces ? namespace : null)
 
-  /** The same for a tool and for every call of it, also in a later request. */
+  /** Same result for a tool and for every call of it, also in a later request. */
   #flat(name: string, namespace: string | null): string {
     const full = namespace === null || this.#limits.namespaces ? name : `${namespace}__${name}`
     if (this.#limits.name.test(full)) return full
@@ -102,7 +102,7 @@ export class ToolNames {
 const textOf = (grammar: unknown): string =>
   isObject(grammar) && typeof grammar.definition === 'string' ? grammar.definition : JSON.stringify(grammar)
 
-/** The input of a tool out of its wrapping; as it is where it is not wrapped. */
+/** Unwraps the input of a tool; returns it as it is if it is not wrapped. */
 export function inputOf(args: string): string {
   try {
     const json: unknown = JSON.parse(args)

@@ -1,13 +1,17 @@
-// A provider's stream as a client of another dialect gets it, event by event. What an event means for the record is read by the
-// provider's own dialect, and passed on. Knows no dialect.
-import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../call.ts'
+// Translates a provider's stream for a client of another dialect, event by event. The provider's own dialect
+// reads each event for the record. Knows no dialect.
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../core/call.ts'
 import type { AnswerBlocks, BlockEvent, BlockReader, BlockWriter, Stop } from './blocks.ts'
-import type { StreamEvent, StreamReader } from './dialect.ts'
+import type { StreamReader } from './dialect.ts'
 import { Sequence } from './sequence.ts'
+import type { StreamEvent } from './stream-event.ts'
 import { inputOf, type ToolNames } from './tool-names.ts'
 
-/** Where a provider does not say why it ended. */
+/** Default if a provider does not say why it ended. */
 export const endOf = (hasCalls: boolean): Stop => (hasCalls ? 'calls' : 'end')
+
+/** Memory overhead of a piece of text, bytes. */
+const PIECE = 64
 
 export class TranslatedStream implements StreamReader {
   readonly #native: StreamReader
@@ -15,6 +19,8 @@ export class TranslatedStream implements StreamReader {
   readonly #writer: BlockWriter
   readonly #names: ToolNames
   readonly #sequence = new Sequence()
+  /** Upper bound for the bytes of text that its parts retain: some repeat the text at the end. */
+  held = 0
   #model: string
   #tokens: Tokens | null = null
   #stop: AnswerBlocks['stop'] = null
@@ -22,7 +28,7 @@ export class TranslatedStream implements StreamReader {
   #hasCalls = false
   #isStarted = false
   #isEnded = false
-  /** Arguments of calls whose input is to be unwrapped, by key; they are passed on when they are complete. */
+  /** Arguments of calls with wrapped input, by key; passed on when complete. */
   readonly #wrapped = new Map<unknown, string>()
 
   constructor(
@@ -41,7 +47,7 @@ export class TranslatedStream implements StreamReader {
 
   read(event: StreamEvent): ParsedEvent {
     const parsed = this.#native.read(event)
-    // Told in the client's words by whoever relays the stream; nothing that follows can be trusted.
+    // The relay reports it in the client's dialect; nothing after it can be trusted.
     if (parsed.error) return { ...parsed, done: true }
     if (parsed.tokens) this.#tokens = parsed.tokens
     if (parsed.model !== null) this.#model = parsed.model
@@ -51,14 +57,14 @@ export class TranslatedStream implements StreamReader {
     return this.#sent(parsed, text)
   }
 
-  /** The stream is over, with its end mark or without. */
+  /** Ends the stream, with or without its end mark. */
   end(): ParsedEvent | null {
     return this.#isStarted && !this.#isEnded && this.#stop !== null
       ? this.#sent({ ...EMPTY_EVENT, done: true }, this.#end())
       : null
   }
 
-  #sent({ responseId: _, ...parsed }: ParsedEvent, text: string): ParsedEvent {
+  #sent({ responseId: _, containerId: __, ...parsed }: ParsedEvent, text: string): ParsedEvent {
     return {
       ...parsed,
       usageOnly: false,
@@ -79,6 +85,7 @@ export class TranslatedStream implements StreamReader {
       this.#stopSequence = said.sequence
       return ''
     }
+    if (said.type === 'delta') this.held += 2 * said.text.length + PIECE
     return (
       this.#start() +
       this.#mapped(said)
@@ -88,7 +95,7 @@ export class TranslatedStream implements StreamReader {
     )
   }
 
-  /** With tools named as the client named them. */
+  /** Returns the events with the client's names of tools. */
   #mapped(said: BlockEvent): BlockEvent[] {
     switch (said.type) {
       case 'open':

@@ -1,12 +1,12 @@
-// One dialect's client at another's provider: the client's request becomes a request of the provider's dialect, and what it
-// answers becomes an answer of the client's, whole or event by event. What is lost on the way is collected. Knows no dialect;
-// what the answer means for the record is read by the provider's own dialect.
-import type { ParsedEvent, ProviderError } from '../call.ts'
-import { GatewayError } from '../errors.ts'
-import { type Loss, Losses } from '../losses.ts'
+// Connects a client of one dialect to a provider of another: translates the request, and the answer, whole or
+// event by event. Collects the losses. Knows no dialect; the provider's own dialect reads the answer for the
+// record.
+import type { ParsedEvent, ProviderError } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { type Loss, Losses } from '../core/losses.ts'
 import { type Block, type Conversation, type DialectBlocks, NO_SAMPLING, type Peer } from './blocks.ts'
+import type { ClientRequest } from './client-request.ts'
 import type {
-  ClientRequest,
   Dialect,
   ProviderAccess,
   ProviderRequest,
@@ -25,13 +25,16 @@ export type Translatable = Dialect & { readonly blocks: DialectBlocks }
 export const isTranslatable = (dialect: Dialect | undefined): dialect is Translatable =>
   dialect?.blocks !== undefined
 
-/** Whether a call in a dialect can be translated for a provider that speaks these. */
+/** Returns true if a call in a dialect can be translated for a provider that speaks these. */
 export const canTranslate =
   (dialects: Readonly<Record<string, Dialect>>) =>
   (from: string, spoken: readonly string[]): boolean =>
     isTranslatable(dialects[from]) && spoken.some((to) => isTranslatable(dialects[to]))
 
-/** How a provider is asked by clients of each dialect: of those that it speaks in these, of others in the first that can be translated. */
+/**
+ * Returns how to reach a provider from each dialect: directly in those it speaks, otherwise through the first
+ * that can be translated.
+ */
 export function upstreamsOf(
   dialects: Readonly<Record<string, Dialect>>,
   spoken: readonly string[],
@@ -50,7 +53,7 @@ export function upstreamsOf(
   return upstreams
 }
 
-/** What a few words of plain text would lose, by the dialect of the client; of dialects that are translated for the provider. */
+/** Returns the losses of plain text by the client's dialect, for dialects that need a translation. */
 export function plainLosses(
   dialects: Readonly<Record<string, Dialect>>,
   upstreams: ReadonlyMap<string, UpstreamDialect>,
@@ -84,13 +87,13 @@ const PLAIN: Conversation = {
   extras: [],
 }
 
-/** How a provider that speaks `to` is asked by clients that speak `from`. */
+/** Translates from clients that speak `from` to a provider that speaks `to`. */
 export function translating(
   from: Translatable,
   to: Translatable,
   provider: Pick<Peer, 'family' | 'host'>,
 ): UpstreamDialect {
-  /** Models that have refused reasoning of ours; until the configuration is loaded anew. */
+  /** Models that have refused our reasoning, until the configuration is reloaded. */
   const refusers = new Set<string>()
   const make = () => new OneTranslation(from, to, provider, refusers)
   return {
@@ -103,10 +106,10 @@ export function translating(
   }
 }
 
-/** What a provider says of itself in headers means nothing to a client of another dialect. */
+/** A provider's own headers mean nothing to a client of another dialect. */
 const NONE = /^$/
 
-/** What a refusal that means our reasoning says, whoever says it. */
+/** Words of a refusal that is about reasoning, at any provider. */
 const ABOUT_REASONING = /reasoning|thinking|thought|signature|effort|encrypted|budget_tokens/i
 
 class OneTranslation implements Translation {
@@ -168,7 +171,8 @@ class OneTranslation implements Translation {
   readAnswer(text: string): ParsedEvent {
     const parsed = this.#to.upstream.readAnswer(text)
     if (parsed.error) return parsed
-    const { responseId: _, ...rest } = parsed // that answer is not to be gone on from in another dialect
+    // This answer cannot be continued in another dialect, nor can its container.
+    const { responseId: _, containerId: __, ...rest } = parsed
     const { blocks, stop, sequence } = this.#to.blocks.parseAnswer(
       parseExact(text) as Json,
       this.#peer,
@@ -204,7 +208,7 @@ class OneTranslation implements Translation {
     return this.#to.upstream.readError(text)
   }
 
-  /** The same request: what is said of reasoning is left out of the next translation for the same model. */
+  /** Returns the same request: the next translation for this model leaves reasoning out. */
   withoutRefused(request: ClientRequest, { message }: ProviderError): ClientRequest | null {
     const { model, takesReasoning } = this.#peer
     if (!takesReasoning || !this.#askedToReason || !ABOUT_REASONING.test(message)) return null

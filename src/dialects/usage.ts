@@ -1,7 +1,7 @@
-// Usage that a provider reports in parts: one event counts the input, a later one the output.
-import type { Tokens } from '../call.ts'
+// Merges usage that a provider reports in parts: one event counts the input, a later one the output.
+import type { Tokens } from '../core/call.ts'
 
-/** What is known after a further report: each count as it was said last. */
+/** Merges a further report: the latest value of each count. */
 export function mergeTokens(before: Tokens | null, now: Tokens | null): Tokens | null {
   if (before === null || now === null) return now ?? before
   return {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { answer, chunk, DONE, fail, stream, streamed } from '../../mocks/stand-in.ts'
+import { answer, chunk, DONE, fail, stream, streamed } from '../../mocks/test-upstream.ts'
 import {
   ask,
   providerKey,
@@ -10,7 +10,7 @@ import {
   TWO_TARGETS,
   temporaryDirectory,
   testGateway,
-} from '../test-gateway.ts'
+} from '../test/test-gateway.ts'
 import { artifact as endpoint } from './request-logs.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`

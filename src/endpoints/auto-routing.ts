@@ -1,6 +1,6 @@
-// GET /api/analytics/auto-routing: how calls were routed, as sums only; no request, no session (LOG-13).
+// GET /api/analytics/auto-routing: sums of how calls were routed; no single request or session (LOG-13).
 import { z } from 'zod'
-import { timeOfId } from '../call.ts'
+import { timeOfId } from '../core/call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { ownKey, readsOf, scope, span, spanAnswer, spanOf } from './query.ts'

@@ -5,8 +5,17 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { answer, chunk, DONE, event, type Script, stream, streamed, USAGE } from '../../mocks/stand-in.ts'
-import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import {
+  answer,
+  chunk,
+  DONE,
+  event,
+  type Script,
+  stream,
+  streamed,
+  USAGE,
+} from '../../mocks/test-upstream.ts'
+import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 const JSON_TYPE = { 'content-type': 'application/json' }
 
@@ -143,7 +152,7 @@ test('30 MB in chunks, their size not announced, is 413 before they are all ther
   await stillServes(gateway)
 })
 
-for (const [name, bytes, status] of [
+const GARBAGE = [
   ['no HTTP at all', 'hello\r\n\r\n', 400],
   ['an unknown method', 'BREW /v1/models HTTP/1.1\r\nhost: localhost\r\n\r\n', 400],
   ['20 kB of headers', `GET /v1/models HTTP/1.1\r\nhost: localhost\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`, 431],
@@ -152,17 +161,21 @@ for (const [name, bytes, status] of [
     'POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\ncontent-length: 3\r\n\r\n{}',
     400,
   ],
-] as const)
-  test(`${name} is answered in the one shape too (FAIL-01)`, async (t) => {
-    const gateway = await testGateway(t)
-    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
-    socket.end(bytes)
-    let text = ''
-    for await (const part of socket) text += part
-    assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
-    assertShape(JSON.parse(text.slice(text.indexOf('\r\n\r\n'))), 'invalid_request')
-    await stillServes(gateway)
-  })
+] as const
+
+test('what is no request is answered in the one shape too (FAIL-01)', async (t) => {
+  const gateway = await testGateway(t)
+  for (const [name, bytes, status] of GARBAGE)
+    await t.test(name, async () => {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1')
+      socket.end(bytes)
+      let text = ''
+      for await (const part of socket) text += part
+      assert.match(text, new RegExp(`^HTTP/1.1 ${status} `))
+      assertShape(JSON.parse(text.slice(text.indexOf('\r\n\r\n'))), 'invalid_request')
+      await stillServes(gateway)
+    })
+})
 
 test('a foreign Host is refused, also for reads (KEEP-06)', async (t) => {
   const gateway = await testGateway(t)
@@ -175,22 +188,28 @@ test('a foreign Host is refused, also for reads (KEEP-06)', async (t) => {
 })
 
 test('a hostile model or session name cannot break a header or the record (TELL-06)', async (t) => {
-  const gateway = await testGateway(t)
-  for (const model of [
-    'a\r\nx-injected: 1',
-    'ünï 100% \u{1f600}',
-    'esc\u001b[31m',
-    'lone \ud800',
-    '"quotes"; x=1',
+  const gateway = await testGateway(t, {
+    config: 'routes: { auto: { targets: [ { model: alpha/model-a } ] } }\ndefaults: { chat: auto }',
+  })
+  const hostile = ['a\r\nx-injected: 1', 'esc\u001b[31m', 'lone \ud800', 'm?x#y']
+  for (const [asked, target] of [
+    ...['ünï 100% \u{1f600}', '"quotes"; x=1', 'bidi \u202e gnirts'].map(
+      (model) => [`alpha/${model}`, model] as const,
+    ),
+    ...hostile.map((model) => [model, 'model-a'] as const),
   ]) {
-    const { status, headers } = await gateway.chat(ask(`alpha/${model}`), { 'x-session-id': 's;"1"%' })
+    const { status, headers } = await gateway.chat(ask(asked), { 'x-session-id': 's;"1"%' })
     assert.equal(status, 200)
     assert.equal(headers.get('x-injected'), null)
-    assert.equal(decodeURIComponent(headers.get('x-gateway-model')!), model.toWellFormed())
+    assert.equal(decodeURIComponent(headers.get('x-gateway-model')!), target)
     assert.equal(decodeURIComponent(headers.get('x-gateway-session-id')!), 's;"1"%')
-    assert.equal(gateway.upstream.alpha!.ledger.at(-1)!.json.model, model)
+    assert.equal(gateway.upstream.alpha!.ledger.at(-1)!.json.model, target)
     const record = await gateway.record(headers.get('x-gateway-request-id'))
-    assert.equal(record.requested_model, `alpha/${model.toWellFormed()}`)
+    assert.equal(record.requested_model, asked.toWellFormed())
+  }
+  for (const model of hostile) {
+    const { status, headers } = await gateway.chat(ask(`alpha/${model}`))
+    assert.deepEqual([status, headers.get('x-injected')], [400, null])
   }
 })
 
@@ -406,20 +425,24 @@ const BROKEN: readonly Broken[] = [
 const LIMITS =
   'resilience: { stream_first_event: 300ms, answer: 300ms, retries: 0 }\nroutes: { auto: { targets: [ { model: alpha/model-a } ] } }'
 
-for (const { name, script, stream = false, status, code, outcome } of BROKEN)
-  test(`a provider that ${name} gives ${status}${code ? ` ${code}` : ''}, one request, and a closed record (FAIL-05)`, async (t) => {
-    const gateway = await testGateway(t, { providers: { alpha: script }, config: LIMITS })
-    const got = await gateway.chat(ask('auto', { stream }))
-    assert.equal(got.status, status, got.text)
-    if (code && !/^\d+$/.test(code)) assertShape(got.json, code, { relayed: code === 'c' })
-    if (name.startsWith('compresses its') && status === 200) assert.match(got.text, /unpacked/)
-    assert.equal(gateway.received(), 1)
-    const record = await gateway.record(got.headers.get('x-gateway-request-id'))
-    assert.equal(record.state, status === 200 ? 'completed' : 'failed')
-    assert.equal(record.error_code, code ?? null)
-    assert.equal(record.attempt_log[0].outcome, outcome)
-    await stillServes(gateway)
-  })
+test('a provider that breaks its answer gives one request, and a closed record (FAIL-05)', async (t) => {
+  const gateway = await testGateway(t, { config: LIMITS })
+  for (const { name, script, stream = false, status, code, outcome } of BROKEN)
+    await t.test(`a provider that ${name} gives ${status}${code ? ` ${code}` : ''}`, async () => {
+      gateway.upstream.alpha!.script = script
+      const before = gateway.received()
+      const got = await gateway.chat(ask('auto', { stream }))
+      assert.equal(got.status, status, got.text)
+      if (code && !/^\d+$/.test(code)) assertShape(got.json, code, { relayed: code === 'c' })
+      if (name.startsWith('compresses its') && status === 200) assert.match(got.text, /unpacked/)
+      assert.equal(gateway.received() - before, 1)
+      const record = await gateway.record(got.headers.get('x-gateway-request-id'))
+      assert.equal(record.state, status === 200 ? 'completed' : 'failed')
+      assert.equal(record.error_code, code ?? null)
+      assert.equal(record.attempt_log[0].outcome, outcome)
+      await stillServes(gateway)
+    })
+})
 
 test('a provider that is down gives 502 upstream_unreachable, nothing was sent, and the record says so (FAIL-05)', async (t) => {
   const gateway = await testGateway(t, { config: LIMITS })

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, type Script } from '../../mocks/stand-in.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { answer, type Script } from '../../mocks/test-upstream.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 const digest = createHash('sha256').update('key-of-ann').digest('hex')
 

@@ -7,8 +7,8 @@ import { cpSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Agent, request } from 'undici'
-import { answer, chunk, type Script, stream, streamed } from '../../mocks/stand-in.ts'
-import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { answer, chunk, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
+import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 /** A cent a token, read or written. */
 const CENT = 'price: { input: 10000, output: 10000 }'
@@ -236,6 +236,7 @@ test('a key can see its limits, and what of its budget is gone; nobody sees anot
     rate: { requests: 60, per_ms: 60_000 },
     budget: { usd: 3, per: 'month', unpriced: 'refuse' },
     spent_usd: 0.27,
+    spent_is_minimum: false,
     estimated_usd: 0,
     reserved_usd: 0,
     resets_at: '2026-12-01T00:00:00.000Z',

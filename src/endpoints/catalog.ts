@@ -1,20 +1,21 @@
 // The models and routes that the configuration names, as values. Pure: the same configuration gives the same
 // bytes for every client, whatever was called before (CAT-03).
+
+import type { Config } from '../config/load.ts'
 import { MODEL_TYPES } from '../config/schema.ts'
-import type { Config } from '../config.ts'
 
 /** An entry of OpenAI's model list, with its type. */
 export interface CatalogEntry {
   readonly id: string
   readonly object: 'model'
-  /** OpenAI's clients require a number; a configuration has no birthday, so it is always 0. */
+  /** OpenAI's clients require a number; a configuration has no creation date, so it is always 0. */
   readonly created: 0
   /** The provider; `waybill` for a route. */
   readonly owned_by: string
   readonly type: (typeof MODEL_TYPES)[number] | 'route'
 }
 
-/** Routes first, then every model that a route or `models` names. */
+/** Returns routes first, then every model that a route or `models` names. */
 export function catalog({ routes, models }: Config): CatalogEntry[] {
   const targets = Object.values(routes).flatMap((route) => route.targets.map((target) => target.model))
   const ids = new Set([...Object.keys(models), ...targets])

@@ -17,8 +17,8 @@ import {
   streamed,
   USAGE,
   usageChunk,
-} from '../../mocks/stand-in.ts'
-import { ask, providerKey, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+} from '../../mocks/test-upstream.ts'
+import { ask, providerKey, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 const TOKENS = {
   input: 20,
@@ -63,6 +63,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     picked_model: 'model-a',
     response_model: 'model-a-2026-01-01',
     response_id: null,
+    container_id: null,
     route: 'auto',
     strategy: 'priority',
     tier: 'balanced',
@@ -70,6 +71,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     session_id: 's-1',
     agent_id: null,
     purpose: 'main',
+    client: 'node',
     traceparent: null,
     key_name: null,
     stream: false,
@@ -79,6 +81,7 @@ test('a logical id reaches its target, the answer is relayed untouched, and the 
     fallbacks: 0,
     tokens: TOKENS,
     cost_usd: null,
+    cost_missing: ['price'],
     price: null,
     cache: 'BYPASS',
     replayed: false,
@@ -174,46 +177,52 @@ test('a direct provider/model id goes there and nowhere else (ROUTE-02)', async 
   assert.deepEqual([record.route, record.strategy, record.resolved_model], [null, 'direct', 'some/thing'])
 })
 
-for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
-  test(`a ${status} moves on to the next target, and the answer names the one that served (ROUTE-07, TELL-02)`, async (t) => {
-    const gateway = await testGateway(t, {
-      providers: { alpha: fail(status), beta: answer() },
-      config: TWO_TARGETS,
-    })
-    const { headers, status: got } = await gateway.chat(ask('auto'))
-    assert.equal(got, 200)
-    assert.equal(headers.get('x-gateway-provider'), 'beta')
-    assert.equal(headers.get('x-gateway-attempts'), '2')
-    const record = await gateway.record(headers.get('x-gateway-request-id'))
-    assert.deepEqual(
-      [record.resolved_provider, record.picked_provider, record.attempts, record.fallbacks],
-      ['beta', 'alpha', 2, 1],
-    )
-    assert.equal(record.tier, 'cheap')
-    assert.deepEqual(record.tokens, TOKENS)
-    assert.deepEqual(
-      record.attempt_log.map((a: any) => [a.n, a.provider, a.outcome, a.status, a.error_code]),
-      [
-        [1, 'alpha', 'failed', status, `e${status}`],
-        [2, 'beta', 'answered', 200, null],
-      ],
-    )
+test('a failed target moves the call on to the next one, and the answer names the one that served (ROUTE-07, TELL-02)', async (t) => {
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: `${TWO_TARGETS}\nresilience: { cooldown: 1ms }`,
   })
+  for (const status of [401, 402, 403, 408, 409, 425, 429, 500, 502, 503, 529])
+    await t.test(`after a ${status}`, async () => {
+      gateway.upstream.alpha!.script = fail(status)
+      const { headers, status: got } = await gateway.chat(ask('auto'))
+      assert.equal(got, 200)
+      assert.equal(headers.get('x-gateway-provider'), 'beta')
+      assert.equal(headers.get('x-gateway-attempts'), '2')
+      const record = await gateway.record(headers.get('x-gateway-request-id'))
+      assert.deepEqual(
+        [record.resolved_provider, record.picked_provider, record.attempts, record.fallbacks],
+        ['beta', 'alpha', 2, 1],
+      )
+      assert.equal(record.tier, 'cheap')
+      assert.deepEqual(record.tokens, TOKENS)
+      assert.deepEqual(
+        record.attempt_log.map((a: any) => [a.n, a.provider, a.outcome, a.status, a.error_code]),
+        [
+          [1, 'alpha', 'failed', status, `e${status}`],
+          [2, 'beta', 'answered', 200, null],
+        ],
+      )
+    })
+})
 
-for (const status of [400, 404, 413, 422])
-  test(`a ${status} is final and keeps the provider's words (ROUTE-07, FAIL-04)`, async (t) => {
-    const gateway = await testGateway(t, {
-      providers: { alpha: fail(status, { 'retry-after': '7' }), beta: answer() },
-      config: TWO_TARGETS,
-    })
-    const { headers, json, status: got } = await gateway.chat(ask('auto'))
-    assert.equal(got, status)
-    assert.equal(json.error.message, `stand-in ${status}`)
-    assert.equal(headers.get('retry-after'), '7')
-    assert.equal(gateway.upstream.beta!.ledger.length, 0)
-    const record = await gateway.record(headers.get('x-gateway-request-id'))
-    assert.deepEqual([record.state, record.status, record.error_code], ['failed', status, `e${status}`])
+test("a refusal of the request is final and keeps the provider's words (ROUTE-07, FAIL-04)", async (t) => {
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: TWO_TARGETS,
   })
+  for (const status of [400, 404, 413, 422])
+    await t.test(`a ${status}`, async () => {
+      gateway.upstream.alpha!.script = fail(status, { 'retry-after': '7' })
+      const { headers, json, status: got } = await gateway.chat(ask('auto'))
+      assert.equal(got, status)
+      assert.equal(json.error.message, `stand-in ${status}`)
+      assert.equal(headers.get('retry-after'), '7')
+      assert.equal(gateway.upstream.beta!.ledger.length, 0)
+      const record = await gateway.record(headers.get('x-gateway-request-id'))
+      assert.deepEqual([record.state, record.status, record.error_code], ['failed', status, `e${status}`])
+    })
+})
 
 test('when every target failed, the last answer is relayed and every attempt is on record (LOG-05, ROUTE-04)', async (t) => {
   const gateway = await testGateway(t, {
@@ -264,7 +273,8 @@ test('an error event before the response start counts as a 5xx, after it goes to
     [first.attempt_log[0].outcome, first.attempt_log[0].error_code],
     ['failed', 'insufficient_quota'],
   )
-  assert.equal(first.tokens.input, null, 'what the failed stream used is not known')
+  assert.equal(first.tokens.input, 20, 'what the second attempt used')
+  assert.deepEqual(first.cost_missing, ['attempt', 'price'], 'what the failed stream used is not known')
 
   gateway.upstream.beta!.script = stream(chunk({ content: 'half' }), trouble)
   const after = await gateway.chat(ask('beta/model-b', { stream: true }))

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/stand-in.ts'
+import { answer, chunk, DONE, event, fail, type Script, stream, streamed } from '../../mocks/test-upstream.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
-import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const TARGETS = 'targets: [ { model: alpha/model-a }, { model: beta/model-b } ]'
 const auto = (settings: string): string => `routes: { auto: { ${settings}, ${TARGETS} } }`
@@ -184,7 +184,7 @@ const IMAGE = {
   ],
 }
 
-for (const [name, body, provider, cause] of [
+const RULED = [
   ['plain text', {}, 'alpha', 'priority'],
   ['an image', IMAGE, 'beta', 'rule 1: images'],
   [
@@ -200,18 +200,22 @@ for (const [name, body, provider, cause] of [
     'gamma',
     'rule 3: input_tokens over 2000',
   ],
-] as const)
-  test(`rules: ${name} goes to ${provider}, and the record says why (ROUTE-10)`, async (t) => {
-    const gateway = await testGateway(t, {
-      providers: { alpha: answer(), beta: answer(), gamma: answer() },
-      config: RULES,
-    })
-    const { headers } = await gateway.chat(ask('auto', body))
-    assert.equal(headers.get('x-gateway-provider'), provider)
-    const { decision } = await gateway.record(headers.get('x-gateway-request-id'))
-    assert.equal(decision.cause, cause)
-    assert.equal(decision.skipped.length, cause === 'priority' ? 0 : 2)
+] as const
+
+test('a rule sends a call to its target, and the record says why (ROUTE-10)', async (t) => {
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer(), gamma: answer() },
+    config: RULES,
   })
+  for (const [name, body, provider, cause] of RULED)
+    await t.test(`${name} goes to ${provider}`, async () => {
+      const { headers } = await gateway.chat(ask('auto', body))
+      assert.equal(headers.get('x-gateway-provider'), provider)
+      const { decision } = await gateway.record(headers.get('x-gateway-request-id'))
+      assert.equal(decision.cause, cause)
+      assert.equal(decision.skipped.length, cause === 'priority' ? 0 : 2)
+    })
+})
 
 test('a call that needs tools, images or a long context goes only to targets that have them; where none has, it is refused (ROUTE-12, PURE-07)', async (t) => {
   const gateway = await testGateway(t, {

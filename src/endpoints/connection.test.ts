@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, type Script } from '../../mocks/stand-in.ts'
-import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { answer, type Script } from '../../mocks/test-upstream.ts'
+import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const read = (path: string): string => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`
 const BODY = JSON.stringify(ask('auto'))

@@ -1,7 +1,7 @@
 // What an error of the gateway says, where clients of other makers look at its words and headers.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, testGateway } from '../test-gateway.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 const as = (name: string) => ({ authorization: `Bearer key-of-${name}` })
 const CONFIG = `routes: { auto: { targets: [ { model: alpha/model-a } ] } }

@@ -1,21 +1,22 @@
-// GET /api/usage/export: every call that matches the filters, newest first, as a file: whole records as JSON, or columns as
-// CSV. Written as it is read, so that a million calls take no memory.
-import { once } from 'node:events'
+// GET /api/usage/export: every call that matches the filters, newest first, as a file: whole records as JSON,
+// or columns as CSV. Streamed from the store, so that a million calls take no memory.
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
+import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
-import { CALL_FIELDS, type CallRecord, type Field } from '../record.ts'
+import { NOSNIFF } from '../http/reply.ts'
+import { taken } from '../http/untaken.ts'
 import type { ReadContext } from './context.ts'
 import { callList, invalid, listArguments, readsOf } from './query.ts'
 
-/** Rows that are read at a time. */
+/** Rows per read. */
 const ROWS = 500
-/** Exports at the same time: each keeps the thread that reads busy. */
+/** Maximum concurrent exports: each keeps the reading thread busy. */
 const MOST = 2
 
 const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
 
-/** What a column of a table can be: a field of the record, or one of its tokens behind a dot. */
+/** Columns of a table: fields of the record, and tokens after a dot. */
 const COLUMNS = Object.entries<Field>(CALL_FIELDS).flatMap(([name, { kind }]) =>
   kind === 'tokens' ? TOKENS.map((part) => `${name}.${part}`) : [name],
 )
@@ -44,6 +45,7 @@ export const exported = {
       throw invalid('columns', 'a JSON file always has whole records')
     const [filter] = listArguments({ ...filters, limit: ROWS, cursor: undefined }, caller)
     const calls = readsOf(filters, context)
+    const { idle } = context.config.resilience
     if (open >= MOST)
       throw new GatewayError(
         'overloaded',
@@ -54,11 +56,12 @@ export const exported = {
       )
     open++
     try {
-      let page = await calls.list(filter, { limit: ROWS }) // before the headers: it may fail
+      let page = await calls.list(filter, { limit: ROWS }) // before the headers, because it may fail
       response.writeHead(200, {
         'content-type': form === 'csv' ? 'text/csv; charset=utf-8' : 'application/json',
         'content-disposition': `attachment; filename="calls.${form}"`,
         'cache-control': 'no-store',
+        ...NOSNIFF,
       })
       if (response.req.method === 'HEAD') {
         response.end()
@@ -72,7 +75,7 @@ export const exported = {
             : page.data
                 .map((record, n) => `${isFirst && n === 0 ? '' : ','}\n${JSON.stringify(record)}`)
                 .join('')
-        if (!response.write(rows)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+        if (!response.write(rows)) await taken(response, caller.name, idle)
         if (!page.has_more || response.destroyed) break
         page = await calls.list(filter, { limit: ROWS, cursor: page.next_cursor! })
       }
@@ -90,9 +93,15 @@ function cell(record: CallRecord, name: string): string {
   return csvCell(typeof value === 'object' ? JSON.stringify(value) : value)
 }
 
-/** A text that a spreadsheet would take for a formula has an apostrophe before it: model ids are the clients' to choose. */
+/**
+ * Beginnings that some spreadsheet takes for a formula, also after invisible characters, and in the
+ * full-width forms of Chinese and Japanese keyboards.
+ */
+const FORMULA = /^([\p{Z}\p{C}]*[=+\-@＝＋－＠﹦﹢﹣﹫]|[\t\r])/u
+
+/** Puts an apostrophe before a text that looks like a formula: clients choose their model ids. */
 export function csvCell(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value)
-  const harmless = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value
+  const harmless = FORMULA.test(value) ? `'${value}` : value
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { answer, chunk, DONE } from '../../mocks/stand-in.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { answer, chunk, DONE } from '../../mocks/test-upstream.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 /** Writes a text again and again, as fast as it is taken. */
 async function flood(response: ServerResponse, text: string, times: number): Promise<void> {

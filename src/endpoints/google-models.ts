@@ -1,8 +1,8 @@
-// The catalog in the format of Google's Gemini: which clients are Google's, and what they get.
+// The catalog in the format of Google's Gemini, and the test for Google's clients.
 import { z } from 'zod'
 import type { AdmittedRead } from '../http/endpoint.ts'
 
-/** What such a client sends along; the list is short, so it is always whole. */
+/** Parameters that such a client sends; the list is short, so it is always complete. */
 export const googleQuery = {
   pageSize: z.string().optional().describe("Sent by Google's clients; the list is always complete."),
   pageToken: z.string().optional().describe("Sent by Google's clients; the list is always complete."),

@@ -1,8 +1,8 @@
 // USE-07: what is on record of a call whose client left before its end.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/stand-in.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { chunk, DONE, event, type Script, stream, usageChunk } from '../../mocks/test-upstream.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 const CONFIG = `
 models: { alpha/model-a: { price: { input: 1, output: 10 } } }

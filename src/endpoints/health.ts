@@ -1,11 +1,11 @@
-// GET /api/health: what `waybill doctor` would report of a running gateway, as far as the gateway itself knows it; how full
-// the record is; how old the prices are. For admins, because it covers all keys.
+// GET /api/health: the findings of `waybill doctor` that a running gateway can make itself; how full the
+// record is; how old the prices are. For admins, because it covers all keys.
 import { z } from 'zod'
-import { timeOfId } from '../call.ts'
-import { GatewayError } from '../errors.ts'
-import { type Finding, fillFindings, priceFindings } from '../findings.ts'
+import { timeOfId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { type Finding, fillFindings, priceFindings } from '../core/findings.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import { PRICE_TABLE } from '../pricing.ts'
+import { PRICE_TABLE } from '../pricing/pricing.ts'
 import type { FleetStanding, ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
 import { count, time } from './schemas.ts'
@@ -16,6 +16,7 @@ const response = z.strictObject({
   replay: z.boolean(),
   findings: z.array(z.strictObject({ verdict: z.enum(['ok', 'note', 'BAD']), text: z.string() })),
   record: z.strictObject({
+    directory: z.string().describe('where the record is, on the machine of the gateway'),
     calls: count,
     caps: z.array(
       z.strictObject({
@@ -55,6 +56,7 @@ export const health = {
         ...priceFindings(config),
       ],
       record: {
+        directory: about.directory,
         calls: onRecord,
         caps: fills,
         durability: config.durability,
@@ -116,7 +118,7 @@ const sharedLogFinding = ({ failure, instances, backlog }: FleetStanding): Findi
     ? { verdict: 'ok', text: `the shared log answers; ${instances} gateways are alive` }
     : { verdict: 'BAD', text: `the shared log is unavailable, and ${backlog} calls wait for it: ${failure}` }
 
-/** From this part of a budget on it is told that it ends. */
+/** Share of a budget from which its end is reported. */
 const NEAR = 0.8
 
 function budgetFindings({ config, budgetUse }: ReadContext): Finding[] {

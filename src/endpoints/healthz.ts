@@ -1,4 +1,4 @@
-// The process is alive: no key, no Host guard, no database.
+// Reports that the process is alive: no key, no Host guard, no database.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

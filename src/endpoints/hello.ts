@@ -1,4 +1,4 @@
-// HEAD /api/hello: what Claude Code asks before its first call, without a key, to learn whether a server is running.
+// HEAD /api/hello: Claude Code's request before its first call, without a key, to see if a server is running.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'

@@ -6,7 +6,7 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { findKey } from '../terminal/key.ts'
-import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const BODY = JSON.stringify(ask('auto'))
 const POST = 'POST /v1/chat/completions HTTP/1.1\r\n'

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { answer } from '../../mocks/stand-in.ts'
-import { idOf } from '../call.ts'
-import { CALLS, READS } from '../endpoints.ts'
-import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { answer } from '../../mocks/test-upstream.ts'
+import { idOf } from '../core/call.ts'
+import { CALLS, READS } from '../gateway/endpoints.ts'
+import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const CONFIG = `

@@ -1,6 +1,7 @@
-// GET /api/keys/me: who the caller is, what it may do, and how much of its budget is spent. GET /api/keys: the same for
-// every key if the caller is an admin, for its own if it is a client.
+// GET /api/keys/me: the caller's name, rights and spent budget. GET /api/keys: the same for every key if the
+// caller is an admin, for its own if it is a client.
 import { z } from 'zod'
+import { roundUsd } from '../core/money.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
@@ -15,6 +16,10 @@ const response = z.strictObject({
     .describe('number of calls in each window'),
   budget: z.strictObject({ usd, per: z.literal('month'), unpriced: z.enum(['refuse', 'allow']) }).nullable(),
   spent_usd: usd.nullable().describe('what counts in this month (UTC), with or without a budget'),
+  spent_is_minimum: z
+    .boolean()
+    .nullable()
+    .describe('there are attempts whose cost is neither known nor estimated'),
   estimated_usd: usd.nullable().describe('the part of it that no provider reported'),
   reserved_usd: usd.nullable().describe('set aside for calls that are open now; only with a budget'),
   resets_at: time.describe('when the month ends'),
@@ -48,15 +53,18 @@ function described(
   { config, budgetUse }: ReadContext,
 ) {
   const key = config.keys.find((each) => each.name === name)
-  const { usd, estimatedUsd, reservedUsd, resetsAt } = budgetUse(name)
+  const { usd, estimatedUsd, unknownAttempts, reservedUsd, resetsAt } = budgetUse(name)
   return {
     name,
     role,
     rate: key?.rate ? { requests: key.rate.requests, per_ms: key.rate.per } : null,
     budget: key?.budget ?? null,
-    spent_usd: usd,
-    estimated_usd: estimatedUsd,
-    reserved_usd: reservedUsd,
+    spent_usd: rounded(usd),
+    spent_is_minimum: unknownAttempts === null ? null : unknownAttempts > 0,
+    estimated_usd: rounded(estimatedUsd),
+    reserved_usd: rounded(reservedUsd),
     resets_at: new Date(resetsAt).toISOString(),
   }
 }
+
+const rounded = (usd: number | null): number | null => (usd === null ? null : roundUsd(usd))

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import Database from 'better-sqlite3'
-import { answer, chunk, stream } from '../../mocks/stand-in.ts'
-import { idOf } from '../call.ts'
+import { answer, chunk, stream } from '../../mocks/test-upstream.ts'
+import { idOf } from '../core/call.ts'
 import { STEPS } from '../store/sqlite/migrations.ts'
 import { databaseFile } from '../store/sqlite/open.ts'
-import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, type Setup, type TestGateway, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 
 const ROUTES = `
 models: { alpha/model-a: { price: { input: 100000, output: 0 } }, beta/model-b: { price: { input: 100000, output: 0 } } }
@@ -91,14 +91,15 @@ test('what was spent survives a restart, rows that retention drops, and a budget
   assert.equal(after.received(), 0)
 })
 
-test('a fallback counts what each of its attempts is known to have cost, also where the sum of the call is unknown', async (t) => {
+test('a fallback counts what each of its attempts is known to have cost, also where the cost of the call is a minimum', async (t) => {
   const gateway = await start(t, {
     providers: { alpha: (response) => response.destroy(), beta: answer() },
     config: `${ROUTES.replace('{ model: alpha/model-a }', '{ model: alpha/model-a }, { model: beta/model-b }')}\nkeys: [ ${key('ann', ', budget: { usd: 2 }')} ]`,
   })
   const { headers } = await spend(gateway, 'ann')
   const path = `/api/usage/request-logs/${headers.get('x-gateway-request-id')}`
-  assert.equal((await gateway.get(path, { headers: as('ann') })).json.cost_usd, null)
+  const { json } = await gateway.get(path, { headers: as('ann') })
+  assert.deepEqual([json.cost_usd, json.cost_missing], [2, ['attempt']])
   assert.equal((await spend(gateway, 'ann')).json.error.code, 'budget_exceeded')
 })
 

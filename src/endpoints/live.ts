@@ -1,18 +1,20 @@
-// GET /api/usage/live: server-sent events, one for each change of a call, as its record will have it; of one's own
-// calls for a client's key. A reader that is too slow loses events and is told so, and then reads the list again.
+// GET /api/usage/live: server-sent events, one for each change of a call, as in its record; a client's key
+// sees only its own calls. A reader that is too slow loses events, is notified, and reads the list again.
 import type { ServerResponse } from 'node:http'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
+import { NOSNIFF } from '../http/reply.ts'
+import { UNTAKEN } from '../http/untaken.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery, ownKey } from './query.ts'
 
-/** Readers at the same time: each holds a connection. */
+/** Maximum concurrent readers: each holds a connection. */
 const MOST_READERS = 64
-/** What may wait for one of them, bytes. */
+/** Maximum bytes that wait for one of them. */
 const MOST_WAITING = 2 ** 20
-/** Events go out together, so often, ms. */
+/** Interval at which events are sent together, ms. */
 const TOGETHER_MS = 100
-/** A comment says that the connection is alive, and the key is looked at again, ms. */
+/** Interval of a keep-alive comment, at which the key is checked again, ms. */
 const ALIVE_MS = 15_000
 
 const readers = new WeakMap<object, Set<ServerResponse>>()
@@ -33,7 +35,11 @@ export const live = {
         `${open.size} readers already follow the calls. Close a page and try again.`,
         { retryAfter: 5 },
       )
-    response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' })
+    response.writeHead(200, {
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+      ...NOSNIFF,
+    })
     if (response.req.method === 'HEAD') {
       response.end()
       return
@@ -51,9 +57,10 @@ export const live = {
         response.write(`${lost ? 'event: lost\ndata: {}\n\n' : ''}${waiting.join('')}`)
         lost = false
       }
+      UNTAKEN.count(response, caller.name)
       waiting = []
       size = 0
-      // It is told also where no further call follows.
+      // Reports a loss even if no further call follows.
       timer = isSlow ? setTimeout(flush, TOGETHER_MS) : null
     }
     const ignore = feed.listen(ownKey(caller), ({ json }) => {
@@ -62,6 +69,7 @@ export const live = {
       else waiting.push(`event: call\ndata: ${json}\n\n`)
       timer ??= setTimeout(flush, TOGETHER_MS)
     })
+    response.on('drain', () => UNTAKEN.count(response, caller.name))
     const alive = setInterval(() => {
       try {
         authenticate()
@@ -70,7 +78,7 @@ export const live = {
         response.end()
       }
     }, ALIVE_MS)
-    response.setTimeout(4 * ALIVE_MS, () => response.destroy()) // it takes nothing any more
+    response.setTimeout(4 * ALIVE_MS, () => response.destroy()) // it reads nothing any more
     response.once('close', () => {
       ignore()
       clearInterval(alive)
@@ -80,7 +88,7 @@ export const live = {
   },
 } satisfies OtherEndpoint<ReadContext>
 
-/** Ends what would otherwise hold a gateway up that stops. */
+/** Ends open connections, which would otherwise delay the gateway's shutdown. */
 export function endLive(feed: object): void {
   for (const response of readers.get(feed) ?? []) response.end()
 }

@@ -4,8 +4,8 @@ import { createHash } from 'node:crypto'
 import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, type Script } from '../../mocks/stand-in.ts'
-import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { answer, type Script } from '../../mocks/test-upstream.ts'
+import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const key = (name: string) =>
   `{ name: ${name}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}" }`

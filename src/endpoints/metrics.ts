@@ -1,6 +1,6 @@
-// GET /metrics: the gateway in figures, for Prometheus. Totals over all keys, so with keys it is for admins only.
+// GET /metrics: metrics for Prometheus. Totals over all keys, so with keys it is for admins only.
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery } from './query.ts'

@@ -1,14 +1,14 @@
-// The catalog in OpenAI's list format, in Anthropic's for a caller that names a version of Anthropic's interface, or in
-// Google's for a client of Google's: GET /v1/models, and one entry of it, whose id may hold slashes, encoded or not.
+// The catalog in OpenAI's list format, in Anthropic's for a caller that sends `anthropic-version`, or in
+// Google's for a client of Google's: GET /v1/models, and one entry, whose id may hold slashes, even encoded.
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { AdmittedRead, ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'
 import { googleEntry, googleQuery, toGoogle, wantsGoogle } from './google-models.ts'
 import { catalogEntry, time } from './schemas.ts'
 
-// Clients send paging parameters along (`limit`); the list is short, so it is always whole.
+// Clients send paging parameters (`limit`); the list is short, so it is always complete.
 const modelsQuery = z.looseObject({})
 
 const oneQuery = z.strictObject({ key: googleQuery.key })

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { CALLS, OTHERS, READS } from '../endpoints.ts'
-import { errorSchema } from '../errors.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { errorSchema } from '../core/error-schema.ts'
+import { CALLS, OTHERS, READS } from '../gateway/endpoints.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 test('/openapi.json is valid OpenAPI 3.1 and names every endpoint, every parameter and how to be let in', async (t) => {
   const gateway = await testGateway(t)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { test } from 'node:test'
-import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const BODY = JSON.stringify(ask('auto'))
 
@@ -32,7 +32,7 @@ function call(gateway: TestGateway, origin: string, host?: string, type: string 
   })
 }
 
-for (const [origin, host, status] of [
+const ORIGINS = [
   ['http://localhost:PORT', 'localhost:PORT', 200],
   ['http://127.0.0.1:PORT', '127.0.0.1:PORT', 200],
   ['HTTP://LOCALHOST:PORT', 'localhost:PORT', 200],
@@ -52,17 +52,22 @@ for (const [origin, host, status] of [
   ['http://localhost:PORT.evil.example', 'localhost:PORT', 403],
   ['null', 'localhost:PORT', 403],
   ['', 'localhost:PORT', 403],
-] as const)
-  test(`a page of ${origin || 'an empty Origin'} that calls ${host} gets ${status}`, async (t) => {
-    const gateway = await testGateway(t)
-    const got = await call(gateway, origin, host)
-    assert.equal(got.status, status, JSON.stringify(got.json))
-    assert.equal(gateway.received(), status === 200 ? 1 : 0)
-  })
+] as const
+
+test('a page calls from the address of the gateway only, as its own browser sends it', async (t) => {
+  const gateway = await testGateway(t)
+  for (const [origin, host, status] of ORIGINS)
+    await t.test(`${origin || 'an empty Origin'} that calls ${host} gets ${status}`, async () => {
+      const before = gateway.received()
+      const got = await call(gateway, origin, host)
+      assert.equal(got.status, status, JSON.stringify(got.json))
+      assert.equal(gateway.received() - before, status === 200 ? 1 : 0)
+    })
+})
 
 const ALLOWED =
   'allowed_hosts: [waybill.lan], allowed_origins: ["tauri://localhost", "http://localhost:3000", "vscode-webview://abc"]'
-for (const [origin, host, status] of [
+const ALLOWED_ORIGINS = [
   ['tauri://localhost', 'localhost:PORT', 200],
   ['http://localhost:3000', '127.0.0.1:PORT', 200],
   ['http://localhost:3001', 'localhost:PORT', 403],
@@ -75,19 +80,25 @@ for (const [origin, host, status] of [
   ['https://waybill.lan', '127.0.0.1:PORT', 200],
   ['http://waybill.lan:3000', 'waybill.lan:PORT', 403],
   ['tauri://waybill.lan', 'waybill.lan:PORT', 403],
-] as const)
-  test(`with allowed names and origins, ${origin} that calls ${host} gets ${status}`, async (t) => {
-    const gateway = await testGateway(t, { server: ALLOWED })
-    assert.equal((await call(gateway, origin, host)).status, status)
-  })
+] as const
 
-for (const type of [null, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
-  test(`a page that sends ${type ?? 'no Content-Type'} is 415, and nothing is spent`, async (t) => {
-    const gateway = await testGateway(t)
-    const got = await call(gateway, 'http://localhost:PORT', 'localhost:PORT', type)
-    assert.deepEqual([got.status, got.json.error.code], [415, 'unsupported_media_type'])
-    assert.equal(gateway.received(), 0)
-  })
+test('names and origins that are allowed may call, and no others', async (t) => {
+  const gateway = await testGateway(t, { server: ALLOWED })
+  for (const [origin, host, status] of ALLOWED_ORIGINS)
+    await t.test(`${origin} that calls ${host} gets ${status}`, async () => {
+      assert.equal((await call(gateway, origin, host)).status, status)
+    })
+})
+
+test('a page that sends no JSON is 415, and nothing is spent', async (t) => {
+  const gateway = await testGateway(t)
+  for (const type of [null, 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+    await t.test(type ?? 'no Content-Type', async () => {
+      const got = await call(gateway, 'http://localhost:PORT', 'localhost:PORT', type)
+      assert.deepEqual([got.status, got.json.error.code], [415, 'unsupported_media_type'])
+      assert.equal(gateway.received(), 0)
+    })
+})
 
 test('a client without an Origin may leave the Content-Type out', async (t) => {
   const gateway = await testGateway(t)

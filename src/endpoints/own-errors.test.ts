@@ -1,8 +1,8 @@
 // Errors of the gateway itself, as clients that read headers see them; and keys that a provider repeats in an answer.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chunk, DONE, stream } from '../../mocks/stand-in.ts'
-import { ask, providerKey, testGateway } from '../test-gateway.ts'
+import { chunk, DONE, stream } from '../../mocks/test-upstream.ts'
+import { ask, providerKey, testGateway } from '../test/test-gateway.ts'
 
 test('every error of the gateway names the request in x-request-id, as it does in its body', async (t) => {
   const gateway = await testGateway(t)

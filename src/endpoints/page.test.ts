@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { answer, fail, streamed } from '../../mocks/stand-in.ts'
-import { idAt } from '../call.ts'
-import { ask, slowness, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, fail, streamed } from '../../mocks/test-upstream.ts'
+import { idAt } from '../core/call.ts'
+import { ask, slowness, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = `
@@ -68,6 +68,28 @@ test('every view is the same document, under a policy that lets nothing else in 
   assert.equal((await gateway.get('/page/..%2fcli.js')).status, 404)
   const posted = await gateway.get('/calls', { method: 'POST' })
   assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD, OPTIONS'])
+})
+
+test('a browser at an address that is no view gets the page, a program an error in JSON', async (t) => {
+  const gateway = await testGateway(t, { config: KEYS, options: { page: files(t) } })
+  const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+  for (const path of ['/nosuch', '/call']) {
+    const { status, headers, text } = await gateway.get(path, { headers: html })
+    assert.deepEqual([path, status, text], [path, 404, 'index.html'])
+    assert.match(headers.get('content-security-policy')!, /default-src 'none'/)
+    const head = await gateway.get(path, { headers: html, method: 'HEAD' })
+    assert.deepEqual([head.status, head.text], [404, ''])
+    const posted = await gateway.get(path, {
+      method: 'POST',
+      headers: { ...html, ...as('key-of-boss') },
+      body: '{}',
+    })
+    assert.equal(posted.json.error.code, 'not_found')
+    const program = await gateway.get(path, { headers: as('key-of-boss') })
+    assert.deepEqual([program.status, program.json.error.code], [404, 'not_found'])
+  }
+  for (const path of ['/api/nosuch', '/v1/nosuch', '/v1beta/nosuch', '/page/nosuch'])
+    assert.ok((await gateway.get(path, { headers: { ...html, ...as('key-of-boss') } })).json.error, path)
 })
 
 test('a page that was not built says so', async (t) => {

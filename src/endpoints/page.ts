@@ -1,9 +1,9 @@
-// The page in the browser: the same document under the address of every view, and the two files that it loads. They hold
-// no data and need no key. Knows their names and headers; what is in them is made in `src/page`.
+// The page in the browser: the same document at the address of every view, and the two files that it loads.
+// They hold no data and need no key. Knows their names and headers; their content is made in `src/page`.
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { OtherEndpoint } from '../http/endpoint.ts'
 import type { PageFile, ReadContext } from './context.ts'
 
@@ -14,7 +14,7 @@ const TYPES = {
   'icon.svg': 'image/svg+xml',
 } as const
 
-/** Nothing but the files of the page itself, and no way from a text to markup or to code. */
+/** Allows only the page's own files, and no way from text to markup or code. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -37,7 +37,7 @@ const HEADERS = {
   'cache-control': 'no-cache',
 }
 
-/** Reads the files when they are first asked for, and keeps them. */
+/** Reads the files on the first request, and keeps them. */
 export function readPage(directory: URL): ReadContext['pageFiles'] {
   let files: ReadonlyMap<string, PageFile> | null = null
   return () => {
@@ -62,15 +62,9 @@ const served = (path: string, summary: string): OtherEndpoint<ReadContext> => ({
   summary,
   keyless: true,
   mediaType: 'text/html',
-  query: z.looseObject({}), // it says what the view shows, and is read there
+  query: z.looseObject({}), // the page reads it to choose what to show
   handle({ rest, request }, response, { pageFiles }) {
-    const name = path === '/page/*' ? rest : 'index.html'
-    const files = pageFiles()
-    if (files === null)
-      throw new GatewayError('not_found', 'The page was not built. Run `npm run build` and start again.')
-    const file = files.get(name)
-    if (!file) throw new GatewayError('not_found', 'The page has no file of this name.')
-    const { bytes, type, etag } = file
+    const { bytes, type, etag } = fileOf(pageFiles(), path === '/page/*' ? rest : 'index.html')
     const headers = { ...HEADERS, etag }
     if (request.headers['if-none-match'] === etag) {
       response.writeHead(304, headers).end()
@@ -81,7 +75,22 @@ const served = (path: string, summary: string): OtherEndpoint<ReadContext> => ({
   },
 })
 
-/** The address of each view. */
+function fileOf(files: ReturnType<ReadContext['pageFiles']>, name: string): PageFile {
+  if (files === null)
+    throw new GatewayError('not_found', 'The page was not built. Run `npm run build` and start again.')
+  const file = files.get(name)
+  if (!file) throw new GatewayError('not_found', 'The page has no file of this name.')
+  return file
+}
+
+/** Answers a browser at an address without a view: the page reports it. */
+export const nowhere: OtherEndpoint<ReadContext>['handle'] = ({ request }, response, { pageFiles }) => {
+  const { bytes, type } = fileOf(pageFiles(), 'index.html')
+  response.writeHead(404, { ...HEADERS, 'content-type': type, 'content-length': bytes.length })
+  response.end(request.method === 'HEAD' ? undefined : bytes)
+}
+
+/** Addresses of the views. */
 const VIEWS = [
   '/',
   '/calls',

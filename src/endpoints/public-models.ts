@@ -1,7 +1,7 @@
-// GET /v1beta/models: what may be known outside, and nothing else (KEEP-05): no weights, tiers or prices. A client of
-// Google's gets it in Google's shape, and one entry alone under its name.
+// GET /v1beta/models: public facts about the models, and nothing else (KEEP-05): no weights, tiers or prices.
+// A client of Google's gets it in Google's format, and a single entry under its name.
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { catalog } from './catalog.ts'
 import type { ReadContext } from './context.ts'

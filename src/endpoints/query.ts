@@ -1,17 +1,17 @@
-// The query parameters that several endpoints share, and whose rows a caller may see.
+// Query parameters that several endpoints share, and the rows that a caller may see.
 
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
-import type { Caller } from '../http/auth.ts'
-import { CALL_FIELDS, type Field, type FieldFilter, type Kind } from '../record.ts'
+import { GatewayError } from '../core/errors.ts'
+import { CALL_FIELDS, type Field, type FieldFilter, type Kind } from '../core/record.ts'
+import type { Caller } from '../http/caller.ts'
 import type { CallFilter, Page } from '../store/filters.ts'
 import type { Reads, Span } from '../store/reads.ts'
 import type { ReadContext } from './context.ts'
 
-/** For an endpoint that takes no parameter. */
+/** For an endpoint without parameters. */
 export const noQuery = z.strictObject({})
 
-/** Whose calls are read: those of all gateways that share a log, or of the one that is asked. */
+/** Selects the calls of all gateways that share a log, or only those of this one. */
 export const scope = { scope: z.enum(['fleet', 'instance']).default('fleet') }
 export const scopeOnly = z.strictObject(scope)
 
@@ -39,7 +39,7 @@ const status = z
   )
   .optional()
 
-/** Keyset pages: how many rows, and after which. */
+/** Keyset pages: number of rows, and the row to start after. */
 export const page = {
   limit: z
     .string()
@@ -50,20 +50,20 @@ export const page = {
   cursor: z.uuid('not a cursor of this list').optional(),
 }
 
-/** Filters of a kind that are no plain text. */
+/** Filters of kinds that are not plain text. */
 const OF_KIND: { readonly [Each in Kind]?: z.ZodType } = { status, count: z.enum(['some']).optional() }
 
-/** What each filter of `src/record.ts` may be asked for. */
+/** Accepted values of each filter of `src/core/record.ts`. */
 const filters = Object.fromEntries<z.ZodType>(
   Object.values<Field>(CALL_FIELDS).flatMap(({ kind, filter, values }) =>
     filter ? [[filter, kind === 'enum' ? z.enum(values!).optional() : (OF_KIND[kind] ?? text)]] : [],
   ),
 ) as { [Name in keyof FieldFilter]-?: z.ZodType<FieldFilter[Name]> }
 
-/** A page of calls, and what it is narrowed to. Contract "Lists". */
+/** A page of calls and its filters. Contract "Lists". */
 export const callList = z.strictObject({ ...page, ...filters, ...scope, since: time, until: time })
 
-/** The arguments of a list of calls, from its query and from who asks. */
+/** Returns the arguments of a list of calls, from its query and its caller. */
 export function listArguments(
   { limit, cursor, scope: _, ...filter }: z.output<typeof callList>,
   caller: Caller,
@@ -77,7 +77,7 @@ export function listArguments(
   ]
 }
 
-/** The gateway key whose rows alone this caller may see; undefined: all rows. */
+/** Returns the gateway key to whose rows this caller is limited; undefined: all rows. */
 export const ownKey = ({ role, name }: Caller): string | undefined =>
   role === 'client' ? (name ?? undefined) : undefined
 
@@ -91,7 +91,7 @@ export const span = {
   until: time,
 }
 
-/** The span that was asked for; the last 24 hours by default, the current millisecond included. */
+/** Returns the requested span; the last 24 hours by default, including the current millisecond. */
 export function spanOf(
   { window, since, until }: { [Name in keyof typeof span]?: z.output<(typeof span)[Name]> | undefined },
   now: number,
@@ -107,7 +107,7 @@ export function spanOf(
 export const invalid = (param: string, message: string): GatewayError =>
   new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
 
-/** A span as it is answered. */
+/** Returns a span as it appears in answers. */
 export const spanAnswer = ({ since, until }: Span) => ({
   since: new Date(since).toISOString(),
   until: new Date(until).toISOString(),

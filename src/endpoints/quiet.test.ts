@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { answer, chunk, DONE, stream, usageChunk } from '../../mocks/stand-in.ts'
-import { READS } from '../endpoints.ts'
-import { ask, testGateway } from '../test-gateway.ts'
+import { answer, chunk, DONE, stream, usageChunk } from '../../mocks/test-upstream.ts'
+import { READS } from '../gateway/endpoints.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 const PATHS = READS.map(({ path }) =>
   path

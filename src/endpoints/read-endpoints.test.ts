@@ -1,9 +1,9 @@
 // The read endpoints: methods, shapes, filters, pages, keys; and that none of them reaches a provider.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { answer, fail } from '../../mocks/stand-in.ts'
-import { READS } from '../endpoints.ts'
-import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, fail } from '../../mocks/test-upstream.ts'
+import { READS } from '../gateway/endpoints.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 /** What stands for `*`, and the query without which there is no answer. */
 const SAMPLES: Readonly<Record<string, (call: { id: string; session: string }) => string>> = {
@@ -36,28 +36,30 @@ test('no read reaches a provider, whatever its method and however often (PURE-01
   assert.equal(gateway.received(), 2, 'and the way to the provider was open all the time')
 })
 
-for (const [index, { path: name }] of READS.entries())
-  test(`${name} answers GET, HEAD and OPTIONS and nothing else (PURE-06)`, async (t) => {
-    const { gateway, paths } = await gatewayWithReads(t)
-    const path = paths[index]!
-    const get = await gateway.get(path)
-    assert.equal(get.status, 200)
-    assert.equal(get.headers.get('x-gateway-cache'), null)
-    assert.equal(get.headers.get('x-gateway-session-id'), null)
-    const head = await gateway.get(path, { method: 'HEAD' })
-    assert.deepEqual([head.status, head.text], [200, ''])
-    assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(get.text)))
-    assert.equal(head.headers.get('content-type'), get.headers.get('content-type'))
-    const options = await gateway.get(path, { method: 'OPTIONS' })
-    assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, HEAD, OPTIONS'])
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
-      const other = await gateway.get(path, { method })
-      assert.deepEqual(
-        [other.status, other.headers.get('allow'), other.json.error.code],
-        [405, 'GET, HEAD, OPTIONS', 'method_not_allowed'],
-      )
-    }
-  })
+test('every read answers GET, HEAD and OPTIONS and nothing else (PURE-06)', async (t) => {
+  const { gateway, paths } = await gatewayWithReads(t)
+  for (const [index, { path: name }] of READS.entries())
+    await t.test(name, async () => {
+      const path = paths[index]!
+      const get = await gateway.get(path)
+      assert.equal(get.status, 200)
+      assert.equal(get.headers.get('x-gateway-cache'), null)
+      assert.equal(get.headers.get('x-gateway-session-id'), null)
+      const head = await gateway.get(path, { method: 'HEAD' })
+      assert.deepEqual([head.status, head.text], [200, ''])
+      assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(get.text)))
+      assert.equal(head.headers.get('content-type'), get.headers.get('content-type'))
+      const options = await gateway.get(path, { method: 'OPTIONS' })
+      assert.deepEqual([options.status, options.headers.get('allow')], [204, 'GET, HEAD, OPTIONS'])
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
+        const other = await gateway.get(path, { method })
+        assert.deepEqual(
+          [other.status, other.headers.get('allow'), other.json.error.code],
+          [405, 'GET, HEAD, OPTIONS', 'method_not_allowed'],
+        )
+      }
+    })
+})
 
 const CONFIG = `
 models: { alpha/embed: { type: embedding }, alpha/draw: { type: image } }

@@ -1,8 +1,8 @@
-// Calls can be accepted: the store can be written to. A configuration file that became invalid does not take the gateway out
-// of service, because the previous configuration stays in force; this answer reports it, and the log has the errors. The same
-// holds for a record that cannot be read for a while: calls do not need to read it.
+// Reports if calls can be accepted: the store must be writable. An invalid configuration file does not take
+// the gateway out of service, because the previous configuration stays in force; this answer reports it, and
+// the log has the errors. The same holds for a record that cannot be read for a while: calls do not read it.
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery } from './query.ts'

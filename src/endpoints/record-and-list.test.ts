@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
-import { answer, fail } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, fail } from '../../mocks/test-upstream.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 test('every row of call_logs is in the list with the same values, and nothing else is (LOG-13)', async (t) => {
   const gateway = await testGateway(t, {

@@ -1,34 +1,15 @@
-// GET /api/recordings: the recordings from which a replaying gateway answers, and their metadata. Empty for a live one.
+// GET /api/recordings: metadata of the recordings of a replaying gateway. Empty for a live one.
 import { z } from 'zod'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { noQuery } from './query.ts'
-import { count } from './schemas.ts'
+import { recordingSummary } from './schemas.ts'
 
 const response = z.strictObject({
   replay: z.boolean(),
   notes: z.array(z.string()),
-  data: z.array(
-    z.strictObject({
-      name: z.string(),
-      provider: z.string(),
-      endpoint: z.string(),
-      model: z.string().nullable().describe('null: any'),
-      stream: z.boolean().nullable().describe('null: either way'),
-      scenario: z.string(),
-      status: z.int(),
-      bytes: count,
-      chunks: count,
-      origin: z.enum(['recorded', 'authored', 'synthetic']),
-      date: z.iso.date(),
-      api_version: z.string(),
-      shape: z.string(),
-    }),
-  ),
+  data: z.array(recordingSummary),
 })
-
-/** One of them, as it is told. */
-export type RecordingSummary = z.output<typeof response>['data'][number]
 
 export const recordings = {
   path: '/api/recordings',

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { ask, testGateway } from '../test-gateway.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 const key = (name: string, limits = '', role = 'client') =>
   `{ name: ${name}, role: ${role}, digest: "sha256:${createHash('sha256').update(`key-of-${name}`).digest('hex')}"${limits} }`

@@ -1,8 +1,8 @@
-// The request log: GET /api/usage/request-logs, newest first, in pages that neither skip nor repeat a row; one call
-// with all its attempts (/{id}); and, as long as it is in the ring, its whole exchange (/{id}/artifact).
+// The request log: GET /api/usage/request-logs, newest first, in pages that neither skip nor repeat a row;
+// one call with all its attempts (/{id}); and its whole exchange (/{id}/artifact) while the ring holds it.
 
 import { z } from 'zod'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
@@ -40,7 +40,7 @@ export const requestLog = {
   },
 } satisfies ReadEndpoint<ReadContext, typeof scopeOnly, typeof requestLogResponse>
 
-/** Value by name; null where the value is not shown. */
+/** Value by name; null if the value is hidden. */
 const headers = z.record(z.string(), z.string().nullable())
 const ms = z.number().nonnegative()
 const request = z.strictObject({
@@ -48,7 +48,7 @@ const request = z.strictObject({
   path: z.string(),
   headers,
   bytes: count,
-  /** Only where `artifacts.bodies` is true. */
+  /** Only if `artifacts.bodies` is true. */
   body: z.string().optional(),
 })
 
@@ -91,7 +91,7 @@ export const artifact = {
   query: noQuery,
   response: artifactResponse,
   async answer(_query, { rest, caller }, { calls }) {
-    // The path of one call matches here too, and polka hands over what stands for its `*`.
+    // polka also matches the path of one call here, and passes the text in place of `*`.
     const json = await calls.artifact(rest.replace(/\/artifact$/, ''), ownKey(caller))
     if (json === null)
       throw new GatewayError('not_found', 'There is no artifact of this call any more, or it is not yours.')

@@ -1,10 +1,10 @@
-// GET /api/cloud/model/resolve?model=: where a call would go now, without making it (PURE-04). Parameters can describe
-// the call; the default is a few words of plain text.
+// GET /api/cloud/model/resolve?model=: the route of a hypothetical call at present, without making it
+// (PURE-04). Parameters can describe the call; the default is a few words of plain text.
 import { z } from 'zod'
 import { DIALECT_NAMES } from '../config/schema.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
+import { PLAIN } from '../core/request-traits.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
-import { PLAIN } from '../request-traits.ts'
 import type { ReadContext } from './context.ts'
 import { time } from './schemas.ts'
 

@@ -1,8 +1,8 @@
-// GET /api/routes: every route with its targets: its intended and actual share of the calls, whether it is
-// passed over and until when, and what it cost. Calls to a direct id, without a route, are listed separately.
+// GET /api/routes: every route with its targets: intended and actual share of the calls, cooldown, and cost.
+// Calls to a direct id, without a route, are listed separately.
 import { z } from 'zod'
-import { timeOfId } from '../call.ts'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/load.ts'
+import { timeOfId } from '../core/call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { createRouter, type Router } from '../routing/router.ts'
 import { compileRules } from '../routing/rules.ts'
@@ -67,7 +67,7 @@ export const routes = {
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
 
-/** `ideal` is a router for which every target is ready. */
+/** `ideal`: a router with every target ready. */
 function routeOf(
   name: string,
   config: Config,
@@ -108,10 +108,12 @@ function routeOf(
 const NOTHING = {
   calls: 0,
   failed: 0,
+  aborted: 0,
   fell_back: 0,
   input_tokens: 0,
   output_tokens: 0,
   cost_usd: 0,
+  cost_is_minimum: false,
   calls_without_cost: 0,
   saved_usd: 0,
 }

@@ -1,22 +1,26 @@
-// The shapes of answers that several endpoints share, contract "Fields". The OpenAPI document is made of them, and the
-// tests hold every answer against them.
+// Schemas that several answers share, contract "Fields". The OpenAPI document is built from them, and the
+// tests check every answer against them.
 import { z } from 'zod'
 import { MODEL_TYPES } from '../config/schema.ts'
-import { ATTEMPT_FIELDS, CALL_FIELDS, type Field, type Kind, type RecordOf } from '../record.ts'
+import { ATTEMPT_FIELDS, CALL_FIELDS, type Field, type Kind, type RecordOf } from '../core/record.ts'
 
 export const time = z.iso.datetime({ precision: 3 })
 export const ms = z.number().nonnegative()
 export const usd = z.number().nonnegative().describe('US dollars')
 export const count = z.int().nonnegative()
 const reported = count.nullable().describe('null: not reported')
-export const callsWithoutCost = count.describe(
-  'calls whose cost is not known, or not known yet; they are not in cost_usd',
-)
-/** Of all calls; null where there are none. */
+/** Share of all calls; null if there are none. */
 export const share = z.number().min(0).max(1).nullable()
 
-/** What several calls used together. */
-export const tokenSums = z.strictObject({
+/** Cost of several calls. */
+const costs = {
+  cost_usd: usd.nullable().describe('US dollars, as far as they are known; null: nothing is known'),
+  cost_is_minimum: z.boolean().describe('the cost of some calls is not fully known, or not yet'),
+  calls_without_cost: count.describe('calls whose cost is not fully known, or not yet'),
+}
+
+/** Tokens of several calls. */
+const tokenSums = z.strictObject({
   input: reported,
   output: reported,
   cached_input: reported,
@@ -44,7 +48,7 @@ const KINDS: Readonly<Record<Kind, (field: Field) => z.ZodType>> = {
   price: () => z.strictObject({ source: z.string(), model: z.string(), rates: z.looseObject({}) }),
 }
 
-/** The schema of a row, see `src/record.ts`. */
+/** Returns the schema of a row, see `src/core/record.ts`. */
 function schemaOf<Fields extends Readonly<Record<string, Field>>>(fields: Fields) {
   const shape = Object.entries(fields).map(([name, field]) => {
     const schema = field.nullable ? KINDS[field.kind](field).nullable() : KINDS[field.kind](field)
@@ -73,27 +77,32 @@ export const span = z.strictObject({ since: time, until: time })
 
 export const usage = z.strictObject({
   calls: count,
-  failed: count,
+  failed: count.describe('calls that failed or were interrupted'),
+  aborted: count.describe('calls that their client left'),
   fell_back: count,
   input_tokens: reported,
   output_tokens: reported,
-  cost_usd: usd.nullable(),
-  calls_without_cost: callsWithoutCost,
+  ...costs,
   saved_usd: usd,
 })
+
+/** Usage of a session: of all its calls, or of a part of them. */
+export const sessionAmounts = {
+  calls: count,
+  failed: count,
+  aborted: count.describe('calls that their client left'),
+  tokens: tokenSums,
+  ...costs,
+}
 
 export const session = z.strictObject({
   session_id: z.string(),
   first_seen: time,
   last_seen: time,
-  calls: count,
-  failed: count,
   last_requested_model: z.string(),
   last_provider: z.string(),
   last_model: z.string(),
-  tokens: tokenSums,
-  cost_usd: usd.nullable(),
-  calls_without_cost: callsWithoutCost,
+  ...sessionAmounts,
 })
 
 /** An entry of OpenAI's model list, with its type. */
@@ -104,3 +113,21 @@ export const catalogEntry = z.strictObject({
   owned_by: z.string(),
   type: z.enum([...MODEL_TYPES, 'route']),
 })
+
+/** One recording that a replaying gateway answers from. */
+export const recordingSummary = z.strictObject({
+  name: z.string(),
+  provider: z.string(),
+  endpoint: z.string(),
+  model: z.string().nullable().describe('null: any'),
+  stream: z.boolean().nullable().describe('null: either way'),
+  scenario: z.string(),
+  status: z.int(),
+  bytes: count,
+  chunks: count,
+  origin: z.enum(['recorded', 'authored', 'synthetic']),
+  date: z.iso.date(),
+  api_version: z.string(),
+  shape: z.string(),
+})
+export type RecordingSummary = z.output<typeof recordingSummary>

@@ -1,8 +1,7 @@
-// GET /api/sessions: the sessions, newest first, with what their calls add up to; and one of them, with what it used
-// of each model.
+// GET /api/sessions: the sessions, newest first, with their sums; and one of them, with its usage per model.
 import { z } from 'zod'
-import { PURPOSES } from '../call.ts'
-import { GatewayError } from '../errors.ts'
+import { PURPOSES } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import type { ReadContext } from './context.ts'
 import { invalid, ownKey, page, readsOf, scope, scopeOnly } from './query.ts'
@@ -41,11 +40,7 @@ const sessionResponse = schemas.session.extend({
     z.strictObject({
       provider: z.string(),
       model: z.string(),
-      calls: schemas.count,
-      failed: schemas.count,
-      tokens: schemas.tokenSums,
-      cost_usd: schemas.usd.nullable(),
-      calls_without_cost: schemas.callsWithoutCost,
+      ...schemas.sessionAmounts,
     }),
   ),
   parts: z
@@ -55,11 +50,7 @@ const sessionResponse = schemas.session.extend({
         purpose: z.enum(PURPOSES).nullable(),
         first_seen: schemas.time,
         last_seen: schemas.time,
-        calls: schemas.count,
-        failed: schemas.count,
-        tokens: schemas.tokenSums,
-        cost_usd: schemas.usd.nullable(),
-        calls_without_cost: schemas.callsWithoutCost,
+        ...schemas.sessionAmounts,
       }),
     )
     .describe('its agents, and what the calls of each agent were for'),

@@ -1,8 +1,8 @@
-// How a page is signed in: POST /page/sign-in takes a gateway key, or a code that `waybill ui` asked for with one at
-// /page/code, and gives a token that reads for some hours; /page/sign-out ends it. All of them are sent in
-// `Authorization`, so nothing is kept in a cookie, or in a URL that is sent to a server.
+// Signs in the page: POST /page/sign-in takes a gateway key, or a code that `waybill ui` got for one at
+// /page/code, and returns a read token that expires after some hours; /page/sign-out revokes it. All are sent
+// in `Authorization`, so nothing is stored in a cookie or in a URL that reaches a server.
 import type { ServerResponse } from 'node:http'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { AdmittedOther, OtherEndpoint } from '../http/endpoint.ts'
 import { CODE_PREFIX, type Granted, TOKEN_PREFIX } from '../http/page-tokens.ts'
 import { replyJson } from '../http/reply.ts'
@@ -13,8 +13,8 @@ const bearer = ({ request }: AdmittedOther): string =>
   /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? ''
 
 /**
- * A browser says which page asks, where the address is one that it trusts (https, or this machine). Elsewhere the Origin
- * says it, which the guard has seen.
+ * On trusted addresses (https, or this machine) browsers send `sec-fetch-site`. Elsewhere the Origin, which
+ * the guard has checked, identifies the page.
  */
 function refuseOtherPages({ request }: AdmittedOther): void {
   const site = request.headers['sec-fetch-site']
@@ -22,7 +22,7 @@ function refuseOtherPages({ request }: AdmittedOther): void {
     throw new GatewayError('host_not_allowed', 'Only the page of this gateway may sign in here.')
 }
 
-/** A key is asked for as at every other endpoint; a token of the page does not make another one. */
+/** Accepts a key as every other endpoint does; a token of the page cannot create another one. */
 function holderOfKey(admitted: AdmittedOther) {
   refuseOtherPages(admitted)
   if (bearer(admitted).startsWith(TOKEN_PREFIX))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import { ask, testGateway } from '../test-gateway.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 
 test('the endpoint says where the session went, as plain text, and reaches no provider (LINE-03, LINE-04, DIAL-10)', async (t) => {
   const gateway = await testGateway(t)
@@ -28,7 +28,14 @@ test('the endpoint says where the session went, as plain text, and reaches no pr
   assert.equal(await line('session_id=s&model=nowhere'), 'nowhere · the gateway does not know this model\n')
   assert.equal(await line(''), 'waybill\n')
   assert.equal(gateway.received(), 4)
-  for (const query of ['columns=many', 'segments=nonsense', 'theme=pink', 'aged=2', 'x=1'])
+  for (const query of [
+    'columns=many',
+    'segments=nonsense',
+    'theme=pink',
+    'aged=2',
+    'link=javascript:x',
+    'x=1',
+  ])
     assert.equal((await gateway.get(`/api/statusline?${query}`)).status, 400, query)
 })
 
@@ -58,11 +65,16 @@ test('a key is shown its own sessions only (KEEP-04)', async (t) => {
     config: `routes: { auto: { targets: [ { model: alpha/model-a } ] } }\nkeys: [ ${keys.join(', ')} ]`,
   })
   await gateway.chat(ask('auto'), { 'x-session-id': 's', authorization: 'Bearer ann' })
-  const seen = async (key: string) => {
+  const agent = { 'x-claude-code-session-id': 's', 'x-claude-code-agent-id': 'a' }
+  await gateway.chat(ask('auto'), { ...agent, authorization: 'Bearer ann' })
+  const seen = async (key: string, query: string) => {
     const init = { headers: { authorization: `Bearer ${key}` } }
-    return (await gateway.get('/api/statusline?session_id=s&model=auto&theme=none&segments=route', init)).text
+    return (await gateway.get(`/api/statusline?session_id=s&theme=none&segments=route&${query}`, init)).text
   }
-  assert.equal(await seen('ann'), 'auto → alpha/model-a\n')
-  assert.equal(await seen('bob'), 'auto → ~alpha/model-a\n')
+  assert.equal(await seen('ann', 'model=auto'), 'auto → alpha/model-a\n')
+  assert.equal(await seen('bob', 'model=auto'), 'auto → ~alpha/model-a\n')
+  assert.equal(await seen('ann', 'agent_id=a&label=Tests'), 'Tests → alpha/model-a\n')
+  assert.equal(await seen('bob', 'agent_id=a&label=Tests'), '\n')
+  assert.equal(await seen('bob', 'agent_id=a&aged=1'), '\n\n0\n')
   assert.equal((await gateway.get('/api/statusline?session_id=s')).status, 401)
 })

@@ -1,13 +1,16 @@
-// GET /api/statusline: the status line of a session, for clients that start no runtime of their own. The same lookup
-// and the same rendering as the program's, over the store instead of HTTP.
+// GET /api/statusline: the status line of a session, which the gateway renders for its clients.
 import { z } from 'zod'
-import { timeOfId } from '../call.ts'
+import { timeOfId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
+import { type Facts, factsOf } from '../statusline/facts.ts'
 import { type Look, renderLine } from '../statusline/line.ts'
 import { findFacts, type Source } from '../statusline/lookup.ts'
 import { isClaude, withoutSuffix } from '../statusline/payload.ts'
-import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES, type View } from '../statusline/segments.ts'
+import { AGE_PLACEHOLDER, DEFAULT_SEGMENTS, SEGMENT_NAMES } from '../statusline/segment-names.ts'
+import type { View } from '../statusline/segments.ts'
 import { THEME_NAMES } from '../statusline/themes.ts'
+import type { CallFilter } from '../store/filters.ts'
 import { cells } from '../terminal/width.ts'
 import type { ReadContext } from './context.ts'
 import { ownKey } from './query.ts'
@@ -15,6 +18,16 @@ import { ownKey } from './query.ts'
 const query = z.strictObject({
   session_id: z.string().optional(),
   model: z.string().optional(),
+  /** The client's name of the model, or of a subagent. */
+  label: z.string().optional(),
+  /** Id of a subagent: the line is about its newest call, and empty if there is none. */
+  agent_id: z.string().min(1).optional(),
+  /** Used share of the context window, per cent. */
+  context: z.coerce.number('expected a number').min(0).optional(),
+  /** Directory and branch. */
+  place: z.string().optional(),
+  /** Address of this gateway as the client knows it, for a link to the record. */
+  link: z.url({ protocol: /^https?$/, error: 'expected an http(s) URL' }).optional(),
   columns: z.coerce.number('expected a number').int().min(0).max(99_999).default(0),
   segments: z
     .string()
@@ -22,8 +35,7 @@ const query = z.strictObject({
     .pipe(z.array(z.enum(SEGMENT_NAMES, `expected a list of ${SEGMENT_NAMES.join(', ')}`)))
     .default([...DEFAULT_SEGMENTS]),
   theme: z.enum([...THEME_NAMES, 'none']).default('default'),
-  /** For the sh variant, two lines more: the line as it is to be shown when it has aged; the seconds since the epoch
-   * from which its age counts. */
+  /** Adds two lines: the line to show once aged, and the start of its age, in seconds since the epoch. */
   aged: z.enum(['0', '1']).default('0'),
 })
 
@@ -35,39 +47,58 @@ export const statusline = {
   mediaType: 'text/plain; charset=utf-8',
   query,
   response,
-  async answer(
-    { session_id, model = '', columns, segments, theme, aged },
-    { caller, requestId },
-    { calls, router },
-  ) {
-    const key_name = ownKey(caller)
-    const payload = {
-      sessionId: session_id || null,
-      model: withoutSuffix(model) || null,
-      modelAsGiven: model || null,
-    }
-    const source: Source = {
-      newest: async (session_id, id) => {
-        const filter = { session_id, purpose: 'main', requested_model: id ?? undefined, key_name } as const
-        return (await calls.list(filter, { limit: 1 })).data[0] ?? null
-      },
-      resolve: (id) =>
-        router.resolve(id) ?? (isClaude(id) ? router.resolve(id, undefined, 'messages') : null),
-      session: (id) => calls.session(id, key_name),
-    }
-    const facts = await findFacts(payload, source, segments)
+  async answer(asked, { caller, requestId }, context) {
+    const facts = await factsFor(asked, ownKey(caller), context)
+    if (asked.agent_id !== undefined && !facts) return asked.aged === '0' ? '\n' : '\n\n0\n'
+    const { model, label = model || null } = asked
     const note = facts || !model ? null : 'the gateway does not know this model'
-    const view: View = { label: model, facts, age: null, note, contextUsed: null, place: null }
+    const { context: contextUsed = null, place = null } = asked
+    const view: View = { label, facts, age: null, note, contextUsed, place }
     const look: Look = {
-      segments,
-      columns: columns || null,
-      theme: theme === 'none' ? null : theme,
-      link: null,
+      segments: asked.segments,
+      columns: asked.columns || null,
+      theme: asked.theme === 'none' ? null : asked.theme,
+      link: asked.link && facts?.id ? recordAt(asked.link, facts.id) : null,
       cells,
     }
     const line = renderLine(view, look)
-    if (aged === '0') return `${line}\n`
+    if (asked.aged === '0') return `${line}\n`
     const seconds = Math.floor(timeOfId(facts?.id ?? requestId) / 1000)
     return `${line}\n${renderLine({ ...view, age: AGE_PLACEHOLDER }, look)}\n${seconds}\n`
   },
 } satisfies ReadEndpoint<ReadContext, typeof query, typeof response>
+
+const recordAt = (gateway: string, id: string): string =>
+  new URL(`/api/usage/request-logs/${encodeURIComponent(id)}`, gateway).href
+
+/** Returns the known facts about the session, or one of its subagents, under the caller's key. */
+async function factsFor(
+  { session_id, agent_id, label, model = '', segments }: z.output<typeof query>,
+  key_name: string | undefined,
+  { calls, router }: ReadContext,
+): Promise<Facts | null> {
+  const newest = async (filter: CallFilter) => (await calls.list(filter, { limit: 1 })).data[0] ?? null
+  if (agent_id !== undefined) {
+    const facts = session_id ? factsOf(await newest({ session_id, agent_id, key_name })) : null
+    return facts && label ? { ...facts, requested_model: label } : facts
+  }
+  const source: Source = {
+    newest: (session_id, id) =>
+      newest({ session_id, purpose: 'main', requested_model: id ?? undefined, key_name }),
+    resolve(id) {
+      try {
+        return router.resolve(id) ?? (isClaude(id) ? router.resolve(id, undefined, 'messages') : null)
+      } catch (error) {
+        if (error instanceof GatewayError) return null // a call would be refused, so there is no forecast
+        throw error
+      }
+    },
+    session: (id) => calls.session(id, key_name),
+  }
+  const subject = {
+    sessionId: session_id || null,
+    model: withoutSuffix(model) || null,
+    modelAsGiven: model || null,
+  }
+  return findFacts(subject, source, segments)
+}

@@ -5,8 +5,8 @@ import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
-import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/stand-in.ts'
-import { ask, type TestGateway, testGateway } from '../test-gateway.ts'
+import { answer, chunk, fail, type Script, stream, USAGE } from '../../mocks/test-upstream.ts'
+import { ask, type TestGateway, testGateway } from '../test/test-gateway.ts'
 
 const digest = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 const KEYS = ['ann', 'bob', 'boss'] as const
@@ -30,9 +30,16 @@ const moody: Script = (response, received) => {
       ? fail(500)
       : number % 11 === 5
         ? fail(400)
-        : answer('x', number % 5 === 0 ? null : { ...USAGE, prompt_tokens: number })
+        : number % 15 === 10 && received.json.model === 'model-a'
+          ? answerWith('<p>not the API</p>')
+          : answer('x', number % 8 === 0 ? null : { ...USAGE, prompt_tokens: number })
   script(response, received)
 }
+
+const answerWith =
+  (page: string): Script =>
+  (response) =>
+    void response.end(page)
 
 const as = (key: string) => ({ headers: { authorization: `Bearer key-of-${key}` } })
 
@@ -67,13 +74,18 @@ const FILTERS: [query: string, holds: (record: any) => boolean][] = [
   ['status=error', (record) => isFailed(record)],
   ['status=ok', (record) => record.state === 'completed'],
   ['status=400', (record) => record.status === 400],
+  ['state=aborted', (record) => isAborted(record)],
+  ['client=the-agent%2F1.0', (record) => record.client === 'the-agent/1.0'],
   ['state=streaming', (record) => record.state === 'streaming'],
   ['session_id=s-1', (record) => record.session_id === 's-1'],
   ['agent_id=none', (record) => record.agent_id === null],
   ['agent_id=a-1', (record) => record.agent_id === 'a-1'],
 ]
 
-const isFailed = ({ state }: any) => ['failed', 'aborted', 'interrupted'].includes(state)
+const isFailed = ({ state }: any) => ['failed', 'interrupted'].includes(state)
+const isAborted = ({ state }: any) => state === 'aborted'
+/** Known in part: a target failed before the one that answered. */
+const isPartial = ({ cost_usd, cost_missing }: any) => cost_usd !== null && cost_missing.length > 0
 
 /** The contract's sum: of what is known; null where calls were made and nothing is known of any. */
 function sum(records: any[], value: (record: any) => number | null): number | null {
@@ -84,10 +96,16 @@ const near = (a: number | null, b: number | null, what: string) =>
   assert.ok(a === b || Math.abs(a! - b!) < 1e-9, `${what}: ${a} is not ${b}`)
 
 function equalCounts(said: any, records: any[], what: string): void {
-  const unpriced = records.filter(({ cost_usd }) => cost_usd === null)
+  const incomplete = records.filter(({ cost_missing }) => cost_missing?.length !== 0).length
   assert.deepEqual(
-    [said.calls, said.failed, said.calls_without_cost],
-    [records.length, records.filter(isFailed).length, unpriced.length],
+    [said.calls, said.failed, said.aborted, said.calls_without_cost, said.cost_is_minimum],
+    [
+      records.length,
+      records.filter(isFailed).length,
+      records.filter(isAborted).length,
+      incomplete,
+      incomplete > 0,
+    ],
     what,
   )
 }
@@ -157,6 +175,24 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
     )
   }
   gateway.upstream.alpha!.script = stream(chunk({ content: 'a' }), 60_000)
+  const leave = new AbortController()
+  const left = fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: {
+      ...as('bob').headers,
+      'content-type': 'application/json',
+      'x-session-id': 's-1',
+      'user-agent': 'the-agent/1.0',
+    },
+    body: JSON.stringify(ask('alpha/left', { stream: true })),
+    signal: leave.signal,
+  }).then((response) => response.text())
+  while ((await get(gateway, '/api/usage/request-logs?state=streaming', 'boss')).data.length === 0)
+    await sleep(5)
+  leave.abort()
+  await left.catch(() => {})
+  while ((await get(gateway, '/api/usage/request-logs?state=aborted', 'boss')).data.length === 0)
+    await sleep(5)
   const open = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { ...as('ann').headers, 'content-type': 'application/json', 'x-session-id': 's-1' },
@@ -169,8 +205,9 @@ test('history, usage logs, sessions and analytics add up to the request log (LOG
   const log = Object.fromEntries(
     await Promise.all(KEYS.map(async (key) => [key, await all(gateway, '/api/usage/request-logs', key)])),
   ) as Record<(typeof KEYS)[number], any[]>
-  assert.equal(log.boss.length, 151)
+  assert.equal(log.boss.length, 152)
   assert.ok(log.boss.some(({ cost_usd }) => cost_usd > 0) && log.boss.some(isFailed))
+  assert.ok(log.boss.some(isPartial) && log.boss.some(isAborted))
   assert.deepEqual(
     log.ann,
     log.boss.filter(({ key_name }) => key_name === 'ann'),

@@ -1,8 +1,8 @@
 // ROUTE-07: a provider that does not know a target's model any more is left for the next target; any other 404 is final.
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { answer, type Script } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { type TestContext, test } from 'node:test'
+import { answer, type Script } from '../../mocks/test-upstream.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 const notFound =
   (body: unknown, status = 404): Script =>
@@ -52,36 +52,43 @@ const OTHER: Readonly<Record<string, unknown>> = {
   'nothing said': {},
 }
 
-for (const [name, body] of Object.entries(UNKNOWN))
-  test(`404 of an unknown model moves on to the next target: ${name}`, async (t) => {
-    const gateway = await testGateway(t, {
-      providers: { alpha: notFound(body), beta: answer() },
-      config: TWO_TARGETS,
-    })
-    const got = await gateway.chat(ask('auto'))
-    assert.equal(got.status, 200, got.text)
-    const record = await gateway.record(got.headers.get('x-gateway-request-id'))
-    assert.deepEqual(
-      record.attempt_log.map(({ provider, status, outcome }: any) => [provider, status, outcome]),
-      [
-        ['alpha', 404, 'failed'],
-        ['beta', 200, 'answered'],
-      ],
-    )
-    assert.match(record.attempt_log[0].error_code, /not_?found/i)
-    assert.equal(record.fallbacks, 1)
+const withTwoTargets = (t: TestContext) =>
+  testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: `${TWO_TARGETS}\nresilience: { cooldown: 1ms }`,
   })
 
-for (const [name, body] of Object.entries(OTHER))
-  test(`any other 404 is final: ${name}`, async (t) => {
-    const gateway = await testGateway(t, {
-      providers: { alpha: notFound(body), beta: answer() },
-      config: TWO_TARGETS,
+test('404 of an unknown model moves on to the next target', async (t) => {
+  const gateway = await withTwoTargets(t)
+  for (const [name, body] of Object.entries(UNKNOWN))
+    await t.test(name, async () => {
+      gateway.upstream.alpha!.script = notFound(body)
+      const got = await gateway.chat(ask('auto'))
+      assert.equal(got.status, 200, got.text)
+      const record = await gateway.record(got.headers.get('x-gateway-request-id'))
+      assert.deepEqual(
+        record.attempt_log.map(({ provider, status, outcome }: any) => [provider, status, outcome]),
+        [
+          ['alpha', 404, 'failed'],
+          ['beta', 200, 'answered'],
+        ],
+      )
+      assert.match(record.attempt_log[0].error_code, /not_?found/i)
+      assert.equal(record.fallbacks, 1)
     })
-    const got = await gateway.chat(ask('auto'))
-    assert.equal(got.status, 404)
-    assert.equal(gateway.received(), 1)
-  })
+})
+
+test('any other 404 is final', async (t) => {
+  const gateway = await withTwoTargets(t)
+  for (const [name, body] of Object.entries(OTHER))
+    await t.test(name, async () => {
+      gateway.upstream.alpha!.script = notFound(body)
+      const before = gateway.received()
+      const got = await gateway.chat(ask('auto'))
+      assert.equal(got.status, 404)
+      assert.equal(gateway.received() - before, 1)
+    })
+})
 
 test('when no target knows its model, the client gets the last 404 in its own words', async (t) => {
   const gateway = await testGateway(t, {

@@ -1,8 +1,8 @@
-// What calls used and cost. GET /api/usage/logs: each call, the request log with fewer fields. GET /api/usage/history:
-// the calls of a span, in buckets of time.
+// Usage and cost of calls. GET /api/usage/logs: each call, with fewer fields than the request log. GET
+// /api/usage/history: the calls of a span, in buckets of time.
 
 import { z } from 'zod'
-import { timeOfId } from '../call.ts'
+import { timeOfId } from '../core/call.ts'
 import type { ReadEndpoint } from '../http/endpoint.ts'
 import { JsonText } from '../json/json-text.ts'
 import type { ReadContext } from './context.ts'
@@ -28,6 +28,7 @@ const item = schemas.callRecord.pick({
   session_id: true,
   tokens: true,
   cost_usd: true,
+  cost_missing: true,
   cache: true,
 })
 

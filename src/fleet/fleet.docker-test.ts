@@ -9,15 +9,15 @@ import {
   noEngine,
   startGateway,
   startWitness,
-} from '../test-image.ts'
+} from '../test/test-image.ts'
 
-/** `scripts/postgres-image.sh` prints it, and makes it where it cannot be pulled. */
+/** `scripts/release/postgres-image.sh` prints it, and makes it where it cannot be pulled. */
 const postgresImage = process.env.WAYBILL_POSTGRES_IMAGE
 const skip =
   noEngine ||
   (postgresImage || process.env.WAYBILL_CONTAINERS === 'required'
     ? false
-    : 'WAYBILL_POSTGRES_IMAGE names no image of PostgreSQL; scripts/postgres-image.sh prints the name of one')
+    : 'WAYBILL_POSTGRES_IMAGE names no image of PostgreSQL; scripts/release/postgres-image.sh prints the name of one')
 
 const CONFIG = `
 durability: full

@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { cpSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import { answer, fail } from '../../mocks/stand-in.ts'
+import { answer, fail, type Script } from '../../mocks/test-upstream.ts'
+import { samples as messages } from '../dialects/messages/test-samples.ts'
+import { samples as responses } from '../dialects/responses/test-samples.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
-import { ask, slowness, type TestGateway, temporaryDirectory } from '../test-gateway.ts'
+import { ask, slowness, type TestGateway, temporaryDirectory } from '../test/test-gateway.ts'
 import { fleetTests, instance, listed, openShared, skip, until } from './test-fleet.ts'
 
 const { freshDatabase } = fleetTests()
@@ -110,4 +112,44 @@ test('the address of the shared log is in no log, error or read (FLEET-17)', { s
   )
   assert.doesNotMatch([...texts.flat(), ...lines].join('\n'), /hunter2|postgresql:/)
   assert.ok(lines.some((line) => line.includes('the shared log does not accept calls')))
+})
+
+test('what one gateway’s call made at a provider, every gateway’s calls find there (STATE-01, STATE-03, RSP-06)', {
+  skip,
+}, async (t) => {
+  const url = await freshDatabase()
+  const says =
+    (name: string): Script =>
+    (res, { path }) =>
+      res.writeHead(200, { 'content-type': 'application/json' }).end(
+        path.includes('/messages')
+          ? JSON.stringify({
+              ...JSON.parse(messages.answer('m', {})),
+              id: `msg_${name}`,
+              container: { id: `container_${name}` },
+            })
+          : JSON.stringify({ ...JSON.parse(responses.answer('m', {})), id: `resp_${name}` }),
+      )
+  const speaks = ['messages', 'responses']
+  const setup = {
+    config: 'routes: { auto: { targets: [ { model: alpha/m }, { model: beta/m } ] } }',
+    providers: { alpha: says('alpha'), beta: says('beta') },
+    apis: { alpha: speaks, beta: speaks },
+  }
+  const one = await instance(t, url, setup)
+  const two = await instance(t, url, { ...setup, name: 'two' })
+  const post = async ({ get }: TestGateway, path: string, body: object) => {
+    const text = JSON.stringify({ model: 'auto', messages: [], input: 'x', ...body })
+    const headers = { 'content-type': 'application/json' }
+    const { status, headers: told } = await get(path, { method: 'POST', headers, body: text })
+    return [status, told.get('x-gateway-provider')]
+  }
+  await post(one, '/v1/messages', { model: 'beta/m', thread: { type: 'create' } })
+  await post(one, '/v1/responses', { model: 'beta/m' })
+  await until('the other has them', async () => (await listed(two)).length === 2)
+  const goesOn = { type: 'continue', previous_message_id: 'msg_beta' }
+  assert.deepEqual(await post(two, '/v1/messages', { thread: goesOn }), [200, 'beta'])
+  assert.deepEqual(await post(two, '/v1/messages', { container: 'container_beta' }), [200, 'beta'])
+  assert.deepEqual(await post(two, '/v1/responses', { previous_response_id: 'resp_beta' }), [200, 'beta'])
+  assert.deepEqual(await post(two, '/v1/messages', { container: 'container_of_nobody' }), [400, null])
 })

@@ -1,8 +1,8 @@
-// A gateway as one of several: the journal stays as it is, and its contents are sent to the shared log. Writes pass through
-// here, reads come from the shared log, and once a second the instances exchange their state. Owns the thread that talks to
-// PostgreSQL; knows no SQL. Loaded only with `fleet:`.
-import { GatewayError } from '../errors.ts'
-import type { Log } from '../log.ts'
+// A gateway as one of several: the journal stays as it is, and its contents are sent to the shared log.
+// Writes pass through here, reads come from the shared log, and once a second the instances exchange their
+// state. Owns the thread that talks to PostgreSQL; knows no SQL. Loaded only with `fleet:`.
+import { GatewayError } from '../core/errors.ts'
+import type { Log } from '../core/process-log.ts'
 import type { ReadName, Reads } from '../store/reads.ts'
 import { refusedEnd } from '../store/refused-end.ts'
 import type { Journal, Spent, Store } from '../store/store.ts'
@@ -14,13 +14,13 @@ import { createSpool, type SpoolLimits } from './spool.ts'
 import { type FleetThread, startFleetThread } from './thread.ts'
 
 export interface FleetOptions {
-  /** The connection string; a secret. */
+  /** Connection string; a secret. */
   readonly url: string
   readonly tls: 'verify' | 'off'
   readonly ca?: string | undefined
   readonly name: string
   readonly version: string
-  /** What is recorded must be in the shared log before a byte leaves. */
+  /** True if calls must be in the shared log before a byte leaves. */
   readonly shared: boolean
   readonly days: number
   readonly spool: SpoolLimits
@@ -30,7 +30,7 @@ export interface FleetOptions {
   readonly now: () => number
   readonly config: object
   readonly reserved: (keyName: string) => number
-  /** Targets that have failed here since it was asked last, and how long they are passed over, ms. */
+  /** Returns the targets that failed here since the last call, and their cooldowns, ms. */
   readonly failedTargets: () => readonly { readonly target: string; readonly ms: number }[]
   readonly cool: (target: string, ms: number) => void
   readonly log: Pick<Log, 'info' | 'warn' | 'error'>
@@ -40,73 +40,46 @@ export interface Fleet {
   readonly name: string
   readonly write: Store['write']
   readonly reads: Reads
-  /** Why no call can be taken just now; null when they are. */
+  /** Returns why no call can be accepted at present; null if calls are. */
   refusal(): string | null
-  /** Why the shared log does not accept calls just now; null when it does. */
+  /** Returns why the shared log does not accept calls at present; null if it does. */
   failure(): string | null
   readonly backlog: number
   readonly instances: readonly { readonly name: string; readonly config: string }[]
   readonly leases: Leases
-  /** What the others have told of a key's spending in this month. */
+  /** Returns the spending of a key that the other instances have reported this month. */
   spentElsewhere(keyName: string): Spent
   readonly rates: FleetRates
-  /** Hears of a configuration that was reloaded. */
+  /** Reports a reloaded configuration. */
   configured(config: object): void
   close(): Promise<void>
 }
 
 const PULSE_MS = 1_000
-/** A call waits no longer for the shared log, ms. */
+/** Maximum time for which a call waits for the shared log, ms. */
 const SHARED_MS = 4_500
 const READ_MS = 30_000
 const START_MS = 3_000
-/** Every call of a key with a rate waits for its answer, ms. */
+/** Timeout of a rate check, ms: every call of a key with a rate waits for it. */
 const RATE_MS = 1_500
 
-/** Rejects where the instance may not take part; where the shared log is away, it starts, and joins later. */
+/** Rejects if the instance may not join. If the shared log is unreachable, it starts, and joins later. */
 export async function openFleet(options: FleetOptions): Promise<Fleet> {
-  const { journal, now, log, name, shared } = options
+  const { journal, now, log, name } = options
   let digest = digestOf(options.config)
-  let shipped = 0
-  let failure: string | null = 'it has not been reached yet'
   let standing: Standing | null = null
   let spentElsewhere: Readonly<Record<string, Spent>> = {}
   let lastLive = 1
-  let lettingGo = false
   const spool = createSpool(options.spool)
 
-  const letGo = async () => {
-    if (lettingGo) return
-    lettingGo = true
-    await new Promise((resolve) => setTimeout(resolve, 100)) // several batches go in one write
-    await journal.shipped(shipped).catch(() => {}) // the next one takes it along
-    lettingGo = false
-  }
-  const thread: FleetThread = startFleetThread(
-    () => ({
-      file: journal.file,
-      link: { url: options.url, tls: options.tls, ca: options.ca },
-      identity: { name, place: placeOf(journal.file), version: options.version },
-      config: digest,
-      days: options.days,
-      shipped,
-    }),
-    (said) => {
-      if ('shipped' in said) {
-        shipped = said.shipped
-        void letGo()
-      } else if ('note' in said) log.warn({ instance: name }, said.note)
-      else {
-        failure = said.failure
-        if (failure !== null) log.error({ reason: failure }, 'the shared log does not accept calls')
-        else log.info({ instance: name }, 'the shared log accepts calls')
-      }
-    },
-    (reason) => log.error({ reason }, 'the fleet thread died; it restarts in one second'),
-  )
+  const link = startLink(options, () => digest)
+  const { thread } = link
+  const live = () => standing?.pulse?.live.length ?? lastLive
   const leases = createLeases({
     spent: (keyName, at) => journal.spending.spent(keyName, at).usd,
     reserved: options.reserved,
+    spentElsewhere: (keyName) => spentElsewhere[keyName]?.usd ?? 0,
+    live,
     ask: (request) => thread.ask('lease', request, SHARED_MS),
     now,
   } satisfies LeaseDeps)
@@ -142,28 +115,132 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
 
   const refusal = (): string | null => {
     if (standing?.refused) return `this instance may not take part in the fleet: ${standing.refused}`
-    if (shared && failure !== null) return `the shared log does not accept calls: ${failure}`
+    if (options.shared && link.failure !== null)
+      return `the shared log does not accept calls: ${link.failure}`
     const full = spool.full(now())
-    return full && `the shared log does not accept calls (${failure ?? 'it is behind'}): ${full}`
+    return full && `the shared log does not accept calls (${link.failure ?? 'it is behind'}): ${full}`
   }
-  const write: Store['write'] = async (what) => {
+  const until = Date.now() + START_MS
+  do {
+    await thread.ask('ship', null, START_MS).catch(() => {})
+    await beat()
+  } while (standing === null && Date.now() < until)
+  const first = standing as Standing | null
+  if (first?.refused) {
+    await thread.stop()
+    throw new Error(`cannot take part in the fleet: ${first.refused}`)
+  }
+  timer.next = setTimeout(keepBeating, PULSE_MS)
+
+  return {
+    name,
+    write: writeThrough(options, link, refusal, spool.began),
+    reads: readShared(journal, thread),
+    refusal,
+    failure: () => standing?.refused ?? link.failure,
+    get backlog() {
+      return spool.calls
+    },
+    get instances() {
+      return standing?.pulse?.live ?? []
+    },
+    leases,
+    spentElsewhere: (keyName) => spentElsewhere[keyName] ?? { usd: 0, estimatedUsd: 0, unknownAttempts: 0 },
+    rates: createFleetRates((request) => thread.ask('rate', request, RATE_MS), options.rateFallback, live),
+    configured(config) {
+      digest = digestOf(config)
+    },
+    async close() {
+      stopped = true
+      clearTimeout(timer.next)
+      await link.close()
+    },
+  }
+}
+
+interface Link {
+  readonly thread: FleetThread
+  /** Why the shared log does not accept calls; null if it does. */
+  readonly failure: string | null
+  close(): Promise<void>
+}
+
+/** Starts the thread that fills the shared log, and deletes shipped entries from the outbox. */
+function startLink(options: FleetOptions, digest: () => string): Link {
+  const { journal, log, name } = options
+  let shipped = 0
+  let failure: string | null = 'it has not been reached yet'
+  let lettingGo = false
+
+  const letGo = async () => {
+    if (lettingGo) return
+    lettingGo = true
+    await new Promise((resolve) => setTimeout(resolve, 100)) // several batches share one write
+    await journal.shipped(shipped).catch(() => {}) // the next one includes it
+    lettingGo = false
+  }
+  const thread: FleetThread = startFleetThread(
+    () => ({
+      file: journal.file,
+      link: { url: options.url, tls: options.tls, ca: options.ca },
+      identity: { name, place: placeOf(journal.file), version: options.version },
+      config: digest(),
+      days: options.days,
+      shipped,
+    }),
+    (said) => {
+      if ('shipped' in said) {
+        shipped = said.shipped
+        void letGo()
+      } else if ('note' in said) log.warn({ instance: name }, said.note)
+      else {
+        failure = said.failure
+        if (failure !== null) log.error({ reason: failure }, 'the shared log does not accept calls')
+        else log.info({ instance: name }, 'the shared log accepts calls')
+      }
+    },
+    (reason) => log.error({ reason }, 'the fleet thread died; it restarts in one second'),
+  )
+  return {
+    thread,
+    get failure() {
+      return failure
+    },
+    async close() {
+      await thread.stop()
+      await journal.shipped(shipped).catch(() => {})
+    },
+  }
+}
+
+/** Makes a fleet's `write`: into the journal and, with `shared`, into the shared log before it resolves. */
+function writeThrough(
+  { journal, shared, now }: FleetOptions,
+  link: Link,
+  refusal: () => string | null,
+  onBegin: () => void,
+): Store['write'] {
+  return async (what) => {
     if (what.kind === 'streaming' || what.kind === 'close') return journal.write(what)
     if (what.kind === 'open') {
       const why = refusal()
       if (why !== null) throw new Error(why)
-      spool.began()
+      onBegin()
     }
     await journal.write(what)
     if (!shared) return
     try {
-      if (failure !== null) throw new Error(failure)
-      await thread.ask('ship', null, SHARED_MS)
+      if (link.failure !== null) throw new Error(link.failure)
+      await link.thread.ask('ship', null, SHARED_MS)
     } catch (error) {
       if (what.kind === 'open') void journal.write(refusedEnd(what, now()))
       throw error
     }
   }
+}
 
+/** Reads from the shared log once it has everything of this instance; artifacts come from its own journal. */
+function readShared(journal: Journal, thread: FleetThread): Reads {
   const read =
     (name: Exclude<ReadName, 'artifact' | 'fill'>) =>
     async (...args: readonly unknown[]) => {
@@ -180,21 +257,21 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       }
     }
   const find = read('find') as Reads['find']
-  const providerOf = read('providerOf') as Reads['providerOf']
-  const reads: Reads = {
+  const makerOf = read('makerOf') as Reads['makerOf']
+  return {
     list: read('list') as Reads['list'],
     listText: read('listText') as Reads['listText'],
     history: read('history') as Reads['history'],
     targets: read('targets') as Reads['targets'],
     dearest: read('dearest') as Reads['dearest'],
-    // What retention keeps is a matter of each instance.
+    // Each instance has its own retention.
     fill: journal.calls.fill,
     routing: read('routing') as Reads['routing'],
     sessions: read('sessions') as Reads['sessions'],
     session: read('session') as Reads['session'],
-    async providerOf(responseId, keyName) {
-      const own = await journal.calls.providerOf(responseId, keyName)
-      return own ?? providerOf(responseId, keyName)
+    async makerOf(made, id, keyName) {
+      const own = await journal.calls.makerOf(made, id, keyName)
+      return own ?? makerOf(made, id, keyName)
     },
     // Artifacts stay with the instance that made the call.
     artifact: journal.calls.artifact,
@@ -202,48 +279,6 @@ export async function openFleet(options: FleetOptions): Promise<Fleet> {
       const found = await find(id, keyName)
       const own = found && (await journal.calls.find(id, keyName))
       return own ? { ...found, artifact: own.artifact } : found
-    },
-  }
-
-  const until = Date.now() + START_MS
-  do {
-    await thread.ask('ship', null, START_MS).catch(() => {})
-    await beat()
-  } while (standing === null && Date.now() < until)
-  const first = standing as Standing | null
-  if (first?.refused) {
-    await thread.stop()
-    throw new Error(`cannot take part in the fleet: ${first.refused}`)
-  }
-  timer.next = setTimeout(keepBeating, PULSE_MS)
-
-  return {
-    name,
-    write,
-    reads,
-    refusal,
-    failure: () => standing?.refused ?? failure,
-    get backlog() {
-      return spool.calls
-    },
-    get instances() {
-      return standing?.pulse?.live ?? []
-    },
-    leases,
-    spentElsewhere: (keyName) => spentElsewhere[keyName] ?? { usd: 0, estimatedUsd: 0 },
-    rates: createFleetRates(
-      (request) => thread.ask('rate', request, RATE_MS),
-      options.rateFallback,
-      () => standing?.pulse?.live.length ?? lastLive,
-    ),
-    configured(config) {
-      digest = digestOf(config)
-    },
-    async close() {
-      stopped = true
-      clearTimeout(timer.next)
-      await thread.stop()
-      await journal.shipped(shipped).catch(() => {})
     },
   }
 }

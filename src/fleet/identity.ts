@@ -1,10 +1,10 @@
-// Which instance this is, and where it runs, so that two gateways with one identity can be told apart.
+// Identity and location of this instance, so that two gateways with one identity can be told apart.
 import { createHash } from 'node:crypto'
 import { realpathSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 
-/** Where the journal is, as a digest. The same after a restart; a copy of the directory is somewhere else. */
+/** Returns a digest of the journal's location, which survives a restart and differs for a copy. */
 export const placeOf = (journal: string): string =>
   createHash('sha256')
     .update(`${hostname()} ${realpathSync(dirname(journal))}`)

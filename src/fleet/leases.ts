@@ -1,59 +1,71 @@
-// What this instance may spend of each key's budget: a lease of the shared budget, from which calls are admitted in memory.
-// When it does not suffice, a new one is requested, for twice what the last ten seconds cost; one request at a time for
-// each key. What is not needed for ten seconds is given back. Knows no SQL.
+// The part of each key's budget that this instance may spend: a lease of the shared budget, from which calls
+// are admitted in memory. If it does not suffice, a new one is requested, for twice the cost of the last ten
+// seconds; one request at a time per key. Leases shrink as the budget runs out: the excess over a fair share
+// of the rest is returned within a second, and so is anything unused for ten seconds. Knows no SQL.
 import type { Asks } from './protocol.ts'
 
-/** A call that is let in sets aside what it may cost, and no more than this part of the budget: an estimate must not use up what has not been spent. */
-const MOST_OF_BUDGET = 0.01
-/** A lease is for so many calls at least, so that not every call asks, but for no more than this part of the budget. */
+/** Share of the budget that a call of unknown cost reserves. */
+const UNKNOWN_OF_BUDGET = 0.01
+/** A lease covers at least this many calls, to limit requests, but at most this share of the budget. */
 const STEP_CALLS = 10
 const STEP_OF_BUDGET = 0.05
-/** What was spent in this time says how much is asked for, s. */
+/** A smaller share of the budget counts as zero: floating-point sums differ by as much. */
+const NOTHING_OF_BUDGET = 1e-9
+/** Time over which spending is measured to size a request, s. */
 const WINDOW = 10
-/** A budget that had nothing left is not asked again for so long, ms. */
-const REFUSED_MS = 1_000
+/** Delay before asking again for a spent budget, ms; for one that others have only reserved, less. */
+const SPENT_MS = 1_000
+const HELD_MS = 200
 
 export interface LeaseDeps {
-  /** What the instance's calls of the month count, US dollars. */
+  /** Returns the spending of this instance's calls in the month, US dollars. */
   spent(keyName: string, at: number): number
-  /** What is set aside for its open calls. */
+  /** Returns the amount reserved for its open calls. */
   reserved(keyName: string): number
+  /** Returns the spending that the other instances have reported this month, US dollars. */
+  spentElsewhere(keyName: string): number
+  /** Number of instances. */
+  live(): number
   ask(request: Asks['lease'][0]): Promise<number | null>
   /** Milliseconds since the epoch. */
   now(): number
 }
 
-/** Why a call is not let in. */
+/** Reason to refuse a call. */
 export type Uncovered = 'spent' | 'unreachable'
 
 export interface Leases {
-  /** What is set aside for a call that may cost `usd`; null if it is not known what it may cost. */
+  /** Returns the amount to reserve for a call of at most `usd` (null: unknown). */
   claimed(usd: number | null, budget: number): number
-  /** Lets a call in that may cost so much, calling `admit` in the same moment; else says why not. */
+  /** Admits a call of this cost, calling `admit` in the same tick; otherwise returns the reason. */
   cover(
     keyName: string,
     usd: number,
     budget: number,
     admit: () => void,
   ): Uncovered | null | Promise<Uncovered | null>
-  /** Once a second: what the shared log says was granted. Returns what can be given back. */
+  /** Reconciles with the shared log once a second. Returns the amount to give back. */
   beat(): { keyName: string; month: string; usd: number } | null
   heard(granted: Readonly<Record<string, number>>, month: string): void
 }
 
 interface Lease {
   granted: number
-  /** What had been spent at each of the last seconds, newest last. */
+  /** The whole budget, according to the last call. */
+  budget: number
+  /** Spending up to each of the last seconds, newest last. */
   history: number[]
   asking: Promise<Uncovered | null> | null
-  /** What those need who wait for the answer. */
+  /** Sum that the waiting calls need. */
   needed: number
   refusedAt: number
 }
 
 export const monthOf = (at: number): string => new Date(at).toISOString().slice(0, 7)
 
-export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
+export function createLeases(deps: LeaseDeps): Leases {
+  const { spent, reserved, ask, now } = deps
+  const { freeOf, isLast, shareOf, wasRefused, recent } = measuresOf(deps)
   const leases = new Map<string, Lease>()
   let month = monthOf(now())
   const leaseOf = (keyName: string): Lease => {
@@ -63,20 +75,16 @@ export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
     }
     let lease = leases.get(keyName)
     if (!lease) {
-      lease = { granted: 0, history: [], asking: null, needed: 0, refusedAt: Number.NEGATIVE_INFINITY }
+      lease = newLease()
       leases.set(keyName, lease)
     }
     return lease
   }
-  const used = (keyName: string) => spent(keyName, now()) + reserved(keyName)
-  const recent = ({ history }: Lease, keyName: string) =>
-    history.length === 0 ? 0 : spent(keyName, now()) - history[0]!
-
   async function take(keyName: string, lease: Lease, usd: number, budget: number): Promise<Uncovered | null> {
-    const missing = used(keyName) - lease.granted
-    const need = Math.max(0, missing) + Math.min(lease.needed, budget * MOST_OF_BUDGET)
-    const step = need + Math.min(STEP_CALLS * usd, budget * STEP_OF_BUDGET)
-    const want = Math.max(2 * recent(lease, keyName), lease.needed + Math.max(0, missing), step)
+    const free = freeOf(lease, keyName)
+    const need = usd - free
+    const step = need + usd * Math.floor(Math.min(STEP_CALLS, (budget * STEP_OF_BUDGET) / usd) || 0)
+    const want = Math.max(2 * recent(lease, keyName), lease.needed - free, step)
     try {
       const granted = await ask({ keyName, month, budget, need, want, step })
       if (granted === null) {
@@ -104,7 +112,8 @@ export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
           lease.asking = null
         })
         const why = await lease.asking
-        if (lease.granted - used(keyName) >= usd) {
+        const isCovered = freeOf(lease, keyName) >= usd
+        if (isCovered || (why === 'spent' && isLast(lease, keyName, usd))) {
           admit()
           return null
         }
@@ -116,27 +125,31 @@ export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
   }
 
   return {
-    claimed: (usd, budget) => Math.min(usd ?? Number.POSITIVE_INFINITY, budget * MOST_OF_BUDGET),
+    claimed: (usd, budget) => usd ?? budget * UNKNOWN_OF_BUDGET,
     cover(keyName, usd, budget, admit) {
       const lease = leaseOf(keyName)
-      if (lease.granted - used(keyName) >= usd) {
+      lease.budget = budget
+      const free = freeOf(lease, keyName)
+      const refused = free < usd && wasRefused(lease, keyName)
+      if (free >= usd || (refused && isLast(lease, keyName, usd))) {
         admit()
         return null
       }
-      if (now() - lease.refusedAt < REFUSED_MS) return 'spent'
-      return wait(keyName, usd, budget, admit)
+      return refused ? 'spent' : wait(keyName, usd, budget, admit)
     },
     beat() {
       let back: ReturnType<Leases['beat']> = null
       for (const [keyName, lease] of leases) {
         const sum = spent(keyName, now())
+        const free = freeOf(lease, keyName)
         const idle = lease.history.length >= WINDOW && lease.history[0] === sum && reserved(keyName) === 0
         lease.history = [...lease.history.slice(1 - WINDOW), sum]
-        const unused = lease.granted - sum
-        if (!idle || back || lease.asking || unused <= 0) continue
-        lease.granted -= unused
-        back = { keyName, month, usd: unused }
+        const kept = idle ? 0 : shareOf(lease, keyName)
+        if (back || lease.asking || free <= 2 * kept) continue
+        lease.granted -= free - kept
+        back = { keyName, month, usd: free - kept }
       }
+      if (back) putLast(leases, back.keyName) // the next beat begins with the other keys
       return back
     },
     heard(granted, of) {
@@ -147,4 +160,38 @@ export function createLeases({ spent, reserved, ask, now }: LeaseDeps): Leases {
       }
     },
   }
+}
+
+const newLease = (): Lease => ({
+  granted: 0,
+  budget: 0,
+  history: [],
+  asking: null,
+  needed: 0,
+  refusedAt: Number.NEGATIVE_INFINITY,
+})
+
+/** Makes the functions that compare a lease with the spending here and elsewhere. */
+function measuresOf({ spent, reserved, spentElsewhere, live, now }: LeaseDeps) {
+  /** Returns the rest of the lease for further calls; negative if calls cost more than was reserved. */
+  const freeOf = (lease: Lease, keyName: string) => lease.granted - spent(keyName, now()) - reserved(keyName)
+  /** As with a single gateway, the last call may cost more than is left; nothing is left after it. */
+  const isLast = (lease: Lease, keyName: string, usd: number) =>
+    usd > 0 && freeOf(lease, keyName) > lease.budget * NOTHING_OF_BUDGET
+  /** Returns the amount that all instances have not spent, as far as known. */
+  const unspentOf = ({ budget }: Lease, keyName: string) =>
+    Math.max(0, budget - spent(keyName, now()) - spentElsewhere(keyName))
+  /** Returns the intended maximum of a lease. */
+  const shareOf = (lease: Lease, keyName: string) => unspentOf(lease, keyName) / 4 / Math.max(1, live())
+  const wasRefused = (lease: Lease, keyName: string) =>
+    now() - lease.refusedAt < (unspentOf(lease, keyName) > 0 ? HELD_MS : SPENT_MS)
+  const recent = ({ history }: Lease, keyName: string) =>
+    history.length === 0 ? 0 : spent(keyName, now()) - history[0]!
+  return { freeOf, isLast, shareOf, wasRefused, recent }
+}
+
+function putLast(leases: Map<string, Lease>, keyName: string): void {
+  const lease = leases.get(keyName)!
+  leases.delete(keyName)
+  leases.set(keyName, lease)
 }

@@ -9,10 +9,17 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { dropEmptySessions, dropOldDays, missingDays } from '../store/postgres/retention.ts'
-import { comingDays, lookAtSchema, lowestId, makePartitions, migrate } from '../store/postgres/schema.ts'
+import {
+  comingDays,
+  lookAtSchema,
+  lowestId,
+  makePartitions,
+  migrate,
+  SCHEMA_VERSION,
+} from '../store/postgres/schema.ts'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
-import { ask, temporaryDirectory } from '../test-gateway.ts'
-import { IS_REQUIRED } from '../test-postgres.ts'
+import { ask, temporaryDirectory } from '../test/test-gateway.ts'
+import { IS_REQUIRED } from '../test/test-postgres.ts'
 import { fleetTests, listed, openShared, skip, instance as start } from './test-fleet.ts'
 
 const fleet = fleetTests()
@@ -52,7 +59,7 @@ test('fleet migrate, status and forget: the tables, who takes part, and an end f
   await one.get('/api/usage/request-logs')
   const link = openShared(t, url)
   // As if it had died over its call, with its disk.
-  await link.script(`UPDATE waybill.calls SET completed_at = NULL, state = 'routed';
+  await link.script(`UPDATE waybill.calls SET completed_at = NULL, state = 'routed', cost_missing = NULL;
     DELETE FROM waybill.usage_hours; DELETE FROM waybill.latency_hours;
     INSERT INTO waybill.instances SELECT 'dead', 'lost', 'x', 1, now() - interval '1 hour', now(), version, config FROM waybill.instances;
     UPDATE waybill.calls SET instance = 'dead';
@@ -65,12 +72,14 @@ test('fleet migrate, status and forget: the tables, who takes part, and an end f
   assert.match(waybill(t, url, 'fleet', 'forget', 'one').text, /is alive; stop it first/)
   assert.match(waybill(t, url, 'fleet', 'forget', 'nobody').text, /no instance is called/)
   assert.match(waybill(t, url, 'fleet', 'forget', 'lost').text, /1 open calls are interrupted/)
-  assert.deepEqual(await link.query('SELECT state FROM waybill.calls'), [{ state: 'interrupted' }])
+  assert.deepEqual(await link.query('SELECT state, cost_missing FROM waybill.calls'), [
+    { state: 'interrupted', cost_missing: '["attempt"]' },
+  ])
   assert.deepEqual(await link.query('SELECT granted FROM waybill.budgets'), [{ granted: 3.5 }])
   await checkSharedSums(link)
   assert.match(
     waybill(t, url, 'doctor').text,
-    /ok {3}the shared log answers \(schema 2\); 1 of 1 gateways are alive/,
+    new RegExp(`ok {3}the shared log answers \\(schema ${SCHEMA_VERSION}\\); 1 of 1 gateways are alive`),
   )
 })
 
@@ -287,7 +296,8 @@ test('without `fleet:` and `telemetry:` nothing of them is loaded or written (FL
   )
   assert.equal(loaded.stdout, '', 'no module of it was loaded')
   assert.match(
-    spawnSync('grep', ['-rlE', 'src/pipeline.ts', join(directory, 'coverage')], { encoding: 'utf8' }).stdout,
+    spawnSync('grep', ['-rlE', 'src/call/pipeline.ts', join(directory, 'coverage')], { encoding: 'utf8' })
+      .stdout,
     /coverage/,
   )
   const db = new Database(join(data, 'waybill.db'), { readonly: true })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { checkSharedSums } from '../store/postgres/test-shared-log.ts'
-import { ask, slowness, type TestGateway } from '../test-gateway.ts'
+import { ask, slowness, type TestGateway } from '../test/test-gateway.ts'
 import { AUTO, fleetTests, instance, listed, openShared, skip, until } from './test-fleet.ts'
 
 const fleet = fleetTests()

@@ -7,40 +7,40 @@ import type { RateRequest } from '../store/postgres/rates.ts'
 import type { ReadName } from '../store/reads.ts'
 
 export interface WorkerData {
-  /** The journal. */
+  /** File of the journal. */
   readonly file: string
   readonly link: LinkOptions
   readonly identity: Omit<Identity, 'id'>
   readonly config: string
-  /** How long calls stay in the shared log. */
+  /** Days for which calls stay in the shared log. */
   readonly days: number
-  /** Entries of the outbox that the journal has let go of already. */
+  /** Outbox entries that the journal has already deleted. */
   readonly shipped: number
 }
 
 export type PulseRequest = Omit<Beat, 'backlog'>
 
-/** How things stand between this instance and the shared log. */
+/** State of this instance in the shared log. */
 export interface Standing {
-  /** Which start of the instance this is; null until it takes part. */
+  /** Number of this start of the instance; null until it joins. */
   readonly start: number | null
-  /** Why it may not take part. */
+  /** Why it may not join. */
   readonly refused: string | null
-  /** Calls that the shared log has not taken yet, and since when the first of them waits, ms since the epoch. */
+  /** Calls not yet in the shared log, and the time since which the first has waited, ms since the epoch. */
   readonly backlog: { readonly calls: number; readonly since: number | null }
-  /** Bytes of the journal that are in use. */
+  /** Used bytes of the journal. */
   readonly bytes: number
   readonly pulse: Pulse | null
 }
 
 export interface Asks {
-  /** Resolves when all that is in the journal by now is in the shared log. */
+  /** Resolves when all present entries of the journal are in the shared log. */
   ship: [null, null]
   read: [
     { readonly name: Exclude<ReadName, 'artifact' | 'fill'>; readonly args: readonly unknown[] },
     unknown,
   ]
-  /** Never rejects because the shared log is away: then `pulse` is null. */
+  /** Never rejects for an unreachable shared log: then `pulse` is null. */
   pulse: [PulseRequest, Standing]
   lease: [Omit<LeaseRequest, 'live'>, number | null]
   rate: [RateRequest, number | null]
@@ -57,9 +57,9 @@ export interface Request {
 export type Said =
   | { readonly id: number; readonly value: unknown }
   | { readonly id: number; readonly error: string }
-  /** The shared log has all of the outbox up to here. */
+  /** The shared log has the outbox up to this entry. */
   | { readonly shipped: number }
-  /** Shipping begins to fail, or works again (null). */
+  /** Shipping has begun to fail, or works again (null). */
   | { readonly failure: string | null }
-  /** Something that an operator should know. */
+  /** A message for the operator. */
   | { readonly note: string }

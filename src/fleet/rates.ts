@@ -1,16 +1,16 @@
-// A key's rate over the whole fleet; while the shared log is unavailable, what the configuration sets instead: this
-// instance's part of it, or nothing. Counts how often that happened.
+// Limits a key's rate over the whole fleet. While the shared log is unavailable, applies the configured
+// fallback: this instance's share of the rate, or no limit. Counts how often that happened.
 import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible'
 import type { RateRequest } from '../store/postgres/rates.ts'
 
 export interface FleetRates {
-  /** Null where the call passes, else how long it has to wait, ms. */
+  /** Returns null if the call passes, else the time to wait, ms. */
   consume(request: RateRequest): Promise<number | null>
-  /** How many calls were counted without the shared log. */
+  /** Number of calls counted without the shared log. */
   readonly fallbacks: number
 }
 
-/** How long a refused call is told to wait while the rate is not counted, ms. */
+/** Time to wait that a refused call gets while the rate is not counted, ms. */
 const UNCOUNTED_MS = 1_000
 
 export function createFleetRates(
@@ -20,7 +20,7 @@ export function createFleetRates(
 ): FleetRates {
   const parts = new Map<string, RateLimiterMemory>()
   let fallbacks = 0
-  /** It is as wide as the instances that were alive when it was made. */
+  /** Divides the rate by the number of instances alive at this moment. */
   const partOf = ({ requests, per }: RateRequest): RateLimiterMemory => {
     const points = Math.max(1, Math.floor(requests / Math.max(1, instances())))
     const id = `${points}/${per}`

@@ -1,26 +1,27 @@
-// The part of the journal that the shared log has not received yet, and whether there is room for more: at the limit, calls
-// are refused; nothing is ever dropped. Calls that begin between two checks of the journal are counted, so the limit holds.
+// The part of the journal that the shared log has not received yet, and its limit: at the limit, calls are
+// refused; nothing is ever dropped. Calls that begin between two checks of the journal are counted, so the
+// limit holds.
 import type { Standing } from './protocol.ts'
 
 export interface SpoolLimits {
   readonly calls: number
   readonly bytes: number
-  /** Milliseconds. */
+  /** Timeouts in milliseconds. */
   readonly age: number
 }
 
 export interface Spool {
   /** A call begins. */
   began(): void
-  /** A look at the journal is asked for; what is returned takes what was seen. */
+  /** Starts a check of the journal; the returned function takes its result. */
   looking(): (seen: Pick<Standing, 'backlog' | 'bytes'>) => void
-  /** Calls that wait, at most. */
+  /** Maximum calls that wait. */
   readonly calls: number
-  /** Why no more calls are taken; null when there is room. `now`: ms since the epoch. */
+  /** Returns why no more calls are accepted; null if there is room. `now`: ms since the epoch. */
   full(now: number): string | null
 }
 
-/** Below this a backlog says nothing about bytes, which are those of the whole journal. */
+/** Calls below which the size in bytes is ignored, because it is that of the whole journal. */
 const FEW = 1_000
 
 export function createSpool(limits: SpoolLimits): Spool {

@@ -4,8 +4,8 @@ import { after, before, type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Link, openLink } from '../store/postgres/link.ts'
 import { comingDays, makePartitions, migrate } from '../store/postgres/schema.ts'
-import { type Setup, slowness, type TestGateway, testGateway } from '../test-gateway.ts'
-import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test-postgres.ts'
+import { type Setup, slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../test/test-postgres.ts'
 
 export const skip = NO_POSTGRES
 
@@ -37,7 +37,7 @@ export function fleetTests(settings: Readonly<Record<string, string>> = {}): Fle
   }
 }
 
-export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options'> {
+export interface Instance extends Pick<Setup, 'data' | 'config' | 'providers' | 'options' | 'apis'> {
   readonly name?: string
   readonly durability?: string
   /** Further members of `fleet`, as YAML. */

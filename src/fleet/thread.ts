@@ -1,5 +1,5 @@
-// The gateway's side of the thread that talks to the shared log: requests and answers in any order, each with a time limit;
-// a thread that dies is restarted. Does not know what the requests mean.
+// The gateway's side of the thread that talks to the shared log: requests and answers in any order, each with
+// a timeout; a thread that dies is restarted. Does not know the meaning of the requests.
 import { Worker } from 'node:worker_threads'
 import type { AskName, Asks, Request, Said, WorkerData } from './protocol.ts'
 
@@ -8,7 +8,7 @@ export interface FleetThread {
   stop(): Promise<void>
 }
 
-/** How long a thread that died is left alone before it is started again, ms. */
+/** Delay before a dead thread is restarted, ms. */
 const AGAIN_MS = 1_000
 
 export function startFleetThread(

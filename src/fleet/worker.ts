@@ -1,6 +1,6 @@
-// The thread that talks to the shared log: it sends the calls of the journal there, reads from it, and reports once a second
-// that this gateway is alive. Three connections, so that none waits for another: calls, reads, and short requests that must
-// not be late. Only reads the journal. Loaded only with `fleet:`.
+// The thread that talks to the shared log: ships the calls of the journal, reads from the log, and reports
+// once a second that this gateway is alive. Three connections, so that none waits for another: calls, reads,
+// and urgent short requests. Only reads the journal. Loaded only with `fleet:`.
 import { parentPort, workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
 import { openCallReads } from '../store/postgres/call-reads.ts'
@@ -16,9 +16,9 @@ import { openSpanReads } from '../store/postgres/span-reads.ts'
 import { openOutbox } from '../store/sqlite/outbox.ts'
 import type { AskName, Asks, Request, Said, Standing, WorkerData } from './protocol.ts'
 
-/** How often the outbox is looked at, ms. */
+/** Interval between checks of the outbox, ms. */
 const SHIP_MS = 200
-/** Entries that go in one statement. */
+/** Entries per statement. */
 const MOST = 500
 const HOUR = 3_600_000
 
@@ -46,11 +46,11 @@ const consume = openRates(pulseLink)
 let sender: Sender | null = null
 let refused: string | null = null
 let shipped = begin
-/** Undefined until it was tried. */
+/** Undefined until the first try. */
 let failure: string | null | undefined
 let live = 1
 
-/** Takes part in the fleet: tables, coming days, an entry of its own. */
+/** Joins the fleet: creates tables, coming days and its own entry. */
 async function join(): Promise<Sender> {
   if (sender) return sender
   const { problem } = await lookAtSchema(shipLink)
@@ -72,7 +72,7 @@ interface Waiter {
 let waiters: Waiter[] = []
 let running = false
 
-/** Whoever waits when a round begins is answered at its end. */
+/** Requests made before a round begins are answered at its end. */
 async function shipAll(): Promise<void> {
   if (running) return
   running = true
@@ -114,7 +114,7 @@ const timer = setInterval(() => void shipNow().catch(() => {}), SHIP_MS)
 const hourly = setInterval(() => void tidy(), HOUR)
 setTimeout(() => void tidy(), 5_000).unref()
 
-/** Makes the coming days and drops the old ones. */
+/** Creates the partitions of coming days and drops old ones. */
 async function tidy(): Promise<void> {
   if (!sender) return
   try {
@@ -139,7 +139,7 @@ async function beat(ask: Asks['pulse'][0]): Promise<Standing> {
         refused = 'another process has taken its place in the fleet'
         sender = null
       }
-    } catch {} // `pulse: null` says so
+    } catch {} // `pulse: null` reports it
   return { start: sender?.start ?? null, refused, backlog, bytes: usedBytes(), pulse: told }
 }
 
@@ -164,7 +164,7 @@ const answers: { [Name in AskName]: (ask: Asks[Name][0]) => Promise<Asks[Name][1
     clearInterval(timer)
     clearInterval(hourly)
     if (sender && failure === null) {
-      await shipNow().catch(() => {}) // what stays is shipped at the next start
+      await shipNow().catch(() => {}) // the rest is shipped at the next start
       await leave(shipLink, sender).catch(() => {})
     }
     await Promise.all([shipLink.close(), readLink.close(), pulseLink.close()])

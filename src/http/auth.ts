@@ -1,23 +1,19 @@
-// Who is calling: keys are known by their digests only, and compared in constant time.
+// Authenticates callers: keys are known only as digests and compared in constant time.
+
 import { hash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import type { KeyConfig } from '../config.ts'
-import { GatewayError } from '../errors.ts'
+import type { KeyConfig } from '../config/load.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Caller } from './caller.ts'
 import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
 
-/** Whose call it is. Without configured keys every caller is the operator: `{ name: null, role: 'admin' }`. */
-export interface Caller {
-  readonly name: string | null
-  readonly role: 'client' | 'admin'
-}
-
-/** OpenAI's words: some clients tell a wrong key from a bad request by them (LiteLLM). */
+/** OpenAI's message: some clients recognize a wrong key by it (LiteLLM). */
 const INCORRECT = 'Incorrect API key provided'
 
-/** `read`: a token of the page is let in too. It throws `invalid_api_key`, or `forbidden` for a token in a call. */
+/** `read` also admits a token of the page. Throws `invalid_api_key`, or `forbidden` for a token in a call. */
 export type Authenticate = (request: IncomingMessage, use?: 'call' | 'read', keyInQuery?: unknown) => Caller
 
-/** Returns the check for the configured keys, and for the tokens that were given for them. */
+/** Returns the check for the configured keys, and for the tokens issued for them. */
 export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens, 'find'>): Authenticate {
   const digests = keys.map(({ name, role, digest }) => ({
     name,
@@ -46,7 +42,7 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
     const digest = hash('sha256', key, 'buffer')
     let caller: Caller | null = null
     for (const known of digests) {
-      // No early exit: how long this takes must not tell which key was nearly right.
+      // No early exit: the time must not reveal which key was nearly right.
       if (timingSafeEqual(known.digest, digest)) caller = { name: known.name, role: known.role }
     }
     if (!caller) throw new GatewayError('invalid_api_key', `${INCORRECT}: it is not known here.`)
@@ -54,7 +50,10 @@ export function createAuth(keys: readonly KeyConfig[], tokens?: Pick<PageTokens,
   }
 }
 
-/** `Authorization: Bearer KEY`, or the key alone in a header, or in the query where that is allowed. Two that differ are refused. */
+/**
+ * Returns the key from `Authorization: Bearer KEY`, from a header of its own, or from the query if allowed.
+ * Two different keys are refused.
+ */
 function presented({ headers }: IncomingMessage, keyInQuery: unknown): string | null {
   const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1]
   const all = [bearer, headers['x-api-key'], headers['x-goog-api-key'], keyInQuery].flat().filter(Boolean)

@@ -1,8 +1,8 @@
-// Reads a JSON request body within its limit, and says early what is wrong with it.
+// Reads a JSON request body within its limit, and reports problems as early as possible.
 import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
-import { holdsMoreValues } from '../bounded-json.ts'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
+import { holdsMoreValues } from '../shared/bounded-json.ts'
 import type { CallSlot } from './call-slots.ts'
 import { areTiny } from './pieces.ts'
 
@@ -11,24 +11,26 @@ export interface JsonBody {
   readonly json: Record<string, unknown>
 }
 
-/** How much of a body that is too large is taken before the connection is cut, bytes. */
+/** Bytes of an oversized body that are read before the connection is cut. */
 const DISCARD = 64 * 2 ** 20
 
 /**
- * Values that a body may hold; an empty list or object counts twice. Every other call waits while they are parsed, and
- * 20 MiB of brackets or of names take seconds; a conversation of a million tokens has some ten thousands of them.
+ * Maximum values in a body; an empty list or object counts twice. Every other call waits while they are
+ * parsed, and 20 MiB of brackets or names take seconds; a conversation of a million tokens has some ten
+ * thousands of them.
  */
 const MOST_VALUES = 250_000
 
-/** Gets a body, or learns why there is none; one of the two, once. */
+/** Receives a body or the error instead of it; exactly one of the two, once. */
 export interface BodyTaker {
   body(body: JsonBody): void
   refuse(error: unknown): void
 }
 
 /**
- * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large` (before the body is read
- * whole, or before it is parsed, where it holds too many values), `overloaded`, `invalid_json`, `client_closed`.
+ * Reads the body of a request for `taker`. Refuses with `unsupported_media_type`, `body_too_large` (before
+ * the whole body is read, or before it is parsed if it holds too many values), `overloaded`, `invalid_json`,
+ * `client_closed`.
  */
 export function readJson(request: IncomingMessage, limit: number, slot: CallSlot, taker: BodyTaker): void {
   refuseByHeaders(request, limit)
@@ -50,7 +52,7 @@ export function readJson(request: IncomingMessage, limit: number, slot: CallSlot
   )
 }
 
-/** Throws where the headers alone say that the body is not to be had. */
+/** Throws if the headers alone rule out a usable body. */
 function refuseByHeaders({ headers }: IncomingMessage, limit: number): void {
   const type = headers['content-type']
   if (type !== undefined && type !== 'application/json' && !JSON_TYPE.test(type))
@@ -104,8 +106,8 @@ const tooLarge = (limit: number) =>
   )
 
 /**
- * Puts the pieces into one buffer as they come: a body in pieces of a byte would take a hundred times its size. The request
- * lives as long as the call, and its listeners with it: they hold nothing of what was read.
+ * Collects the pieces in one buffer as they arrive: a body in one-byte pieces would take a hundred times its
+ * size. The request lives as long as the call, and so do its listeners: they retain nothing of the body.
  */
 function collect(
   request: IncomingMessage,

@@ -1,53 +1,53 @@
-// What all open calls may hold together: how many there are, and how many bytes of request bodies. One key of several
-// never gets more than half, so that no key can shut out the others. Knows keys by their names only.
+// Limits all open calls together: their number, and the bytes of their request bodies. With several keys,
+// none gets more than half, so that no key can shut out the others. Knows keys only by name.
 import { getHeapStatistics } from 'node:v8'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 
 export interface SlotLimits {
-  /** Calls that may be open. */
+  /** Maximum open calls. */
   readonly calls: number
-  /** Bytes of bodies that they may hold. */
+  /** Maximum bytes of their bodies. */
   readonly bodyBytes: number
-  /** Bytes that one body may have. A key that has nothing else open can always send one. */
+  /** Maximum bytes of one body. A key that has nothing else open can always send one. */
   readonly oneBody: number
-  /** Whether there are several keys. */
+  /** True if there are several keys. */
   readonly shared: boolean
 }
 
-/** The place of one open call. */
+/** Slot of one open call. */
 export interface CallSlot {
   /**
-   * So many more bytes of its body are held. Where that is too much, the largest body that is still coming in is
-   * refused: that may be another's, and clients that send small ones do not wait for those that send large ones.
+   * Reserves further bytes for its body. At the limit, the largest body that is still arriving is refused,
+   * which may be another call's: clients that send small ones do not wait for those that send large ones.
    */
   hold(bytes: number, refuse: (error: GatewayError) => void): void
-  /** The body is there: from now on it is held to the end of the call. */
+  /** The body is complete: its bytes stay reserved until the call ends. */
   complete(): void
-  /** The call is over. */
+  /** The call has ended. */
   leave(): void
 }
 
 export interface CallSlots {
   configure(limits: SlotLimits): void
-  /** Throws `overloaded` when there is no room for another call. */
+  /** Throws `overloaded` if there is no room for another call. */
   take(keyName: string | null): CallSlot
 }
 
-/** Bytes for bodies where the configuration does not say: a body costs some three times its size in memory. */
+/** Returns the default bytes for all bodies: a body costs some three times its size in memory. */
 export const defaultBodyBytes = (oneBody: number): number =>
   Math.max(getHeapStatistics().heap_size_limit / 8, 2 * oneBody)
 
-/** Usually another call ends, or another body is complete, within this time, s. */
+/** Time within which another call usually ends, or another body is complete, s. */
 const RETRY_S = 1
 
 interface Held {
   bytes: number
-  /** There while the body is coming in. */
+  /** Present while the body is arriving. */
   refuse: ((error: GatewayError) => void) | null
   readonly keyName: string | null
 }
 
-/** `noun` is what errors call them. */
+/** `noun`: name of the calls in errors. */
 export function createCallSlots(noun: 'calls' | 'reads'): CallSlots {
   let limits: SlotLimits
   const open = new Set<Held>()

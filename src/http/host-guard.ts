@@ -1,17 +1,18 @@
-// Refuses requests that a web page made: a foreign Host (DNS rebinding), a foreign Origin, or none where the
-// browser says that it comes from another site.
+// Refuses requests made by a web page: a foreign Host (DNS rebinding), a foreign Origin, or no Origin
+// although the browser reports another site.
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
-import { GatewayError } from '../errors.ts'
+import { GatewayError } from '../core/errors.ts'
 
 /**
- * The gateway may be called by the address that it listens on, as `localhost`, by a loopback address, or by a name in
- * `allowedHosts`. Where it listens on every address (`0.0.0.0` or `::`), every address is its own as a Host: rebinding
- * takes a name.
+ * Returns a guard. The gateway may be called by the address that it listens on, as `localhost`, by a loopback
+ * address, or by a name in `allowedHosts`. If it listens on every address (`0.0.0.0` or `::`), any IP address
+ * is a valid Host: rebinding needs a name.
  *
- * A page may call it when it comes from the very address that it calls: scheme, name and port, because any other port
- * of this machine may belong to any user. So may pages of an allowed host, by http or https, on the port that is called or the
- * scheme's own (a proxy in front may have another one), and those of `allowedOrigins`, as they are written there.
+ * A page may call it from the very origin that it calls: scheme, name and port, because any other port of
+ * this machine may belong to any user. So may pages of an allowed host, by http or https, on the called port
+ * or the scheme's default (a proxy in front may have another one), and those of `allowedOrigins`, exactly as
+ * written.
  */
 export function createHostGuard(
   bind: string,
@@ -39,7 +40,7 @@ export function createHostGuard(
         'This Host is not allowed here; the operator can add it to server.allowed_hosts.',
       )
     const { origin } = headers
-    // A link that a user follows may come from anywhere; what a page loads without saying who it is may not.
+    // A link that a user follows may come from anywhere; a subresource without an Origin may not.
     const isLoaded = headers['sec-fetch-site'] === 'cross-site' && headers['sec-fetch-mode'] !== 'navigate'
     if (origin === undefined ? isLoaded : !mayCall(origin.toLowerCase(), host))
       throw new GatewayError(
@@ -49,5 +50,5 @@ export function createHostGuard(
   }
 }
 
-/** The name in a Host header: without port, without the brackets of IPv6. */
+/** Returns the name in a Host header, without port and without the brackets of IPv6. */
 const hostName = (host: string): string => /^\[(.+)\](:\d+)?$/.exec(host)?.[1] ?? host.replace(/:\d+$/, '')

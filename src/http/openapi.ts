@@ -1,7 +1,7 @@
-// The interface as an OpenAPI 3.1 document, made from the endpoints themselves, so it describes what is checked.
-// Pure; knows what an endpoint is, but no single one.
+// Builds the OpenAPI 3.1 document from the endpoints themselves, so it describes what is actually checked.
+// Pure; knows the type of an endpoint, but no single one.
 import { z } from 'zod'
-import { errorSchema } from '../errors.ts'
+import { errorSchema } from '../core/error-schema.ts'
 import type { AnyReadEndpoint, CallEndpoint, OtherEndpoint } from './endpoint.ts'
 
 export interface Described {
@@ -11,7 +11,7 @@ export interface Described {
   readonly others?: readonly OtherEndpoint<never>[]
 }
 
-/** Headers of a live answer: name -> what it says. */
+/** Headers of a live answer: name -> description. */
 const LIVE_HEADERS = {
   'X-Gateway-Request-Id': 'id of the record',
   'X-Gateway-Provider': 'provider that served, or was tried last',
@@ -24,7 +24,7 @@ const LIVE_HEADERS = {
 
 type Json = Record<string, unknown>
 
-/** A plain JSON object that may be served as it is. */
+/** A plain JSON object, served as it is. */
 export type OpenApi = Json & { readonly openapi: '3.1.0'; readonly info: Json & { readonly version: string } }
 
 export function openApi({ version, reads, calls, others = [] }: Described): OpenApi {
@@ -108,7 +108,7 @@ export function openApi({ version, reads, calls, others = [] }: Described): Open
   }
 }
 
-/** polka's `*` in a path is `{id}`. */
+/** Replaces polka's `*` in a path by `{id}`. */
 const template = (path: string): string => path.replace('*', '{id}')
 
 const operationId = (path: string): string =>

@@ -1,19 +1,19 @@
-// What the page in the browser sends instead of a key: a random token that can read what its key can and is refused for
-// calls. It is issued for a key, or for a code that works once, within a minute, so that `waybill ui` can open a signed-in
-// page. Kept as digests, in memory only. Knows no HTTP.
+// Tokens that the page in the browser sends instead of a key: random, with the read rights of their key, and
+// refused for calls. Issued for a key, or for a code that works once, within a minute, so that `waybill ui`
+// can open a signed-in page. Stored as digests, in memory only. Knows no HTTP.
 import { hash, randomBytes } from 'node:crypto'
-import type { Caller } from './auth.ts'
+import type { Caller } from './caller.ts'
 
 export const TOKEN_PREFIX = 'wbp-'
 export const CODE_PREFIX = 'wbc-'
 
 const TOKEN_MS = 12 * 3_600_000
 const CODE_MS = 60_000
-/** Of tokens and codes together; the oldest go first. */
-const MOST = 1_000
+/** Maximum tokens, and codes, per key; its oldest go first, so that no key signs out another's pages. */
+const MOST = 100
 
 export interface Granted {
-  /** The token or code itself; it is not kept. */
+  /** The token or code itself, which is not stored. */
   readonly text: string
   /** Milliseconds since the epoch. */
   readonly expiresAt: number
@@ -22,25 +22,30 @@ export interface Granted {
 export interface PageTokens {
   grant(caller: Caller): Granted
   code(caller: Caller): Granted
-  /** Who a token was given to; null where it is not known, or no longer good. */
+  /** Returns the owner of a token; null if it is unknown or no longer valid. */
   find(token: string): Caller | null
-  /** Who a code was given to; it is good for this once. */
+  /** Returns the owner of a code, which becomes invalid. */
   redeem(code: string): Caller | null
   forget(token: string): void
-  /** Other keys are configured: all pages sign in again. */
+  /** The configured keys have changed: all pages must sign in again. */
   clear(): void
 }
 
 export function createPageTokens(now: () => number): PageTokens {
   const holders = new Map<string, { readonly caller: Caller; readonly expiresAt: number }>()
+  /** Digests issued for a key, tokens and codes separately; some may have expired. */
+  const given = new Map<string, string[]>()
   const digestOf = (text: string) => hash('sha256', text, 'hex')
 
   const give = (prefix: string, { name, role }: Caller, ms: number): Granted => {
     const text = prefix + randomBytes(32).toString('base64url')
     const expiresAt = now() + ms
-    for (const [digest, held] of holders) if (held.expiresAt <= now()) holders.delete(digest)
-    while (holders.size >= MOST) holders.delete(holders.keys().next().value!)
-    holders.set(digestOf(text), { caller: { name, role }, expiresAt })
+    const group = `${prefix}${name ?? ''}`
+    const own = (given.get(group) ?? []).filter((digest) => holders.has(digest))
+    while (own.length >= MOST) holders.delete(own.shift()!)
+    const digest = digestOf(text)
+    holders.set(digest, { caller: { name, role }, expiresAt })
+    given.set(group, [...own, digest])
     return { text, expiresAt }
   }
   const find = (text: string): Caller | null => {
@@ -57,6 +62,9 @@ export function createPageTokens(now: () => number): PageTokens {
       return caller
     },
     forget: (token) => void holders.delete(digestOf(token)),
-    clear: () => holders.clear(),
+    clear() {
+      holders.clear()
+      given.clear()
+    },
   }
 }

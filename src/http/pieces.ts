@@ -1,17 +1,18 @@
-// A body in very small pieces: each costs as much as a large one, and 20 MiB of them block every client for minutes.
+// Detects a body in tiny pieces: each costs as much as a large one, and 20 MiB of them block the gateway for
+// minutes.
 import type { IncomingMessage } from 'node:http'
 
-/** So many pieces are accepted from any client; an encoder may write every token by itself. */
+/** Number of pieces accepted from any client; an encoder may write each token separately. */
 const FREE = 10_000
-/** Beyond them, what a piece must have on average, bytes. */
+/** Minimum average size of further pieces, bytes. */
 const LEAST = 64
-/** What is read and dropped of an unwanted body, bytes. */
+/** Maximum bytes of an unwanted body that are read and dropped. */
 const UNWANTED = 2 ** 20
 
-/** Whether a body comes in pieces that are too small: its connection is to be cut. */
+/** Returns true if a body arrives in pieces that are too small: its connection is to be cut. */
 export const areTiny = (pieces: number, bytes: number): boolean => pieces > FREE && bytes < pieces * LEAST
 
-/** Reads and drops an unwanted body: what waits takes memory. A large one ends the connection. */
+/** Reads and drops an unwanted body, which would take memory. A large one ends the connection. */
 export function dropBody(request: IncomingMessage): void {
   const { headers } = request
   if (headers['transfer-encoding'] === undefined && headers['content-length'] === undefined) return

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingHttpHeaders } from 'node:http'
 import { test } from 'node:test'
-import type { Purpose } from '../call.ts'
+import type { Purpose } from '../core/call.ts'
 import { purposeOf } from './purpose.ts'
 import { agentOf } from './session.ts'
 

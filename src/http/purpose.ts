@@ -1,9 +1,9 @@
-// What a call is for, as its client says in headers; nothing is guessed from the text. Contract DIAL-10.
+// Reads the purpose of a call from its client's headers; nothing is guessed from the text. Contract DIAL-10.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Purpose } from '../call.ts'
-import type { RequestTraits } from '../request-traits.ts'
+import type { Purpose } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 
-/** What the value of a header says; null where it says nothing. The first that says something counts. */
+/** Headers that state a purpose, with their parsers (null: none). The first purpose found counts. */
 const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose | null])[] = [
   ['x-codex-turn-metadata', turnOf], // Codex
   ['x-openai-subagent', () => 'subagent'], // Codex
@@ -11,7 +11,7 @@ const TOLD: readonly (readonly [header: string, says: (value: string) => Purpose
   ['x-parent-session-id', () => 'subagent'], // opencode
 ]
 
-/** Clients whose conversations always offer tools: a call of theirs without any is a title, a classifier or the like. */
+/** Clients whose conversations always offer tools: without any, a call is a title or the like. */
 const ALWAYS_WITH_TOOLS = [
   'x-claude-code-session-id',
   'x-session-affinity', // opencode
@@ -19,7 +19,7 @@ const ALWAYS_WITH_TOOLS = [
   'x-gemini-api-privileged-user-id', // Gemini CLI, while its statistics are on
 ]
 
-/** What says nothing of itself is a turn of a main conversation. */
+/** Without any sign, a call is a turn of a main conversation. */
 export function purposeOf(headers: IncomingHttpHeaders, { tools }: Pick<RequestTraits, 'tools'>): Purpose {
   for (const [header, says] of TOLD) {
     const value = headers[header]
@@ -35,7 +35,7 @@ function turnOf(value: string): Purpose | null {
     const { request_kind: kind, thread_source: source } = JSON.parse(value)
     if (kind === 'compaction') return 'compaction'
     if (source === 'subagent') return 'subagent'
-    // `user`: a turn; `thread_title` and the like are its own doing.
+    // `user`: a turn; `thread_title` and the like are tasks of its own.
     return source === undefined || source === 'user' ? null : 'background'
   } catch {
     return null

@@ -1,29 +1,30 @@
-// Calls that were refused before they had a record: they must not push records out, but operators need to see them.
-// The newest of each key are kept in memory; those without a known key are kept apart and push out only each other.
-import type { ErrorCode } from '../errors.ts'
+// Calls that were refused before they had a record: they must not push records out, but operators need to see
+// them. Keeps the newest of each key in memory; those without a known key are separate and push out only each
+// other.
+import type { ErrorCode } from '../core/errors.ts'
 
 export interface Refusal {
   readonly id: string
   /** Milliseconds since the epoch. */
   readonly createdAt: number
-  /** Null if no key was accepted, or there are no keys. */
+  /** Null if no key was accepted, or none is configured. */
   readonly keyName: string | null
   readonly endpoint: string
   readonly status: number
   readonly code: ErrorCode
-  /** What the client was told. */
+  /** Message that the client received. */
   readonly message: string
 }
 
-/** Of each key, and of strangers together. */
+/** Maximum refusals of each key, and of all unknown callers together. */
 const MOST = 100
-/** A message may name what a client sent, characters. */
+/** Maximum characters of a message, which may quote the client. */
 const LONGEST = 500
 
 export interface Refusals {
-  /** `known`: whoever called was let in. */
+  /** `known`: the caller was authenticated. */
   add(refusal: Refusal, known: boolean): void
-  /** Newest first: of one key, or all of them. */
+  /** Newest first: of one key, or of all. */
   list(keyName: string | undefined, limit: number): Refusal[]
 }
 

@@ -1,5 +1,5 @@
-// Passes a provider's stream on to the client byte for byte, and notes on the way what it says. Withholds the usage
-// that only the gateway asked for; makes a cut stream visible as an error.
+// Relays a provider's stream to the client byte for byte, and observes its events on the way. Withholds usage
+// that only the gateway asked for; reports a truncated stream as an error.
 import type { ServerResponse } from 'node:http'
 import type {
   EventStream,
@@ -9,35 +9,39 @@ import type {
   StreamPart,
   StreamSink,
   Tokens,
-} from '../call.ts'
-import { type ErrorCode, GatewayError } from '../errors.ts'
+} from '../core/call.ts'
+import { type ErrorCode, GatewayError } from '../core/errors.ts'
 import { delivered } from './reply.ts'
+import { UNTAKEN } from './untaken.ts'
 
 export interface RelayOptions {
-  /** The client did not ask for usage, so an event that holds nothing else is not passed on. */
+  /** True if the client did not ask for usage: events that hold nothing else are not passed on. */
   readonly withholdUsage: boolean
-  /** How a part is to be sent. */
+  /** Returns the bytes to send for a part. */
   readonly show: (part: StreamPart) => Buffer
-  /** Makes the event that says what went wrong, behind so many others. */
+  /** Makes the error event for a stream that has sent `events` others. */
   readonly errorEvent: (error: GatewayError, events: number) => string
-  /** What is written where nothing else was for a while, so that the client does not give up; null for nothing. */
+  /** Bytes to write during a silence, so that the client does not give up; null for none. */
   readonly ping: string | null
-  /** A client that takes nothing for this long is given up, ms. */
+  /** Maximum time for which a client may read nothing before it is given up, ms. */
   readonly idle: number
-  /** Hears of every event of the stream as it is sent, also of one that is withheld. */
+  /** Key of the call. */
+  readonly keyName: string | null
+  /** Receives every event of the stream as sent, including withheld ones. */
   readonly onPart: (bytes: Buffer, parsed: ParsedEvent | null) => void
 }
 
-/** What the stream said, and how it ended. */
+/** Content and end of the stream. */
 export interface RelayResult {
   readonly state: 'completed' | 'failed' | 'aborted'
   readonly errorCode: string | null
   readonly model: string | null
   readonly responseId: string | null
+  readonly containerId: string | null
   readonly tokens: Tokens | null
 }
 
-/** Agents decide by words such as "connection reset", "terminated", "premature end" or "timed out" whether to try again. */
+/** Agents retry on words such as "connection reset", "terminated", "premature end" or "timed out". */
 const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
   ended: ['upstream_invalid', "Premature end: the provider's stream ended without finishing the answer."],
   cut: [
@@ -51,8 +55,8 @@ const BROKEN: Record<Exclude<StreamEnd, 'aborted'>, [ErrorCode, string]> = {
 }
 
 /**
- * The response headers must have been set. Tells when the client has the whole stream or has gone, and as soon as a
- * stream has failed.
+ * Requires that the response headers are set. Reports when the client has the whole stream or has gone, and
+ * as soon as a stream has failed.
  */
 export function relayStream(
   response: ServerResponse,
@@ -63,7 +67,7 @@ export function relayStream(
   stream.flow(new Pump(response, stream, options, tell))
 }
 
-/** Half of how long a translated stream may be silent (MSG-10), ms. */
+/** Half of the maximum silence of a translated stream (MSG-10), ms. */
 const PING_EVERY = 15_000
 
 class Pump implements StreamSink {
@@ -75,12 +79,14 @@ class Pump implements StreamSink {
   #events = 0
   #model: string | null = null
   #responseId: string | null = null
+  #containerId: string | null = null
   #tokens: Tokens | null = null
   #error: ProviderError | null = null
   #finished = false
   #complete = false
   #over = false
   #isQuiet = false
+  #isWaiting = false
 
   constructor(
     response: ServerResponse,
@@ -95,7 +101,7 @@ class Pump implements StreamSink {
     this.#pings = options.ping === null ? null : setInterval(() => this.#ping(), PING_EVERY)
   }
 
-  /** One write for all that a chunk completes. */
+  /** Writes once for all events that a chunk completes. */
   parts(parts: readonly StreamPart[]): boolean {
     if (this.#over) return true // nothing follows the end mark
     const { withholdUsage, show, onPart } = this.#options
@@ -109,20 +115,18 @@ class Pump implements StreamSink {
       if (parsed?.done) {
         this.#response.end(shown.bytes())
         this.#settle()
-        this.#stream.resume() // what may still come is read and dropped, so that the connection can be used again
+        this.#stream.resume() // any further bytes are read and dropped, so that the connection can be reused
         return true
       }
     }
     if (shown.isEmpty) return true
     this.#isQuiet = false
     if (this.#response.write(shown.bytes())) return true
-    this.#response.once('drain', this.#goOn)
-    this.#response.once('timeout', this.#giveUp)
-    this.#response.setTimeout(this.#options.idle)
+    this.#wait()
     return false
   }
 
-  /** Says something where nothing was said since the last time. */
+  /** Sends a ping if nothing was sent since the last one. */
   #ping(): void {
     const { ping } = this.#options
     if (this.#isQuiet && ping !== null && !this.#over && !this.#response.writableNeedDrain)
@@ -140,17 +144,30 @@ class Pump implements StreamSink {
   }
 
   #breakOff(code: ErrorCode, message: string): void {
-    // The event tells clients that read errors, the missing end of the body tells all others.
+    // The event informs clients that read errors, the missing end of the body all others.
     this.#response.once('timeout', this.#giveUp)
     this.#response.setTimeout(this.#options.idle)
     this.#response.write(
       this.#options.errorEvent(new GatewayError(code, message), this.#events),
       this.#giveUp,
     )
+    UNTAKEN.count(this.#response, this.#options.keyName)
     this.#settle('failed', code)
   }
 
+  /** Waits until the client has read what was written; more may arrive meanwhile, from a compressed chunk. */
+  #wait(): void {
+    UNTAKEN.count(this.#response, this.#options.keyName)
+    if (this.#isWaiting) return
+    this.#isWaiting = true
+    this.#response.once('drain', this.#goOn)
+    this.#response.once('timeout', this.#giveUp)
+    this.#response.setTimeout(this.#options.idle)
+  }
+
   #goOn = () => {
+    this.#isWaiting = false
+    UNTAKEN.count(this.#response, this.#options.keyName)
     this.#response.off('timeout', this.#giveUp)
     this.#response.setTimeout(0)
     this.#stream.resume()
@@ -159,10 +176,11 @@ class Pump implements StreamSink {
   #giveUp = () => void this.#response.destroy()
 
   #note(parsed: ParsedEvent): void {
-    const { model, tokens, error, finished, complete = false, responseId } = parsed
+    const { model, tokens, error, finished, complete = false, responseId, containerId } = parsed
     this.#events += eventsOf(parsed)
     this.#model ??= model
     this.#responseId ??= responseId ?? null
+    this.#containerId ??= containerId ?? null
     this.#tokens = tokens ?? this.#tokens
     this.#error ??= error
     this.#finished ||= finished
@@ -176,17 +194,18 @@ class Pump implements StreamSink {
     this.#over = true
     if (this.#pings) clearInterval(this.#pings)
     this.#response.off('drain', this.#goOn)
-    const [model, responseId, tokens] = [this.#model, this.#responseId, this.#tokens]
-    const result: RelayResult = { state, errorCode, model, responseId, tokens }
+    const [model, tokens] = [this.#model, this.#tokens]
+    const [responseId, containerId] = [this.#responseId, this.#containerId]
+    const result: RelayResult = { state, errorCode, model, responseId, containerId, tokens }
     if (state !== 'completed') this.#tell(result)
     else
-      delivered(this.#response, this.#options.idle, (whole) =>
+      delivered(this.#response, this.#options.keyName, this.#options.idle, (whole) =>
         this.#tell(whole ? result : { ...result, state: 'aborted', errorCode: 'client_closed' }),
       )
   }
 }
 
-/** How many events the client gets for one of the provider's. */
+/** Returns the number of events that the client gets for one of the provider's. */
 export function eventsOf({ sent }: ParsedEvent): number {
   if (sent === undefined) return 1
   let events = 0
@@ -194,10 +213,10 @@ export function eventsOf({ sent }: ParsedEvent): number {
   return events
 }
 
-/** Bytes for one write. Those of one chunk lie behind each other in memory, and are not copied. */
+/** Bytes for one write. Those of one chunk are adjacent in memory and are not copied. */
 class Shown {
   readonly #pieces: Buffer[] = []
-  /** The last piece: where it begins, and how long it has become. */
+  /** The last piece: its start, and its length so far. */
   #last: Buffer | null = null
   #length = 0
 

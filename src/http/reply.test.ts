@@ -10,7 +10,7 @@ async function saidOf(give: (response: ServerResponse) => void): Promise<boolean
   const said = Promise.withResolvers<boolean>()
   const server = createServer((_, response) => {
     give(response)
-    delivered(response, 1_000, said.resolve)
+    delivered(response, null, 1_000, said.resolve)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

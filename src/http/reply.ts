@@ -1,11 +1,15 @@
-// Writes what the gateway says itself: JSON answers, errors, and the headers of a live answer.
+// Writes the gateway's own answers: JSON, errors, and the headers of a live answer.
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import type { Call, Route, Target } from '../call.ts'
-import type { GatewayError } from '../errors.ts'
-import type { Mask } from '../redact.ts'
+import type { Call, Route, Target } from '../core/call.ts'
+import type { GatewayError } from '../core/errors.ts'
+import type { Mask } from '../shared/redact.ts'
 import type { ErrorWording } from './endpoint.ts'
+import { UNTAKEN } from './untaken.ts'
 
-/** Sends JSON; without a body where the method is HEAD. */
+/** A header of every answer: a browser must not guess another type. */
+export const NOSNIFF = { 'x-content-type-options': 'nosniff' } as const
+
+/** Sends JSON; without a body if the method is HEAD. */
 export function replyJson(
   response: ServerResponse,
   status: number,
@@ -16,15 +20,16 @@ export function replyJson(
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(json),
     'cache-control': 'no-store',
+    ...NOSNIFF,
     ...headers,
   })
   response.end(response.req.method === 'HEAD' ? undefined : json)
 }
 
-/** A body up to this goes out in one write with its headers, bytes: that saves 9 µs of some 100; a larger one is not copied. */
+/** Maximum bytes of a body written together with its headers, which saves 9 µs of some 100. */
 const ONE_WRITE = 2 ** 16
 
-/** Sends a provider's whole answer, its bytes untouched. */
+/** Sends a provider's whole answer, its bytes unchanged. */
 export function replyRelayed(
   response: ServerResponse,
   status: number,
@@ -34,33 +39,39 @@ export function replyRelayed(
   headers['content-length'] = body.length
   headers['cache-control'] = 'no-store'
   response.writeHead(status, headers)
-  // Latin-1 has a character for each byte, and Node puts a text into one piece with the headers, a buffer not.
+  // Latin-1 has a character for each byte, and Node joins a text, but not a buffer, with the headers.
   if (body.length <= ONE_WRITE) response.end(body.toString('latin1'), 'latin1')
   else response.end(body)
 }
 
 /**
- * Tells when the client has taken a whole answer (true), or has gone (false): mostly at once. A client that takes nothing
- * for `idle` ms is given up; Node's socket timer knows progress inside one large write.
+ * Reports when the client has read a whole answer (true), or has gone (false): mostly at once. A client that
+ * reads nothing for `idle` ms is given up; Node's socket timer sees progress inside one large write.
  */
-export function delivered(response: ServerResponse, idle: number, tell: (whole: boolean) => void): void {
+export function delivered(
+  response: ServerResponse,
+  keyName: string | null,
+  idle: number,
+  tell: (whole: boolean) => void,
+): void {
   const { socket } = response
-  // What could not be written counts as written with Node: only the socket's error says that it was not.
+  // Node counts unwritable data as written: only the socket's error reveals it.
   if (response.destroyed || socket?.errored || socket?.destroyed) {
     tell(response.writableFinished && !socket?.errored)
     return
   }
   if (response.writableLength === 0) {
-    tell(true) // all of it is with the operating system
+    tell(true) // the operating system has all of it
     return
   }
   let whole = false
-  // Ahead of Node's own listener, which may end the connection. Node 22 also says `finish` when it broke.
+  // Runs before Node's own listener, which may close. Node 22 also emits `finish` after a failure.
   response.prependOnceListener('finish', () => {
     whole = socket?.destroyed === false && !socket.errored
   })
   response.setTimeout(idle, () => response.destroy())
   response.once('close', () => tell(whole))
+  UNTAKEN.count(response, keyName)
 }
 
 /** For paths that belong to no dialect. */
@@ -69,7 +80,7 @@ export const PLAIN_WORDING: ErrorWording = {
   requestIdHeader: 'x-request-id',
 }
 
-/** Sends an error in the words of the endpoint, or ends the connection when an answer has already begun. */
+/** Sends an error in the endpoint's wording, or ends the connection if an answer has already begun. */
 export function replyError(
   response: ServerResponse,
   error: GatewayError,
@@ -86,10 +97,16 @@ export function replyError(
   replyJson(response, error.status, errorBody(error, requestId), { ...own, ...headers })
 }
 
-/** Headers of a provider's answer that mean something to every client; its dialect names further ones. */
+/** Headers of a provider's answer for every client; its dialect names further ones. */
 const RELAYED = /^(content-type|retry-after|retry-after-ms|x-should-retry)$/
 
-/** The headers of a live answer, contract "Headers": what the provider said, and where the call went. */
+/**
+ * Maximum characters of a provider's headers that are relayed. Node's clients read 16 KiB of headers, and
+ * ours may take 6 KiB of them: a header beyond the limit is dropped, because a part of it could be wrong.
+ */
+const MAX_RELAYED = 8_192
+
+/** Returns the headers of a live answer, contract "Headers": the provider's, and the call's route. */
 export function routeHeaders(
   call: Call,
   route: Route,
@@ -99,10 +116,15 @@ export function routeHeaders(
   relayed: RegExp,
   mask: Mask,
 ): OutgoingHttpHeaders {
-  const headers: OutgoingHttpHeaders = {}
-  for (const name in provider)
-    if (provider[name] !== undefined && (RELAYED.test(name) || relayed.test(name)))
-      headers[name] = mask(String(provider[name]))
+  const headers: OutgoingHttpHeaders = { ...NOSNIFF }
+  let size = 0
+  for (const name in provider) {
+    if (provider[name] === undefined || !(RELAYED.test(name) || relayed.test(name))) continue
+    const value = String(provider[name])
+    if (size + name.length + value.length > MAX_RELAYED) continue
+    size += name.length + value.length
+    headers[name] = mask(value)
+  }
   headers['x-gateway-request-id'] = call.id
   headers['x-gateway-provider'] = encodeHeader(target.provider)
   headers['x-gateway-model'] = encodeHeader(target.model)
@@ -114,12 +136,12 @@ export function routeHeaders(
   return headers
 }
 
-/** Names what the translation of the answer lost, contract "Headers". */
+/** Adds the losses of translating the answer, contract "Headers". */
 export function withLosses(headers: OutgoingHttpHeaders, losses: readonly string[]): OutgoingHttpHeaders {
   if (losses.length > 0) headers['x-gateway-lossy'] = losses.join(', ')
   return headers
 }
 
-/** Printable ASCII as it is; `%`, controls and everything else percent-encoded UTF-8. */
+/** Keeps printable ASCII; `%`, controls and everything else become percent-encoded UTF-8. */
 export const encodeHeader = (value: string): string =>
   value.replace(/[^\x20-\x24\x26-\x7e]+/g, (part) => encodeURIComponent(part.toWellFormed()))

@@ -1,5 +1,4 @@
-// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format. Over 250 lines,
-// because calls, reads and all other requests are admitted in one place.
+// The only file that knows polka: mounts endpoints, admits requests, turns all errors into one format.
 import {
   createServer,
   type IncomingHttpHeaders,
@@ -10,13 +9,14 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import polka, { type Request } from 'polka'
+import polka, { type Polka, type Request } from 'polka'
 import type { z } from 'zod'
-import { idOf } from '../call.ts'
-import { asGatewayError, GatewayError } from '../errors.ts'
+import { idOf } from '../core/call.ts'
+import { asGatewayError, GatewayError } from '../core/errors.ts'
 import { JsonText } from '../json/json-text.ts'
-import type { Authenticate, Caller } from './auth.ts'
+import type { Authenticate } from './auth.ts'
 import type { CallSlot, CallSlots } from './call-slots.ts'
+import type { Caller } from './caller.ts'
 import { serveInTurn } from './connection.ts'
 import type {
   Admitted,
@@ -27,32 +27,35 @@ import type {
   ErrorWording,
   OtherEndpoint,
 } from './endpoint.ts'
+import type { KeyGuard } from './key-guard.ts'
 import { dropBody } from './pieces.ts'
-import { replyError, replyJson } from './reply.ts'
-import { createUntaken } from './untaken.ts'
+import { NOSNIFF, replyError, replyJson } from './reply.ts'
+import { giveUpUntaken } from './untaken.ts'
 
 export interface ServerOptions<Read, Live> {
   readonly reads: readonly AnyReadEndpoint<Read>[]
   readonly calls: readonly CallEndpoint<Live>[]
   readonly others: readonly OtherEndpoint<Read>[]
-  /** What follows from the configuration that is in force; asked once per request, which keeps it to its end. */
+  /** Answers a browser at an address without a page. */
+  readonly nowhere: OtherEndpoint<Read>['handle']
+  /** Returns the context of the configuration in force; called once per request, which keeps it. */
   readonly context: () => RequestContext<Read, Live>
-  /** How the client of a request to a path of no dialect wants errors to be worded. */
+  /** Returns the wording of errors for a request to a path of no dialect. */
   readonly wordingOf: (headers: IncomingHttpHeaders) => ErrorWording
   /** Milliseconds since the epoch. */
   readonly now: () => number
-  /** How long a client may take for the headers of a request, and for the whole of it, ms. */
+  /** Maximum time for the headers of a request, and for the whole of it, ms. */
   readonly headersTimeout: number
   readonly requestTimeout: number
-  /** Room for open calls and their bodies. */
+  /** Slots for open calls and their bodies. */
   readonly slots: CallSlots
-  /** Room for reads: each may keep the thread that reads busy for a while. */
+  /** Slots for reads: each may keep the reading thread busy for a while. */
   readonly readSlots: CallSlots
-  /** A call was turned away before it was on record; `caller` is null if no key was accepted. */
+  /** A call was refused before it was on record; `caller` is null if no key was accepted. */
   readonly onRefused: (error: GatewayError, refused: RefusedCall) => void
-  /** A call is over, whatever became of it. */
+  /** A call has ended, with any result. */
   readonly onCallOver: (requestId: string) => void
-  /** A failure that is not the client's, and its cause: for the gateway's own log. */
+  /** A failure that is not the client's, with its cause: for the process log. */
   readonly onInternalError: (error: unknown, requestId: string) => void
 }
 
@@ -63,15 +66,17 @@ export interface RefusedCall {
 }
 
 export interface RequestContext<Read, Live> {
-  /** What read endpoints may use. */
+  /** Context of read endpoints. */
   readonly readContext: Read
-  /** What call endpoints may use. */
+  /** Context of call endpoints. */
   readonly callContext: Live
-  /** Says who is calling; throws for a key that is not known. */
+  /** Returns the caller; throws for an unknown key. */
   readonly authenticate: Authenticate
   /** Throws for a foreign Host or Origin. */
   readonly guard: (request: IncomingMessage) => void
-  /** A client that takes nothing of its answer for this long is given up, ms. */
+  /** Throws for a key in the URL. */
+  readonly keyGuard: Pick<KeyGuard, 'url'>
+  /** Maximum time for which a client may read nothing of its answer before it is given up, ms. */
   readonly idle: number
 }
 
@@ -86,9 +91,9 @@ interface Admission {
   readonly open?: boolean
   /** Answers without a key. */
   readonly keyless?: boolean
-  /** Absent: as the client of the request has it. */
+  /** By default, the wording for the client of the request. */
   readonly wording?: ErrorWording
-  /** The parameter of the query that may hold the key. */
+  /** Query parameter that may hold the key. */
   readonly keyParameter?: string | undefined
 }
 
@@ -96,24 +101,131 @@ const ANYBODY: Caller = { name: null, role: 'client' }
 
 /** Builds the server; it does not listen yet. */
 export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>): Server {
-  const { reads, calls, others, context, wordingOf, now, slots, readSlots } = options
-  const { onRefused, onCallOver, onInternalError } = options
   const { headersTimeout, requestTimeout } = options
-  const giveUpUntaken = createUntaken()
+  const server = createServer({
+    keepAliveTimeout: 75_000,
+    headersTimeout,
+    requestTimeout,
+    // Interval of the check for slow clients; Node's default is twice a minute.
+    connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
+    requireHostHeader: false, // Node's own refusal has no body
+  })
+  // Without the third argument polka handles the request to its end, unlike in its types.
+  serveInTurn(server, createApp(options).handler as unknown as RequestListener)
+  server.on('clientError', answerBrokenRequest)
+  return server
+}
 
-  /** Throws where a request is not let in, whoever makes it. */
-  const look = (request: Request, { guard }: RequestContext<Read, Live>, keyParameter?: string): void => {
-    refuseWithoutHost(request)
-    guard(request)
-    refuseKeyInUrl(request.query, keyParameter)
-  }
-  const asError = (thrown: unknown, requestId: string): GatewayError => {
-    const error = asGatewayError(thrown)
-    if (error.cause !== undefined) onInternalError(error, requestId)
-    return error
-  }
+/** Mounts all endpoints. */
+function createApp<Read, Live>(options: ServerOptions<Read, Live>): Polka {
+  const { calls, nowhere } = options
+  const doors = createDoors(options)
+  const { admit } = doors
+  const nothingHere = admit({}, () => {
+    const served = calls.map(({ path }) => `POST ${path}`).join(', ')
+    throw new GatewayError(
+      'not_found',
+      `There is nothing at this path. Calls go to ${served}; GET /openapi.json lists all paths.`,
+    )
+  })
+  const lostReader = admit({ keyless: true }, (admitted, response, { readContext }) =>
+    nowhere(admitted, response, readContext),
+  )
+  const app = polka({
+    onNoMatch: (request, response) => (isReader(request) ? lostReader : nothingHere)(request, response),
+  })
+  // Calls first: polka tries paths in order.
+  mountCalls(app, options, doors)
+  mountReads(app, options, doors)
+  mountOthers(app, options, doors)
+  return app
+}
 
-  /** Wraps a handler: let the request in, run it, answer for what it throws. */
+function mountCalls<Read, Live>(
+  app: Polka,
+  options: ServerOptions<Read, Live>,
+  { notAllowed }: Doors<Read, Live>,
+): void {
+  const ArrivedCall = arrivedCallsOf(options)
+  for (const endpoint of options.calls) {
+    const path = patternOf(endpoint.path)
+    app.post(path, (request, response) => new ArrivedCall(endpoint, request, response).handle())
+    app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, 'POST, OPTIONS'))
+  }
+}
+
+function mountReads<Read, Live>(
+  app: Polka,
+  { reads, readSlots }: ServerOptions<Read, Live>,
+  { admit, notAllowed }: Doors<Read, Live>,
+): void {
+  for (const { path, open = false, keyParameter, mediaType, query, answer } of reads) {
+    app.get(
+      path,
+      admit({ open, keyParameter }, async (admitted, response, { readContext }) => {
+        const parsed = parseQuery(query, (admitted.request as Request).query)
+        const slot = open ? null : readSlots.take(admitted.caller.name)
+        try {
+          const said = await answer(parsed, admitted, readContext)
+          if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
+          else replyJson(response, 200, said instanceof JsonText ? said.text : JSON.stringify(said))
+        } finally {
+          slot?.leave()
+        }
+      }),
+    )
+    app.all(path, notAllowed({ open, keyParameter }, 'GET, HEAD, OPTIONS'))
+  }
+}
+
+function mountOthers<Read, Live>(
+  app: Polka,
+  { others }: ServerOptions<Read, Live>,
+  { admit, notAllowed }: Doors<Read, Live>,
+): void {
+  for (const { method, path, keyless = false, query: schema, handle } of others) {
+    app.add(
+      method,
+      path,
+      admit({ keyless }, (admitted, response, { readContext }) => {
+        parseQuery(schema, (admitted.request as Request).query)
+        return handle(admitted, response, readContext)
+      }),
+    )
+    app.all(path, notAllowed({ keyless }, method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`))
+  }
+}
+
+/** Throws if a request is not admitted, whatever its caller. `places`: its sender's parts of the URL. */
+function look<Read, Live>(
+  request: Request,
+  places: string,
+  { guard, keyGuard }: RequestContext<Read, Live>,
+  keyParameter?: string,
+): void {
+  refuseWithoutHost(request)
+  guard(request)
+  keyGuard.url(places, request.headers, keyParameter)
+}
+
+/** Returns an error as the client gets it; logs one that is not the client's fault. */
+function asError(
+  thrown: unknown,
+  requestId: string,
+  { onInternalError }: Pick<ServerOptions<never, never>, 'onInternalError'>,
+): GatewayError {
+  const error = asGatewayError(thrown)
+  if (error.cause !== undefined) onInternalError(error, requestId)
+  return error
+}
+
+type Doors<Read, Live> = ReturnType<typeof createDoors<Read, Live>>
+
+/** Makes the functions that admit requests: for an endpoint, and for other methods of its path. */
+function createDoors<Read, Live>(options: ServerOptions<Read, Live>) {
+  const { context, wordingOf, now } = options
+
+  /** Wraps a handler: admits the request, runs it, answers its exceptions. */
   const admit = (
     { open = false, keyless = open, wording, keyParameter }: Admission,
     handler: Handler<Read, Live>,
@@ -121,26 +233,54 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     return async (request: Request, response: ServerResponse) => {
       const requestId = idOf(now())
       const current = context()
+      let caller = ANYBODY
       try {
         dropBody(request)
         if (open) refuseWithoutHost(request)
-        else look(request, current, keyParameter)
-        // What is under /v1 belongs to the clients of models, so the page has no business there.
+        else look(request, request.url, current, keyParameter)
+        // Paths under /v1 belong to clients of models, so tokens of the page are not accepted there.
         const use = request.path.startsWith('/v1/') ? 'call' : 'read'
         const keyInQuery = keyIn(request, keyParameter)
-        const caller = keyless ? ANYBODY : current.authenticate(request, use, keyInQuery)
+        if (!keyless) caller = current.authenticate(request, use, keyInQuery)
         const authenticate = () => context().authenticate(request, use)
         await handler({ request, caller, requestId, ...placesOf(request), authenticate }, response, current)
       } catch (thrown) {
-        const error = asError(thrown, requestId)
+        const error = asError(thrown, requestId, options)
         replyError(response, error, requestId, wording ?? wordingOf(request.headers))
       }
-      giveUpUntaken(response, current.idle)
+      giveUpUntaken(response, caller.name, current.idle)
     }
   }
 
-  /** A call from the moment in which it arrives to its end. */
-  class ArrivedCall implements Admitted {
+  const notAllowed = (admission: Admission, allow: string) =>
+    admit(admission, ({ request, requestId }, response) => {
+      // Codex tries a WebSocket first, and continues at once with POST only after this status.
+      if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+        const error = new GatewayError('upgrade_refused', `WebSocket is not supported here; send ${allow}.`)
+        const wording = admission.wording ?? wordingOf(request.headers)
+        replyError(response, error, requestId, wording, { upgrade: 'HTTP/1.1', connection: 'upgrade, close' })
+        return
+      }
+      if (request.method === 'OPTIONS') {
+        response.writeHead(204, { ...NOSNIFF, allow }).end()
+        return
+      }
+      const error = new GatewayError(
+        'method_not_allowed',
+        `${request.method} is not allowed here, only ${allow}.`,
+      )
+      replyError(response, error, requestId, admission.wording ?? wordingOf(request.headers), { allow })
+    })
+
+  return { admit, notAllowed }
+}
+
+/** Makes the class for calls of a server. */
+function arrivedCallsOf<Read, Live>(options: ServerOptions<Read, Live>) {
+  const { context, now, slots, onRefused, onCallOver } = options
+
+  /** A call from its arrival to its end. */
+  return class ArrivedCall implements Admitted {
     readonly requestId = idOf(now())
     readonly path: string
     readonly request: Request
@@ -165,7 +305,8 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     handle(): void {
       try {
         const { keyParameter } = this.#endpoint
-        look(this.request, this.#context, keyParameter)
+        const { rest, query } = this
+        look(this.request, query === '' ? rest : `${rest}?${query}`, this.#context, keyParameter)
         const keyInQuery = keyIn(this.request, keyParameter)
         this.caller = this.#context.authenticate(this.request, 'call', keyInQuery)
         this.slot = slots.take(this.caller.name)
@@ -176,9 +317,9 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     }
 
     refuse(thrown: unknown): void {
-      const { requestId, caller = null, request } = this
-      const error = asError(thrown, requestId)
-      onRefused(error, { requestId, caller, path: request.path })
+      const { requestId, caller = null, path } = this
+      const error = asError(thrown, requestId, options)
+      onRefused(error, { requestId, caller, path: path.replace('*', '{model}') })
       replyError(this.#response, error, requestId, this.#endpoint)
       this.over()
     }
@@ -186,95 +327,24 @@ export function createHttpServer<Read, Live>(options: ServerOptions<Read, Live>)
     over(): void {
       this.slot?.leave()
       onCallOver(this.requestId)
-      giveUpUntaken(this.#response, this.#context.idle)
+      giveUpUntaken(this.#response, this.caller?.name ?? null, this.#context.idle)
     }
   }
-
-  const notAllowed = (admission: Admission, allow: string) =>
-    admit(admission, ({ request, requestId }, response) => {
-      // Codex tries a WebSocket first, and goes on at once with POST after this status only. What else came is not read.
-      if (request.headers.upgrade?.toLowerCase() === 'websocket') {
-        const error = new GatewayError('upgrade_refused', `WebSocket is not supported here; send ${allow}.`)
-        const wording = admission.wording ?? wordingOf(request.headers)
-        replyError(response, error, requestId, wording, { upgrade: 'HTTP/1.1', connection: 'upgrade, close' })
-        return
-      }
-      if (request.method === 'OPTIONS') {
-        response.writeHead(204, { allow }).end()
-        return
-      }
-      const error = new GatewayError(
-        'method_not_allowed',
-        `${request.method} is not allowed here, only ${allow}.`,
-      )
-      replyError(response, error, requestId, admission.wording ?? wordingOf(request.headers), { allow })
-    })
-
-  const app = polka({
-    onNoMatch: admit({}, () => {
-      const served = calls.map(({ path }) => `POST ${path}`).join(', ')
-      throw new GatewayError(
-        'not_found',
-        `There is nothing at this path. Calls go to ${served}; GET /openapi.json lists all paths.`,
-      )
-    }),
-  })
-  // Calls first: polka tries one path after the other.
-  for (const endpoint of calls) {
-    const path = patternOf(endpoint.path)
-    app.post(path, (request, response) => new ArrivedCall(endpoint, request, response).handle())
-    app.all(path, notAllowed({ wording: endpoint, keyParameter: endpoint.keyParameter }, 'POST, OPTIONS'))
-  }
-  for (const { path, open = false, keyParameter, mediaType, query, answer } of reads) {
-    app.get(
-      path,
-      admit({ open, keyParameter }, async (admitted, response, { readContext }) => {
-        const parsed = parseQuery(query, (admitted.request as Request).query)
-        const slot = open ? null : readSlots.take(admitted.caller.name)
-        try {
-          const said = await answer(parsed, admitted, readContext)
-          if (mediaType) replyJson(response, 200, said as string, { 'content-type': mediaType })
-          else replyJson(response, 200, said instanceof JsonText ? said.text : JSON.stringify(said))
-        } finally {
-          slot?.leave()
-        }
-      }),
-    )
-    app.all(path, notAllowed({ open, keyParameter }, 'GET, HEAD, OPTIONS'))
-  }
-  for (const { method, path, keyless = false, query: schema, handle } of others) {
-    app.add(
-      method,
-      path,
-      admit({ keyless }, (admitted, response, { readContext }) => {
-        parseQuery(schema, (admitted.request as Request).query)
-        return handle(admitted, response, readContext)
-      }),
-    )
-    app.all(path, notAllowed({ keyless }, method === 'GET' ? 'GET, HEAD, OPTIONS' : `${method}, OPTIONS`))
-  }
-
-  const server = createServer({
-    keepAliveTimeout: 75_000,
-    headersTimeout,
-    requestTimeout,
-    // Node looks for slow clients every so often, by itself only twice a minute.
-    connectionsCheckingInterval: Math.min(1_000, headersTimeout, requestTimeout),
-    requireHostHeader: false, // Node's own refusal has no body
-  })
-  // Without the third argument polka handles the request to its end; its types do not know.
-  serveInTurn(server, app.handler as unknown as RequestListener)
-  server.on('clientError', answerBrokenRequest)
-  return server
 }
 
-/** What the URL has in addition to the path of the endpoint. */
+/** Returns true for a person with a browser, at an address that is not one for programs. */
+const isReader = ({ method, path, headers }: Request): boolean =>
+  (method === 'GET' || method === 'HEAD') &&
+  /\btext\/html\b/.test(headers.accept ?? '') &&
+  !/^\/(api|page|v1\w*)(\/|$)/.test(path)
+
+/** Returns the parts of the URL beyond the path of the endpoint. */
 const placesOf = ({ params, search }: Request): Pick<AdmittedRead, 'rest' | 'query'> => ({
   rest: params.rest ?? params['*'] ?? '',
   query: search?.slice(1) ?? '',
 })
 
-/** polka knows a `*` as a whole segment only. */
+/** polka supports `*` only as a whole segment. */
 function patternOf(path: string): string | RegExp {
   const [before, after] = path.split('*')
   return after?.startsWith(':') ? new RegExp(`^${before}(?<rest>.+)${after}/?$`) : path
@@ -292,33 +362,25 @@ function parseQuery<Query extends z.ZodType>(schema: Query, query: unknown): z.o
   throw new GatewayError('invalid_request', `${JSON.stringify(param)}: ${message}`, { param })
 }
 
-/** RFC 9112, 3.2; an HTTP/1.0 client need not send one, and is then not called by a name of ours. */
-function refuseWithoutHost({ headers, httpVersionMinor }: IncomingMessage): void {
+/** RFC 9112, 3.2; an HTTP/1.0 client may omit it, and then uses no name of ours. */
+function refuseWithoutHost({ headers, rawHeaders, httpVersionMinor }: IncomingMessage): void {
   if (headers.host === undefined && httpVersionMinor > 0)
     throw new GatewayError('invalid_request', 'The request has no Host header.')
+  let hosts = 0
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isHost(rawHeaders[at]!)) hosts++
+  if (hosts > 1) throw new GatewayError('invalid_request', 'The request has more than one Host header.')
 }
 
-/** A key in a URL ends in histories and logs, so it is not even looked at, but where the clients of a dialect send it so. */
-function refuseKeyInUrl(query: Record<string, unknown>, allowed?: string): void {
-  if (
-    Object.keys(query).some(
-      (name) => name !== allowed && /^(api[-_]?key|key|(access[-_]?)?token)$/i.test(name),
-    )
-  )
-    throw new GatewayError(
-      'invalid_request',
-      'A key in the URL is refused. Send it as `Authorization: Bearer KEY`, and replace it, because it may have been logged.',
-    )
-}
+const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host'
 
 const BROKEN: Record<string, [number, string]> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'request_timeout'],
   HPE_HEADER_OVERFLOW: [431, 'invalid_request'],
 }
 
-/** A request that is not even HTTP never reaches a handler; Node hands over the bare socket. */
+/** Answers a request that is not even HTTP: it never reaches a handler; Node passes the bare socket. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void {
-  // Node keeps the response that is being written there; nothing may be written between its parts.
+  // Node stores the response that is being written there; nothing may be written in the middle of it.
   const running = (socket as Duplex & { _httpMessage?: ServerResponse | null })._httpMessage
   if (error.code === 'ECONNRESET' || !socket.writable || running?.headersSent) {
     socket.destroy()
@@ -331,7 +393,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Duplex): void
     request_id: idOf(Date.now()),
   })
   socket.end(
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
     () => socket.destroy(),
   )
 }

@@ -1,7 +1,7 @@
-// Which session and which agent a call belongs to: what clients send, and nothing invented. Contract "Headers".
+// Reads the session and the agent of a call from the client's own data; invents nothing. Contract "Headers".
 import type { IncomingHttpHeaders } from 'node:http'
 
-/** First that is valid wins; each is what one or more coding clients send. */
+/** The first valid one wins; each is sent by one or more coding clients. */
 const SESSION_HEADERS = [
   'x-gateway-session-id',
   'x-claude-code-session-id',
@@ -12,7 +12,7 @@ const SESSION_HEADERS = [
   'x-session-affinity',
 ]
 
-/** The session id of a call, or null. `hints` are what its body says, in the order in which it counts. */
+/** Returns the session id of a call, or null. `hints`: values of its body, in order of precedence. */
 export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[]): string | null {
   for (const name of SESSION_HEADERS) {
     const id = valid(headers[name])
@@ -25,7 +25,7 @@ export function sessionOf(headers: IncomingHttpHeaders, hints: readonly unknown[
   return null
 }
 
-/** Codex names the thread in every call; only that of a subagent is one of its own. */
+/** Codex names the thread in every call; only that of a subagent counts as an agent. */
 export const agentOf = (headers: IncomingHttpHeaders): string | null =>
   valid(headers['x-claude-code-agent-id']) ??
   (headers['x-openai-subagent'] ? valid(headers['thread-id']) : null)

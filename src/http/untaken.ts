@@ -1,29 +1,143 @@
-// Answers that are written but not read by their clients: how long one may wait, and how large all of them may be.
-// Knows no endpoint; a call's stream has its own limit.
+// Counts the bytes written to all connections and not yet read by their clients: whole answers, parts of
+// streams, lists, exports, errors. Their sum is bounded; a client that reads a byte now and then counts like
+// one that reads nothing, because the memory behind a write is free only when all of it was read. Knows no
+// endpoint.
 import type { ServerResponse } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 
-/** Gives a client that takes nothing up after `idle` ms. */
-export type Untaken = (response: ServerResponse, idle: number) => void
+export interface UntakenLimits {
+  /** Maximum bytes that wait. */
+  readonly most: number
+  /** Maximum bytes that wait while all are still within `patience`. */
+  readonly mostAtOnce: number
+  /** Time in which a reading client gets its answer without being cut off because many came at once, ms. */
+  readonly patience: number
+}
 
-/** All answers that wait may have `most` bytes together; beyond that, the one that has waited longest is cut off. */
-export function createUntaken(most = getHeapStatistics().heap_size_limit / 8): Untaken {
-  const waiting = new Map<ServerResponse, number>() // in the order in which they began to wait
-  let bytes = 0
-  return (response, idle) => {
-    const size = response.writableLength
-    if (!response.writableEnded || size === 0 || waiting.has(response)) return
-    response.setTimeout(idle, () => response.destroy()) // Node's socket timer knows progress inside one large write
-    waiting.set(response, size)
-    bytes += size
+interface Waiting {
+  readonly response: ServerResponse
+  readonly key: Key
+  /** In ms of the `performance` clock. */
+  readonly since: number
+  bytes: number
+}
+
+/** Unread bytes for the clients of one key, in the order in which they began to wait. */
+interface Key {
+  readonly name: string | null
+  readonly waiting: Set<Waiting>
+  bytes: number
+}
+
+export class Untaken {
+  readonly #limits: UntakenLimits
+  readonly #waiting = new Map<ServerResponse, Waiting>()
+  /** Keys with unread bytes. */
+  readonly #keys = new Map<string | null, Key>()
+  readonly #watched = new WeakSet<ServerResponse>()
+  #bytes = 0
+  #timer: NodeJS.Timeout | null = null
+
+  constructor(limits: UntakenLimits) {
+    this.#limits = limits
+  }
+
+  /** Updates the count for a response. Call after every write that may wait, and when it was read. */
+  count(response: ServerResponse, keyName: string | null): void {
+    const bytes = response.writableLength
+    const before = this.#waiting.get(response)
+    if (bytes === 0 || response.destroyed) {
+      if (before) this.#forget(before)
+      return
+    }
+    const waiting = before ?? this.#begin(response, keyName)
+    this.#add(waiting, bytes - waiting.bytes)
+    // Runs for every part of a stream. While all are within `patience`, no search is needed.
+    const { most, mostAtOnce } = this.#limits
+    if (this.#bytes > most && (this.#timer === null || this.#bytes > mostAtOnce)) this.#makeRoom()
+  }
+
+  #begin(response: ServerResponse, keyName: string | null): Waiting {
+    const key = this.#keys.get(keyName) ?? { name: keyName, waiting: new Set(), bytes: 0 }
+    this.#keys.set(keyName, key)
+    const waiting = { response, key, bytes: 0, since: performance.now() }
+    key.waiting.add(waiting)
+    this.#waiting.set(response, waiting)
+    this.#watch(response)
+    return waiting
+  }
+
+  #add(waiting: Waiting, bytes: number): void {
+    waiting.bytes += bytes
+    waiting.key.bytes += bytes
+    this.#bytes += bytes
+  }
+
+  #watch(response: ServerResponse): void {
+    if (this.#watched.has(response)) return
+    this.#watched.add(response)
     response.once('close', () => {
-      if (waiting.delete(response)) bytes -= size
+      const waiting = this.#waiting.get(response)
+      if (waiting) this.#forget(waiting)
     })
-    for (const [oldest, its] of waiting) {
-      if (bytes <= most) break
-      waiting.delete(oldest)
-      bytes -= its
-      oldest.destroy()
+  }
+
+  #forget(waiting: Waiting): void {
+    const { response, key, bytes } = waiting
+    this.#add(waiting, -bytes)
+    this.#waiting.delete(response)
+    key.waiting.delete(waiting)
+    if (key.waiting.size === 0) this.#keys.delete(key.name)
+  }
+
+  /** Cuts off the longest waiting client of the key that holds most; a single answer may have any size. */
+  #makeRoom(): void {
+    const { most, mostAtOnce, patience } = this.#limits
+    while (this.#bytes > most && this.#waiting.size > 1) {
+      const greediest = [...this.#keys.values()].reduce((most, key) => (key.bytes > most.bytes ? key : most))
+      const longest = greediest.waiting.values().next().value!
+      const left = longest.since + patience - performance.now()
+      if (left > 0 && this.#bytes <= mostAtOnce) {
+        this.#timer ??= setTimeout(() => {
+          this.#timer = null
+          this.#makeRoom()
+        }, left).unref()
+        return
+      }
+      this.#forget(longest)
+      longest.response.destroy()
     }
   }
+}
+
+const heap = getHeapStatistics().heap_size_limit
+
+/** The counter of this process. */
+export const UNTAKEN = new Untaken({
+  most: heap / 8,
+  mostAtOnce: Math.max(heap / 4, 128 * 2 ** 20),
+  patience: 1_000,
+})
+
+/** Gives up a client that reads nothing of its answer for `idle` ms, and counts the waiting bytes. */
+export function giveUpUntaken(response: ServerResponse, keyName: string | null, idle: number): void {
+  if (!response.writableEnded || response.writableLength === 0) return
+  response.setTimeout(idle, () => response.destroy()) // Node's timer sees progress in a large write
+  UNTAKEN.count(response, keyName)
+}
+
+/** Waits until the client has read everything, or has gone; gives it up after `idle` ms without progress. */
+export function taken(response: ServerResponse, keyName: string | null, idle: number): Promise<void> {
+  UNTAKEN.count(response, keyName)
+  return new Promise((done) => {
+    const giveUp = () => void response.destroy()
+    const go = () => {
+      response.off('drain', go).off('close', go).off('timeout', giveUp)
+      response.setTimeout(0)
+      UNTAKEN.count(response, keyName)
+      done()
+    }
+    response.on('drain', go).on('close', go).on('timeout', giveUp)
+    response.setTimeout(idle)
+  })
 }

@@ -1,11 +1,11 @@
-// JSON -> a text that is the same for requests that mean the same, and never for others: the order of members and
-// the space between them do not count, the spelling of a number does (64-bit seeds do not fit into a JavaScript
-// number, so two of them could become one). Goes once through the text: every call waits meanwhile. Pure.
+// Returns the same text for JSON requests that mean the same, and different texts for all others: the order
+// of members and white space do not matter, the spelling of a number does (64-bit seeds do not fit into a
+// JavaScript number, so two of them could become one). One pass: every call waits meanwhile. Pure.
 
 /**
- * The canonical text of a JSON object without the members named in `without`; `json` must be what JSON.parse accepts.
- * Null where it has none: a member that appears twice is read differently by different parsers, and nesting may be too
- * deep.
+ * Returns the canonical text of a JSON object without the members named in `without`; `json` must be valid
+ * for JSON.parse. Null if there is none: parsers disagree on a member that appears twice, and nesting may be
+ * too deep.
  */
 export function canonical(json: string, without: readonly string[]): string | null {
   const tokens = new Tokens(json)
@@ -27,7 +27,7 @@ class Tokens {
     this.#json = json
   }
 
-  /** A bracket, a comma, a colon, or a whole string, number or name. */
+  /** Returns the next token: a bracket, a comma, a colon, or a whole string, number or name. */
   next(): string {
     TOKEN.lastIndex = this.#at
     const [token] = TOKEN.exec(this.#json)!
@@ -40,14 +40,14 @@ class Tokens {
 const TOKEN = /[{}[\],:"]|[^\s{}[\],:"]+/g
 const QUOTE_OR_ESCAPE = /["\\]/g
 
-/** One pattern for a whole string would fail where a long one is full of escapes. */
+/** A single pattern for a whole string would fail on a long one full of escapes. */
 function endOfString(json: string, at: number): number {
   QUOTE_OR_ESCAPE.lastIndex = at
   while (QUOTE_OR_ESCAPE.exec(json)![0] === '\\') QUOTE_OR_ESCAPE.lastIndex++
   return QUOTE_OR_ESCAPE.lastIndex
 }
 
-/** The value that begins with a token, canonical. */
+/** Returns the canonical form of the value that begins with a token. */
 function read(tokens: Tokens, first: string): string {
   if (first === '{') return write(readMembers(tokens))
   if (first === '[') return `[${readList(tokens).join()}]`
@@ -61,7 +61,7 @@ function readList(tokens: Tokens): string[] {
   return values
 }
 
-/** By name, each side canonical. Throws for a name that appears twice. */
+/** Returns canonical names and values. Throws for a name that appears twice. */
 function readMembers(tokens: Tokens): Map<string, string> {
   const members = new Map<string, string>()
   for (let token = tokens.next(); token !== '}'; token = tokens.next()) {

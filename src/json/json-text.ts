@@ -1,6 +1,6 @@
-// JSON that has been written already, in another thread, so that the one that answers requests does not do it again.
+// JSON that another thread has already serialized, so that the thread that answers requests does not have to.
 
-/** `Value` is what the text says. */
+/** `Value` is the type of the parsed text. */
 export class JsonText<Value> {
   readonly text: string
   declare readonly says: Value

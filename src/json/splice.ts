@@ -1,13 +1,13 @@
 // Changes top-level members of a JSON object in its own text, so that everything else keeps its bytes:
-// number spellings, escapes, order, fields that we do not know.
+// spelling of numbers, escapes, order, unknown fields.
 
-/** What a member becomes, as JSON text: the same everywhere, or made from the present value (undefined if there is none). */
+/** New JSON text of a member: fixed, or made from the present value (undefined if there is none). */
 export type Replacement = string | ((before: string | undefined) => string)
 
 /**
- * Returns `text` with each member named in `values` replaced; a member that is not there is added at the end, one that
- * appears twice is changed in every place. `text` must be an object that JSON.parse accepts; anything else gives an
- * undefined result. Never recurses: how deep a text is, is its sender's to choose.
+ * Returns `text` with each member named in `values` replaced; a missing member is added at the end, one that
+ * appears twice is changed in every place. `text` must be an object that JSON.parse accepts; otherwise the
+ * result is undefined. Not recursive: the sender decides how deep a text is.
  */
 export function spliceMembers(text: string, values: Readonly<Record<string, Replacement>>): string {
   const missing = new Set(Object.keys(values))
@@ -38,7 +38,7 @@ export function spliceMembers(text: string, values: Readonly<Record<string, Repl
   return out + text.slice(at)
 }
 
-/** Returns a JSON list with each element replaced by what `made` makes of it; what is between them keeps its bytes. */
+/** Returns a JSON list with `made` applied to each element; the text between them keeps its bytes. */
 export function mapElements(text: string, made: (element: string) => string): string {
   let out = ''
   let copied = 0
@@ -53,7 +53,7 @@ export function mapElements(text: string, made: (element: string) => string): st
   return out + text.slice(copied)
 }
 
-/** Returns a JSON list without the elements of which `isKept` says no, by their place; what is left keeps its bytes. */
+/** Returns a JSON list without the elements whose index `isKept` rejects; the others keep their bytes. */
 export function keepElements(text: string, isKept: (at: number) => boolean): string {
   const kept: string[] = []
   let at = skipSpace(text, text.indexOf('[') + 1)
@@ -80,7 +80,7 @@ function skipSpace(text: string, at: number): number {
   }
 }
 
-/** The index behind the closing quote of the string that opens at `at`. */
+/** Returns the index after the closing quote of the string that opens at `at`. */
 function endOfString(text: string, at: number): number {
   for (let quote = text.indexOf('"', at + 1); ; quote = text.indexOf('"', quote + 1)) {
     let backslashes = 0
@@ -89,7 +89,7 @@ function endOfString(text: string, at: number): number {
   }
 }
 
-/** The index behind the value that begins at `at`. */
+/** Returns the index after the value that begins at `at`. */
 function endOfValue(text: string, at: number): number {
   if (text.charCodeAt(at) === QUOTE) return endOfString(text, at)
   let depth = 0

@@ -1,13 +1,16 @@
-// One line of the gateway's own log per call: where it went and what came of it. No prompt, no answer, no key; the
-// session only at level debug. What clients and providers chose is made fit for a terminal first (TELL-06).
-import type { Log } from '../log.ts'
+// Writes one line of the process log per call: its route and its result. No prompt, no answer, no key; the
+// session only at level debug. Texts chosen by clients and providers are made safe for a terminal first
+// (TELL-06).
+
+import { roundUsd } from '../core/money.ts'
+import type { Log } from '../core/process-log.ts'
 import { plain } from '../terminal/clean.ts'
 import type { Observer } from './watch.ts'
 
-/** Text of strangers without the characters that steer a terminal; null stays null. */
+/** Removes characters that control a terminal from foreign text; null stays null. */
 const safe = (text: string | null): string | null => text && plain(text)
 
-/** Says each call's end at info, and its beginning at debug. */
+/** Logs the end of each call at info, and its start at debug. */
 export const logCalls = (log: Log): Observer => ({
   opened({ call, route }) {
     const { provider, model } = route.candidates[0]
@@ -23,7 +26,7 @@ export const logCalls = (log: Log): Observer => ({
       'call opened',
     )
   },
-  closed({ call, route, fallbacks }, { target, outcome, requestsSent, costUsd }) {
+  closed({ call, route, fallbacks }, { target, outcome, requestsSent, cost }) {
     const { tokens } = outcome
     log.info(
       {
@@ -43,7 +46,8 @@ export const logCalls = (log: Log): Observer => ({
         latency_ms: outcome.latencyMs,
         ttft_ms: outcome.ttftMs,
         tokens: tokens && { input: tokens.input, output: tokens.output },
-        cost_usd: costUsd,
+        cost_usd: cost.usd === null ? null : roundUsd(cost.usd),
+        cost_missing: cost.missing.length > 0 ? cost.missing : undefined,
         cache: call.cache,
       },
       'call',
@@ -51,7 +55,7 @@ export const logCalls = (log: Log): Observer => ({
   },
 })
 
-/** A failure of our own as fields of a log line: no secret, no character that steers a terminal. */
+/** Formats a failure of our own as fields of a log line: no secret, no character that controls a terminal. */
 export function errorFields(error: unknown, mask: (text: string) => string): object {
   const lines = (text: string) => mask(text).split('\n').map(plain).join('\n')
   if (!(error instanceof Error)) return { err: { message: lines(String(error)) } }

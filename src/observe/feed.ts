@@ -1,18 +1,19 @@
-// What is reported while it happens: each change of a call, as the record will have it, for all listeners. It costs nothing
-// while there are none. Knows the definition of the record, no HTTP and no database.
-import { CALL_FIELDS, type CallRecord, type Field } from '../record.ts'
+// Live events: each change of a call, as it will be on record, for all listeners. Costs nothing without
+// listeners. Knows the definition of the record, no HTTP and no database.
+import { roundUsd } from '../core/money.ts'
+import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
 import { storable } from '../store/storable.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
-/** A change of a call: its record as it is now. */
+/** A change of a call, with its current record. */
 export interface CallEvent {
   readonly id: string
-  /** As JSON, made once for all who listen. */
+  /** As JSON, made once for all listeners. */
   readonly json: string
 }
 
 export interface Feed extends Observer {
-  /** Tells the changes to calls of this gateway key, or of all where none is named. Returns what ends it. */
+  /** Reports changes to calls of this gateway key, or of all keys. Returns a function that ends it. */
   listen(keyName: string | undefined, hear: (event: CallEvent) => void): () => void
 }
 
@@ -41,7 +42,7 @@ export function createFeed(): Feed {
 
 const FIELDS = Object.entries<Field<never, never>>(CALL_FIELDS)
 
-/** A call as its row says at this moment; the fields are those of `src/record.ts`, and no list of our own. */
+/** Returns the current record of a call; its fields are those of `src/core/record.ts`, not a second list. */
 export function recordOf(watched: WatchedCall, end?: CallEnd): CallRecord {
   const record: Record<string, unknown> = {}
   const closing = end && storable(end.closing)
@@ -53,7 +54,8 @@ export function recordOf(watched: WatchedCall, end?: CallEnd): CallRecord {
     const value = closing && written.close ? written.close(closing) : written.open?.(watched)
     record[name] = toJson(field, value ?? null)
   }
-  // What a row is told apart from these functions, while the call moves on: see `store/sqlite/write-statements.ts`.
+  // Values of a row that these functions do not know, while the call moves on: see
+  // `store/sqlite/write-statements.ts`.
   const { target, fallbacks } = end?.closing ?? watched
   record.resolved_provider = target.provider
   record.resolved_model = target.model
@@ -78,5 +80,6 @@ const NO_TOKENS = {
 function toJson({ kind }: Field, value: unknown): unknown {
   if (kind === 'time') return value === null ? null : new Date(value as number).toISOString()
   if (kind === 'tokens') return value ?? NO_TOKENS
+  if (kind === 'usd') return value === null ? null : roundUsd(value as number)
   return value
 }

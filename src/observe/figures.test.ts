@@ -10,7 +10,7 @@ test('the text is as Prometheus reads it: help, type, labels, cumulative buckets
   const seconds = new Histogram('took_seconds', 'Time.', [0.5, 1])
   for (const value of [0.2, 0.5, 0.7, 4]) seconds.observe(labels('a', 'x'), value)
   assert.equal(
-    render([calls, new Counter('none_total', 'None.', true), open, seconds]),
+    render([calls, new Counter('none_total', 'None.', { plain: true }), open, seconds]),
     `# HELP calls_total Calls.
 # TYPE calls_total counter
 calls_total{a="x",b="y"} 3

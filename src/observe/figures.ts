@@ -1,7 +1,7 @@
-// Figures that are counted in place and put into Prometheus' text format when they are read: every call counts, few
-// requests read. Knows the format (text/plain; version=0.0.4), not what is counted.
+// Metrics that are counted in place and formatted for Prometheus when they are read: every call counts, few
+// requests read. Knows the format (text/plain; version=0.0.4), not the meaning of the metrics.
 
-/** Labels as they stand between the braces; empty for none. */
+/** Labels as written between the braces; empty for none. */
 export type Labels = string
 
 /** Names and values in turn. */
@@ -13,8 +13,9 @@ export function labels(...pairs: readonly string[]): Labels {
 }
 
 /**
- * Returns what adds a label to others. Each text is made once: there are few, and making the same ones again, and hashing
- * them to be found, took most of what counting takes. For values that the configuration or the gateway itself chose.
+ * Returns a function that adds a label to others. Each text is made once: there are few, and rebuilding and
+ * hashing them took most of the time of counting. For values that the configuration or the gateway itself
+ * chose.
  */
 export function joined(name: string): (labels: Labels, value: string) => Labels {
   const made = new Map<Labels, Map<string, Labels>>()
@@ -34,7 +35,7 @@ export function joined(name: string): (labels: Labels, value: string) => Labels 
 }
 
 interface Figure {
-  /** Its lines, without the one that ends the last. */
+  /** Returns its lines, without the last line end. */
   render(): string
 }
 
@@ -47,12 +48,14 @@ const sample = (name: string, labels: Labels, value: number): string =>
 export class Counter implements Figure {
   readonly #name: string
   readonly #help: string
+  readonly #shown: (value: number) => number
   readonly #values = new Map<Labels, number>()
 
-  /** `plain`: it has no labels, so it is there from the beginning. */
-  constructor(name: string, help: string, plain = false) {
+  /** `plain`: it has no labels, so it exists from the start. `shown`: converts a sum for the output. */
+  constructor(name: string, help: string, { plain = false, shown = (value: number) => value } = {}) {
     this.#name = name
     this.#help = help
+    this.#shown = shown
     if (plain) this.#values.set('', 0)
   }
 
@@ -61,12 +64,12 @@ export class Counter implements Figure {
   }
 
   render(): string {
-    const lines = [...this.#values].map(([labels, value]) => sample(this.#name, labels, value))
+    const lines = [...this.#values].map(([labels, value]) => sample(this.#name, labels, this.#shown(value)))
     return [head(this.#name, this.#help, 'counter'), ...lines].join('\n')
   }
 }
 
-/** Asked when the figures are read. */
+/** Evaluated when the metrics are read. */
 export class Gauge implements Figure {
   readonly #name: string
   readonly #help: string
@@ -85,7 +88,7 @@ export class Gauge implements Figure {
 }
 
 interface Distribution {
-  /** How many fell into each bucket and into none before it. */
+  /** Number of values in each bucket that fit into none before it. */
   readonly counts: number[]
   sum: number
 }
@@ -129,6 +132,6 @@ export class Histogram implements Figure {
   }
 }
 
-/** All of them in the text format. */
+/** Formats all of them as text. */
 export const render = (figures: readonly Figure[]): string =>
   `${figures.map((figure) => figure.render()).join('\n\n')}\n`

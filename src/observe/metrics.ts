@@ -1,8 +1,9 @@
-// The gateway in figures, for Prometheus. Labels are bounded: providers, routes and strategies come from the
-// configuration, and a model that it does not name is `other`; a session is never one, and a key only where it has a
-// budget.
-import { targetId } from '../call.ts'
-import type { Config } from '../config.ts'
+// Metrics for Prometheus. Labels are bounded: providers, routes and strategies come from the configuration,
+// and a model that it does not name is `other`; a session is never one, and a key only if it has a budget.
+
+import type { Config } from '../config/load.ts'
+import { targetId } from '../core/call.ts'
+import { roundUsd } from '../core/money.ts'
 import { Counter, Gauge, Histogram, joined, type Labels, labels, render } from './figures.ts'
 import type { CallEnd, Observer, WatchedCall } from './watch.ts'
 
@@ -11,20 +12,20 @@ const WRITE_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5
 
 const KINDS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning'] as const
 
-/** What is asked for when the figures are read. */
+/** Values that are computed when the metrics are read. */
 export interface Gauges {
-  /** Targets of the configuration, and whether each is being passed over. */
+  /** Targets of the configuration, with their cooldown. */
   readonly cooling: () => readonly { provider: string; model: string; cooling: boolean }[]
-  /** Whether the configuration in the file is the one in force. */
+  /** True if the configuration in the file is the one in force. */
   readonly configurationCurrent: () => boolean
-  /** Whether the record can be written, without which no call is made, and read. */
+  /** True if the record can be written, which every call requires, and read. */
   readonly writable: () => boolean
   readonly readable: () => boolean
-  /** Keys that have a budget, US dollars; of this month. */
+  /** Keys with a budget, US dollars in this month. */
   readonly budgets: () => readonly KeyBudget[]
-  /** Spans that were not sent; undefined where no traces are. */
+  /** Number of spans that were not sent; undefined without traces. */
   readonly droppedSpans: () => number | undefined
-  /** How this gateway stands to those that share its log; undefined for one alone, which has no figures of it. */
+  /** State of this gateway in its fleet; undefined for a single one, which has no such metrics. */
   readonly fleet: () => FleetFigures | undefined
 }
 
@@ -45,30 +46,86 @@ export interface KeyBudget {
 }
 
 export interface Metrics extends Observer {
-  /** A call was turned away before it was routed. */
+  /** Counts a call that was refused before it was routed. */
   refused(code: string): void
-  /** The gateway itself failed. */
+  /** Counts a failure of the gateway itself. */
   failed(): void
-  /** Which models have a label of their own from now on. */
+  /** Sets the models with a label of their own. */
   configure(config: Pick<Config, 'routes' | 'models'>): void
-  /** All figures in Prometheus' text format. */
+  /** Returns all metrics in Prometheus' text format. */
   render(): string
 }
 
 export function createMetrics(gauges: Gauges): Metrics {
-  const counter = (name: string, help: string, plain = false) =>
-    new Counter(`waybill_${name}_total`, help, plain)
+  const series = createSeries()
+  const { calls, attempts, fallbacks, refused, failures, tokens, cost, unpriced, losses, cache, saved } =
+    series
+  const { latency, firstToken, recordWrite } = series
+  let open = 0
+  const figures = [...Object.values(series), ...gaugesOf(gauges, () => open)]
+  const fleetFigures = fleetGaugesOf(gauges)
+  const droppedSpans = new Gauge(
+    'waybill_telemetry_dropped_spans_total',
+    'Spans that no collector accepted.',
+    () => [['', gauges.droppedSpans() ?? 0]],
+  )
+  const { labelsOf, configure } = createTargetLabels()
+  const [withOutcome, withRoute, withStrategy] = [joined('outcome'), joined('route'), joined('strategy')]
+  const [withState, withKind, withLoss] = [joined('state'), joined('kind'), joined('loss')]
+
+  return {
+    opened: () => void open++,
+    recorded: (ms) => recordWrite.observe('', ms / 1000),
+    attempted({ target, outcome, losses: lost }) {
+      attempts.add(withOutcome(labelsOf(target), outcome))
+      for (const loss of lost ?? []) losses.add(withLoss(labelsOf(target), loss))
+    },
+    fellBack: ({ route }) => fallbacks.add(labels('route', route.name ?? '')),
+    closed({ call, route }: WatchedCall, { target, outcome, cost: { usd, missing }, savedUsd }: CallEnd) {
+      const { state, latencyMs, ttftMs } = outcome
+      const where = labelsOf(target)
+      open--
+      calls.add(withState(withStrategy(withRoute(where, route.name ?? ''), route.strategy), state))
+      latency.observe(where, latencyMs / 1000)
+      if (call.stream && ttftMs !== null) firstToken.observe(where, ttftMs / 1000)
+      if (outcome.tokens)
+        for (const kind of KINDS) {
+          const count = outcome.tokens[kind]
+          if (count) tokens.add(withKind(where, kind), count)
+        }
+      cache.add(`result="${call.cache}"`)
+      if (savedUsd) saved.add(where, savedUsd)
+      if (missing.length > 0) unpriced.add(where)
+      if (usd) cost.add(where, usd)
+    },
+    refused: (code) => refused.add(labels('code', code)),
+    failed: () => failures.add(''),
+    configure,
+    render: () =>
+      render([
+        ...figures,
+        ...(gauges.fleet() ? fleetFigures : []),
+        ...(gauges.droppedSpans() === undefined ? [] : [droppedSpans]),
+      ]),
+  }
+}
+
+/** Builds the metrics that grow with each call. */
+function createSeries() {
+  const counter = (name: string, help: string, options?: ConstructorParameters<typeof Counter>[2]) =>
+    new Counter(`waybill_${name}_total`, help, options)
+  const money = { shown: roundUsd }
   const calls = counter('calls', 'Calls that ended, by the target that served or was tried last.')
   const attempts = counter('attempts', 'Attempts that ended.')
   const fallbacks = counter('fallbacks', 'Changes of target inside a call.')
   const refused = counter('refused_calls', 'Calls turned away before they were routed.')
-  const failures = counter('internal_errors', 'Failures of the gateway itself.', true)
+  const failures = counter('internal_errors', 'Failures of the gateway itself.', { plain: true })
   const tokens = counter('tokens', 'Tokens on record.')
-  const cost = counter('cost_usd', 'US dollars on record.')
-  const unpriced = counter('calls_without_cost', 'Calls whose cost is not known.')
+  const cost = counter('cost_usd', 'US dollars on record.', money)
+  const unpriced = counter('calls_without_cost', 'Calls whose cost is not fully known.')
   const losses = counter('losses', 'Attempts whose translation could not carry this, see docs/losses.md.')
   const cache = counter('cache', 'Calls that ended, by what the response cache did.')
-  const saved = counter('saved_usd', 'US dollars that cache hits did not cost.')
+  const saved = counter('saved_usd', 'US dollars that cache hits did not cost.', money)
   const latency = new Histogram('waybill_latency_seconds', 'From arrival to the last byte.', SECONDS)
   const firstToken = new Histogram(
     'waybill_first_token_seconds',
@@ -80,21 +137,7 @@ export function createMetrics(gauges: Gauges): Metrics {
     'From requesting a write that must precede a request to its commit.',
     WRITE_SECONDS,
   )
-  let open = 0
-  const one = (name: string, help: string, value: () => number | boolean) =>
-    new Gauge(name, help, () => [['', Number(value())]])
-  const budget = (name: 'budget' | 'spent' | 'reserved', help: string) =>
-    new Gauge(`waybill_key_${name}_usd`, help, () =>
-      gauges.budgets().map((each) => [labels('key', each.key), each[name]]),
-    )
-  const cooling = () =>
-    gauges
-      .cooling()
-      .map(
-        ({ provider, model, cooling }) =>
-          [labels('provider', provider, 'model', model), Number(cooling)] as const,
-      )
-  const figures = [
+  return {
     calls,
     attempts,
     fallbacks,
@@ -109,7 +152,26 @@ export function createMetrics(gauges: Gauges): Metrics {
     latency,
     firstToken,
     recordWrite,
-    one('waybill_open_calls', 'Calls that are open now.', () => open),
+  }
+}
+
+/** Builds the metrics that are computed when they are read. */
+function gaugesOf(gauges: Gauges, open: () => number) {
+  const one = (name: string, help: string, value: () => number | boolean) =>
+    new Gauge(name, help, () => [['', Number(value())]])
+  const budget = (name: 'budget' | 'spent' | 'reserved', help: string) =>
+    new Gauge(`waybill_key_${name}_usd`, help, () =>
+      gauges.budgets().map((each) => [labels('key', each.key), roundUsd(each[name])]),
+    )
+  const cooling = () =>
+    gauges
+      .cooling()
+      .map(
+        ({ provider, model, cooling }) =>
+          [labels('provider', provider, 'model', model), Number(cooling)] as const,
+      )
+  return [
+    one('waybill_open_calls', 'Calls that are open now.', open),
     // A target of two routes has one line.
     new Gauge(
       'waybill_target_cooling',
@@ -128,18 +190,16 @@ export function createMetrics(gauges: Gauges): Metrics {
     budget('reserved', 'What is set aside for the open calls of a key with a budget, US dollars.'),
     one('process_resident_memory_bytes', 'Resident memory of the process.', process.memoryUsage.rss),
   ]
+}
 
+/** Builds the metrics of a gateway that shares its log with others. */
+function fleetGaugesOf({ fleet: standing }: Pick<Gauges, 'fleet'>) {
   const ofFleet = (name: string, help: string, value: (fleet: FleetFigures) => number) =>
     new Gauge(`waybill_fleet_${name}`, help, () => {
-      const fleet = gauges.fleet()
+      const fleet = standing()
       return fleet ? [[labels('instance', fleet.instance), value(fleet)]] : []
     })
-  const droppedSpans = new Gauge(
-    'waybill_telemetry_dropped_spans_total',
-    'Spans that no collector accepted.',
-    () => [['', gauges.droppedSpans() ?? 0]],
-  )
-  const fleetFigures = [
+  return [
     ofFleet(
       'instances',
       'Gateways that share the log and are alive; 0 while it is unavailable.',
@@ -155,8 +215,10 @@ export function createMetrics(gauges: Gauges): Metrics {
       ({ fallbacks }) => fallbacks,
     ),
   ]
+}
 
-  /** Of the targets that the configuration names, and of every provider for those that it does not. */
+/** Builds the labels of targets: one for each in the configuration, one per provider for all others. */
+function createTargetLabels() {
   let known = new Map<string, Labels>()
   const unknown = new Map<string, Labels>()
   const labelsOf = (target: { provider: string; model: string }): Labels => {
@@ -168,38 +230,9 @@ export function createMetrics(gauges: Gauges): Metrics {
     unknown.set(provider, other)
     return other
   }
-
-  const [withOutcome, withRoute, withStrategy] = [joined('outcome'), joined('route'), joined('strategy')]
-  const [withState, withKind, withLoss] = [joined('state'), joined('kind'), joined('loss')]
-
   return {
-    opened: () => void open++,
-    recorded: (ms) => recordWrite.observe('', ms / 1000),
-    attempted({ target, outcome, losses: lost }) {
-      attempts.add(withOutcome(labelsOf(target), outcome))
-      for (const loss of lost ?? []) losses.add(withLoss(labelsOf(target), loss))
-    },
-    fellBack: ({ route }) => fallbacks.add(labels('route', route.name ?? '')),
-    closed({ call, route }: WatchedCall, { target, outcome, costUsd, savedUsd }: CallEnd) {
-      const { state, latencyMs, ttftMs } = outcome
-      const where = labelsOf(target)
-      open--
-      calls.add(withState(withStrategy(withRoute(where, route.name ?? ''), route.strategy), state))
-      latency.observe(where, latencyMs / 1000)
-      if (call.stream && ttftMs !== null) firstToken.observe(where, ttftMs / 1000)
-      if (outcome.tokens)
-        for (const kind of KINDS) {
-          const count = outcome.tokens[kind]
-          if (count) tokens.add(withKind(where, kind), count)
-        }
-      cache.add(`result="${call.cache}"`)
-      if (savedUsd) saved.add(where, savedUsd)
-      if (costUsd === null) unpriced.add(where)
-      else if (costUsd > 0) cost.add(where, costUsd)
-    },
-    refused: (code) => refused.add(labels('code', code)),
-    failed: () => failures.add(''),
-    configure({ routes, models }) {
+    labelsOf,
+    configure({ routes, models }: Pick<Config, 'routes' | 'models'>) {
       const targets = Object.values(routes).flatMap((route) => route.targets.map(({ model }) => model))
       known = new Map(
         [...Object.keys(models), ...targets].map((id) => {
@@ -208,11 +241,5 @@ export function createMetrics(gauges: Gauges): Metrics {
         }),
       )
     },
-    render: () =>
-      render([
-        ...figures,
-        ...(gauges.fleet() ? fleetFigures : []),
-        ...(gauges.droppedSpans() === undefined ? [] : [droppedSpans]),
-      ]),
   }
 }

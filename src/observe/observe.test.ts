@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, chunk, fail, stream, streamed } from '../../mocks/stand-in.ts'
-import { openLog } from '../commands/log.ts'
-import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, chunk, fail, stream, streamed } from '../../mocks/test-upstream.ts'
+import { openLog } from '../commands/process-log.ts'
+import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 
 /** Samples of Prometheus' text format: name{labels} -> value. */
 async function samples(gateway: TestGateway): Promise<Map<string, number>> {
@@ -157,9 +157,11 @@ for (const pretty of [false, true])
     const { log } = await openLog('debug', { pretty, colour: false, stream })
     const gateway = await testGateway(t, {
       providers: { alpha: fail(400, {}, { code: 'bad code\u001b[31m' }) },
+      config:
+        'routes: { auto: { targets: [ { model: "alpha/m\u202e\\u2028" } ] } }\ndefaults: { chat: auto }',
       options: { log },
     })
-    const { status } = await gateway.chat(ask(`alpha/${HOSTILE}`, { prompt_cache_key: `s${HOSTILE}` }), {
+    const { status } = await gateway.chat(ask(HOSTILE, { prompt_cache_key: `s${HOSTILE}` }), {
       'x-session-id': 'caf\u00e9\u0085\u009b2J',
     })
     assert.equal(status, 400)
@@ -168,12 +170,9 @@ for (const pretty of [false, true])
     const lines = written.trimEnd().split('\n')
     assert.equal(lines.length, 2, written)
     for (const line of lines)
-      assert.match(
-        line,
-        pretty ? /^\[[\d:]+\] (INFO: alpha\/x|DEBUG: call)/ : /^\{"level":"(info|debug)",.+\}$/,
-      )
+      assert.match(line, pretty ? /^\[[\d:]+\] (INFO: x|DEBUG: call)/ : /^\{"level":"(info|debug)",.+\}$/)
     if (!pretty)
-      for (const line of lines) assert.match(JSON.parse(line).requested_model, /^alpha\/x\{"level":"error"\}/)
+      for (const line of lines) assert.match(JSON.parse(line).requested_model, /^x\{"level":"error"\}/)
     assert.match(written, /owned/, 'what can be read of a name is kept')
   })
 

@@ -1,55 +1,55 @@
-// What happens to calls, observed at the one place that it all passes: the writes to the record. So exactly what is on
-// record is observed. Knows the writes; knows no log and no metric.
+// Observes calls at the one place that all of them pass: the writes to the record. So the observers see
+// exactly what is on record. Knows the writes; knows no log and no metric.
 
-import type { Call, CallOutcome, Route, Target } from '../call.ts'
-import { costOfCall, savedOfCall } from '../record.ts'
+import type { Call, CallOutcome, Route, Target } from '../core/call.ts'
+import { costOfCall, type KnownCost, savedOfCall } from '../core/record.ts'
 import type { Store } from '../store/store.ts'
 import type { EndedAttempt, Write } from '../store/writes.ts'
 
-/** A call that is on record. */
+/** A recorded call. */
 export interface WatchedCall {
   readonly call: Call
   readonly route: Route
   /** Changes of target so far. */
   readonly fallbacks: number
-  /** Who is asked now, and how many requests have left by then. */
+  /** Current target, and the number of requests sent so far. */
   readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
   readonly requestsSent: number
   /** Milliseconds to the response start; null before it. */
   readonly ttftMs: number | null
 }
 
-/** How it ended. */
+/** End of a call. */
 export interface CallEnd {
   readonly target: Pick<Target, 'provider' | 'model'>
   readonly outcome: CallOutcome
   /** Requests that left for a provider. */
   readonly requestsSent: number
-  /** US dollars, null when it is not known: as it goes into the record. */
-  readonly costUsd: number | null
-  /** What a cache hit would have cost; null where it is not known, or was none. */
+  /** As on record. */
+  readonly cost: KnownCost
+  /** Saved cost of a cache hit; null if unknown or not a hit. */
   readonly savedUsd: number | null
-  /** What is written at the end of a call, see `src/record.ts`. */
+  /** The write that closes a call, see `src/core/record.ts`. */
   readonly closing: Extract<Write, { kind: 'close' }>
 }
 
-/** Hears of every call. */
+/** Is notified of every call. */
 export interface Observer {
   opened?(watched: WatchedCall): void
-  /** A write that had to be on disk before bytes left for a provider took this long, ms. */
+  /** Time taken by a write that had to be on disk before bytes left for a provider, ms. */
   recorded?(ms: number): void
   /** An attempt of a call ended. */
   attempted?(ended: EndedAttempt): void
   /** A call moved on to another target. */
   fellBack?(watched: WatchedCall): void
-  /** Another attempt of a call is about to leave, or its response started. */
+  /** Another attempt of a call is about to be sent, or its response has started. */
   changed?(watched: WatchedCall): void
   closed?(watched: WatchedCall, end: CallEnd): void
 }
 
 /**
- * The store's `write`, with observers that hear what is written. What an observer throws goes to `onFault` and no
- * further: nothing that watches the record may keep it from being written.
+ * Returns the store's `write` with observers of each write. An observer's exception goes to `onFault` only:
+ * observers must never keep the record from being written.
  */
 export function watchWrites(
   write: Store['write'],
@@ -70,8 +70,8 @@ export function watchWrites(
     const { id, outcome, requestsSent, target, ended } = write
     const watched = open.get(id)
     open.delete(id)
-    const [costUsd, savedUsd] = [costOfCall(write), savedOfCall(write)]
-    const end = { target, outcome, requestsSent, costUsd, savedUsd, closing: write }
+    const [cost, savedUsd] = [costOfCall(write), savedOfCall(write)]
+    const end = { target, outcome, requestsSent, cost, savedUsd, closing: write }
     tell((observer) => {
       if (ended) observer.attempted?.(ended)
       if (watched) observer.closed?.(watched, end)

@@ -1,4 +1,5 @@
-// Asks the gateway's read endpoints. What was shown stays while something newer is fetched, so that nothing jumps.
+// Requests the gateway's read endpoints. Old data stays on screen while newer data is fetched, so that
+// nothing jumps.
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { ownOnly } from './place.ts'
@@ -16,7 +17,7 @@ export class ReadError extends Error {
 const SHARED =
   /^\/api\/(sessions|routes|analytics\/auto-routing|usage\/(history|logs|request-logs|export))\b(?!.*\/artifact)/
 
-/** The path as it is asked for where the reader looks at one gateway of a fleet. */
+/** Returns the path to request if the reader looks at one gateway of a fleet. */
 export const scoped = (path: string): string =>
   ownOnly.value && SHARED.test(path) ? `${path}${path.includes('?') ? '&' : '?'}scope=instance` : path
 
@@ -37,19 +38,19 @@ async function ask(path: string, signal?: AbortSignal): Promise<Response> {
 export const read = async <T>(path: string, signal?: AbortSignal): Promise<T> =>
   (await ask(path, signal)).json()
 
-/** The answer as it is, for a file. */
+/** Returns the raw answer, for a file. */
 export const readBlob = async (path: string): Promise<Blob> => (await ask(path)).blob()
 
 export interface Read<T> {
-  /** The newest answer, which may be that of the path before. */
+  /** The newest answer, which may belong to the previous path. */
   readonly data: T | null
   readonly error: ReadError | null
-  /** Whether `data` is what the path says now. */
+  /** True if `data` belongs to the current path. */
   readonly isFresh: boolean
   reload(): void
 }
 
-/** Reads a path, and again when it changes or after `every` ms while the page is visible; null reads nothing. */
+/** Reads a path, also when it changes or after `every` ms while the page is visible; null reads nothing. */
 export function useRead<T>(path: string | null, every?: number): Read<T> {
   const state = useSignal<{ path: string | null; data: T | null; error: ReadError | null }>({
     path: null,

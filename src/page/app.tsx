@@ -1,7 +1,7 @@
-// The frame of the page: navigation, the signed-in key, and the view of the address. Knows the views by their paths.
+// Frame of the page: navigation, the signed-in key, and the current view. Knows the views by their paths.
 import { useEffect } from 'preact/hooks'
 import { useRead } from './api.ts'
-import { Help, useKeys } from './keys.tsx'
+import { Help, HelpButton, useKeys } from './keys.tsx'
 import { connection, hasOthers, OTHERS_MS } from './live.ts'
 import { followLink, hrefWith, ownOnly, path } from './place.ts'
 import type { Ready } from './reads.ts'
@@ -21,7 +21,7 @@ interface View {
   readonly title: string
   readonly key: string
   readonly component: () => preact.ComponentChild
-  /** One of them, where the path goes on. */
+  /** A single item, if the path continues. */
   readonly one?: () => preact.ComponentChild
 }
 
@@ -92,6 +92,7 @@ export function App() {
               </a>
             </span>
           )}
+          <HelpButton />
           <Connection />
           <Reader />
         </div>

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { answer, chunk, DONE, fail, stream } from '../../mocks/stand-in.ts'
-import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, chunk, DONE, fail, stream } from '../../mocks/test-upstream.ts'
+import { ask, type TestGateway, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 import { openTab, pageFiles, withoutBrowser } from './test-browser.ts'
 
 const skip = withoutBrowser
@@ -92,11 +92,52 @@ test('a typed filter says what is wrong with it, and an error is found by it', {
   await input.fill('colour:red')
   await input.press('Enter')
   await page.getByText('There is no filter "colour"').waitFor()
+  for (const [typed, meant] of [
+    ['provder:beta', 'provider:beta'],
+    ['state:faild', 'state:failed'],
+    ['status:eror', 'status:error'],
+    ['fallbacks:som', 'fallbacks:some'],
+  ] as const) {
+    await input.fill(typed)
+    await input.press('Enter')
+    await page.getByText(`Did you mean ${meant}?`).waitFor()
+    assert.equal(new URL(page.url()).search, '', typed)
+  }
   await input.fill('error_code:odd')
   await input.press('Enter')
   await page.waitForURL(/error_code=odd/)
   await page.locator('tbody tr').first().waitFor()
   assert.deepEqual(await page.locator('td[data-column=state]').allInnerTexts(), ['failed 400'])
+})
+
+test('a mistake in the address of the list shows no calls, and leads to what was meant', {
+  skip,
+}, async (t) => {
+  const gateway = await testGateway(t, {
+    providers: { alpha: answer(), beta: answer() },
+    config: TWO_TARGETS,
+    options: { page: await pageFiles() },
+  })
+  await gateway.chat(ask('alpha/model-a'))
+  await gateway.chat(ask('beta/model-b'))
+  for (const [address, text] of [
+    ['provder=beta', 'There is no filter "provder".'],
+    ['provider=beta&state=complete', '"complete" is not a value of state.'],
+    ['provider=beta&since=yesterday', '"yesterday" is not a time.'],
+  ] as const) {
+    const { page } = await openTab(t, `${gateway.url}/calls`)
+    await page.locator('tbody tr').nth(1).waitFor()
+    await page.evaluate((to) => {
+      history.pushState(null, '', to)
+      dispatchEvent(new PopStateEvent('popstate'))
+    }, `/calls?${address}`)
+    const alert = page.getByRole('alert')
+    await alert.getByText(text).waitFor()
+    assert.equal(await page.locator('tbody tr').count(), 0, address)
+    await alert.getByRole('link').first().click()
+    await page.locator('tbody:not(:has-text("alpha"))').waitFor()
+    assert.equal(await page.locator('tbody tr').count(), 1, address)
+  }
 })
 
 test('a key signs in, a client sees its own calls only, and the token does not spend (PAGE-03, PAGE-04)', {
@@ -222,7 +263,7 @@ test('a cost that is not known is not $0', { skip }, async (t) => {
   await gateway.chat(ask('auto'))
   const { page } = await openTab(t, gateway.url)
   const cost = page.locator('dl.figures > div', { hasText: 'Cost' })
-  await cost.getByText('1 call without a known cost').waitFor()
+  await cost.getByText('1 call not fully known').waitFor()
   assert.doesNotMatch(await cost.innerText(), /\$0/)
 })
 

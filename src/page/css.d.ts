@@ -1,2 +1,2 @@
-// Style sheets are bundled beside the code; nothing of them is imported by name.
+// Style sheets are bundled separately from the code, which imports nothing of them by name.
 declare module '*.css'

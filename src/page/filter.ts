@@ -1,22 +1,24 @@
-// What the list of calls is narrowed to. The same filters that the read endpoint takes, applied to a call that has just
-// happened; and the line of text in which they are typed. By the definition of the record alone. Pure.
-import { CALL_FIELDS, type CallRecord, type Field } from '../record.ts'
+// Filters of the list of calls: those of the read endpoint, applied to a live call; and the line of text in
+// which they are typed. Derived from the definition of the record alone. Pure.
 
-/** Query parameter -> the field that it asks for. */
+import { CALL_FIELDS, type CallRecord, type Field } from '../core/record.ts'
+import { nearest } from '../yaml/nearest.ts'
+
+/** Query parameter -> its field. */
 export const FILTERS: ReadonlyMap<string, { readonly name: string; readonly field: Field }> = new Map(
   Object.entries<Field>(CALL_FIELDS).flatMap(([name, field]) =>
     field.filter ? [[field.filter, { name, field }] as const] : [],
   ),
 )
-export const TIMES = ['since', 'until'] as const
+const TIMES = ['since', 'until'] as const
 
 export type Filter = Readonly<Record<string, string>>
 
-/** What of a URL's query is a filter. */
+/** Returns the filters in a URL's query. */
 export const filterOf = (params: URLSearchParams): Filter =>
   Object.fromEntries([...params].filter(([name]) => FILTERS.has(name) || TIMES.includes(name as 'since')))
 
-/** Whether a call belongs to the list that the endpoint would give for this filter. */
+/** Returns true if the endpoint's list for this filter would contain a call. */
 export function matches(filter: Filter, record: CallRecord): boolean {
   return Object.entries(filter).every(([parameter, wanted]) => {
     if (parameter === 'since') return record.created_at >= new Date(wanted).toISOString()
@@ -27,27 +29,81 @@ export function matches(filter: Filter, record: CallRecord): boolean {
     if (asked.field.filterNone && wanted === 'none') return value === null
     if (asked.field.kind === 'status' && wanted === 'ok') return record.state === 'completed'
     if (asked.field.kind === 'status' && wanted === 'error')
-      return ['failed', 'aborted', 'interrupted'].includes(record.state)
+      return ['failed', 'interrupted'].includes(record.state)
     if (asked.field.kind === 'count' && wanted === 'some') return Number(value) > 0
     return value !== null && String(value) === wanted
   })
 }
 
-/** `provider:groq model:"a b"` as filters. Throws words for the reader. */
+/** A mistake in a filter, in words for the reader, and the probable intended one. */
+export interface Mistake {
+  readonly text: string
+  readonly meant: Filter | null
+}
+
+/** Parameters of the list's address that are not filters. */
+const STATE = ['cursor', 'columns', 'live', 'scope']
+
+/** Returns the first mistake in the address of the list; null if there is none. */
+export function mistakeIn(params: URLSearchParams): Mistake | null {
+  for (const [name, value] of params) {
+    const mistake = STATE.includes(name) ? null : mistakeOf(name, value)
+    if (mistake) return mistake
+  }
+  return null
+}
+
+/** Returns the mistake in a filter, by the definition of the record. */
+function mistakeOf(name: string, value: string): Mistake | null {
+  if (TIMES.includes(name as 'since'))
+    return Number.isNaN(Date.parse(value)) ? { text: `${quoted(value)} is not a time.`, meant: null } : null
+  const asked = FILTERS.get(name)
+  if (!asked) {
+    const near = nearest(name, [...FILTERS.keys()])
+    return near === null
+      ? {
+          text: `There is no filter ${quoted(name)}. Known filters: ${[...FILTERS.keys()].join(', ')}.`,
+          meant: null,
+        }
+      : { text: `There is no filter ${quoted(name)}.`, meant: { [near]: value } }
+  }
+  const words = wordsOf(asked.field)
+  if (words === null || words.includes(value)) return null
+  if (asked.field.kind === 'status' && /^[1-5]\d\d$/.test(value)) return null
+  const near = nearest(value, words)
+  const known = `It can be ${words.join(', ')}${asked.field.kind === 'status' ? ' or an HTTP status' : ''}.`
+  return {
+    text: `${quoted(value)} is not a value of ${name}. ${near === null ? known : ''}`.trim(),
+    meant: near === null ? null : { [name]: near },
+  }
+}
+
+const quoted = (text: string): string => JSON.stringify(text)
+
+/** Returns the words that a filter accepts; null if it accepts any text. */
+function wordsOf({ kind, values }: Field): readonly string[] | null {
+  if (kind === 'enum') return values!
+  if (kind === 'status') return ['ok', 'error']
+  return kind === 'count' ? ['some'] : null
+}
+
+/** Parses `provider:groq model:"a b"` into filters. Throws words for the reader. */
 export function parseTerms(text: string): Filter {
   const terms = text.match(/[^\s:]+:(?:"[^"]*"|\S*)|\S+/g) ?? []
   return Object.fromEntries(
     terms.map((term) => {
-      const [, name, quoted, bare] = /^([^:]+):(?:"([^"]*)"|(.*))$/s.exec(term) ?? []
+      const [, name, quotedValue, bare] = /^([^:]+):(?:"([^"]*)"|(.*))$/s.exec(term) ?? []
       if (name === undefined)
         throw new Error(`Write a name and a value, for example provider:groq, not ${JSON.stringify(term)}.`)
-      if (!FILTERS.has(name) && !TIMES.includes(name as 'since'))
-        throw new Error(
-          `There is no filter ${JSON.stringify(name)}. Known filters: ${[...FILTERS.keys()].join(', ')}.`,
-        )
-      const value = quoted ?? bare!
+      const value = quotedValue ?? bare!
       if (value === '') throw new Error(`Which ${name}? Write it after the colon.`)
+      const mistake = mistakeOf(name, value)
+      if (mistake) throw new Error(`${mistake.text}${mistake.meant ? ` ${question(mistake.meant)}` : ''}`)
       return [name, value]
     }),
   )
 }
+
+/** Asks `Did you mean provider:groq?` */
+export const question = (meant: Filter): string =>
+  `Did you mean ${Object.entries(meant).map(([name, value]) => `${name}:${value}`)}?`

@@ -1,4 +1,6 @@
-// Numbers, times and money as a person reads them. Pure; what is not known is a dash.
+// Formats numbers, times and money for people. Pure; an unknown value is a dash.
+import { dollars } from '../terminal/numbers.ts'
+
 const NONE = '–'
 const plain = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumSignificantDigits: 3 })
@@ -8,19 +10,22 @@ export const count = (value: number | null | undefined): string =>
 export const compact = (value: number | null | undefined): string =>
   value == null ? NONE : value < 10_000 ? plain.format(value) : short.format(value)
 
-/** What a cost leaves out. */
+/** Says how many calls a cost leaves out. */
 export const withoutCost = ({ calls_without_cost: calls }: { calls_without_cost: number }): string =>
-  calls === 0 ? '' : `${count(calls)} ${calls === 1 ? 'call' : 'calls'} without a known cost`
+  calls === 0 ? '' : `${count(calls)} ${calls === 1 ? 'call' : 'calls'} not fully known`
 
-/** A thousandth of a cent is still something; a large amount has cents. */
-export function usd(value: number | null | undefined): string {
-  if (value == null) return NONE
-  if (value === 0) return '$0'
-  if (value >= 100) return `$${plain.format(Math.round(value))}`
-  if (value >= 1) return `$${value.toFixed(2)}`
-  const digits = Math.min(9, 1 - Math.floor(Math.log10(value)))
-  return `$${value.toFixed(Math.max(2, digits))}`
-}
+export const usd = (value: number | null | undefined): string => (value == null ? NONE : dollars(value))
+
+/** Formats a cost, or a sum of costs, with a mark if it is incomplete. */
+export const cost = ({
+  cost_usd: value,
+  cost_missing: missing = null,
+  cost_is_minimum: isMinimum = missing !== null && missing.length > 0,
+}: {
+  readonly cost_usd: number | null
+  readonly cost_missing?: readonly string[] | null
+  readonly cost_is_minimum?: boolean
+}): string => (value === null ? NONE : dollars(value, isMinimum))
 
 export function ms(value: number | null | undefined): string {
   if (value == null) return NONE
@@ -44,7 +49,7 @@ export function bytes(value: number | null | undefined): string {
 export const percent = (share: number | null | undefined): string =>
   share == null ? NONE : `${(share * 100).toFixed(share > 0 && share < 0.1 ? 1 : 0)} %`
 
-/** In the reader's zone. Of today the time; of another day the day too. */
+/** Formats a time in the reader's zone; the date only if it is not today. */
 export function time(iso: string, now = Date.now(), withSeconds = true): string {
   const at = new Date(iso)
   const clock = at.toLocaleTimeString('en-GB', {
@@ -66,9 +71,9 @@ export function day(iso: string, now = Date.now()): string {
   })
 }
 
-/** For a hover: the same moment in UTC. */
+/** Formats the same moment in UTC, for a hover. */
 export const utc = (iso: string): string => `${iso.slice(0, 10)} ${iso.slice(11, 23)} UTC`
 
-/** The last part of an id, which tells neighbours apart. */
+/** Returns the last part of an id, which distinguishes neighbours. */
 export const tail = (id: string, length = 8): string =>
   id.length > length + 2 ? `…${id.slice(-length)}` : id

@@ -1,4 +1,4 @@
-// The keyboard: which keys do what anywhere on the page, and the help that lists them. A view adds its own.
+// The keyboard: the keys that work anywhere on the page, and the help that lists them. A view adds its own.
 import { signal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { go } from './place.ts'
@@ -9,12 +9,12 @@ interface Named {
   readonly key: string
 }
 
-/** A key of the view that is shown -> what it does. */
+/** Keys of the current view -> their actions. */
 const viewKeys = signal<ReadonlyMap<string, { readonly does: string; run(): void }>>(new Map())
-export const isHelpOpen = signal(false)
+const isHelpOpen = signal(false)
 let isGoing = false
 
-/** Keys of a view, for as long as it is shown. Not remade while `on` stays the same. */
+/** Registers keys of a view while it is shown. Not registered again while `on` stays the same. */
 export function useViewKeys(
   keys: Readonly<Record<string, readonly [does: string, run: () => void]>>,
   on: readonly unknown[],
@@ -50,6 +50,21 @@ export function useKeys(views: readonly Named[]): void {
   }, [])
 }
 
+/** Opens the help with the mouse; a phone has no keys. */
+export function HelpButton() {
+  return (
+    <button
+      type="button"
+      class="help-button quiet"
+      onClick={() => {
+        isHelpOpen.value = true
+      }}
+    >
+      Keyboard <kbd>?</kbd>
+    </button>
+  )
+}
+
 export function Help({ views }: { views: readonly Named[] }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
@@ -60,34 +75,22 @@ export function Help({ views }: { views: readonly Named[] }) {
     isHelpOpen.value = false
   }
   return (
-    <>
-      <button
-        type="button"
-        class="help-button"
-        aria-label="Keyboard help"
-        onClick={() => {
-          isHelpOpen.value = true
-        }}
-      >
-        ?
+    <dialog ref={dialog} class="help" onClose={close} aria-labelledby="help-title">
+      <h2 id="help-title">Keyboard</h2>
+      <dl>
+        {[...viewKeys.value].map(([key, { does }]) => (
+          <Line key={key} keys={[key]} does={does} />
+        ))}
+        {views.map(({ name, title, key }) => (
+          <Line key={name} keys={['g', key]} does={`go to ${title.toLowerCase()}`} />
+        ))}
+        <Line keys={['?']} does="open and close this help" />
+        <Line keys={['Tab']} does="the next thing; in a table the arrows move" />
+      </dl>
+      <button type="button" class="main" onClick={close}>
+        Close
       </button>
-      <dialog ref={dialog} class="help" onClose={close} aria-labelledby="help-title">
-        <h2 id="help-title">Keyboard</h2>
-        <dl>
-          {[...viewKeys.value].map(([key, { does }]) => (
-            <Line key={key} keys={[key]} does={does} />
-          ))}
-          {views.map(({ name, title, key }) => (
-            <Line key={name} keys={['g', key]} does={`go to ${title.toLowerCase()}`} />
-          ))}
-          <Line keys={['?']} does="open and close this help" />
-          <Line keys={['Tab']} does="the next thing; in a table the arrows move" />
-        </dl>
-        <button type="button" class="main" onClick={close}>
-          Close
-        </button>
-      </dialog>
-    </>
+    </dialog>
   )
 }
 

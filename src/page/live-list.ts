@@ -1,33 +1,34 @@
-// A list of calls that stays true while calls happen: what was read, with what was heard since. New calls wait while the
-// reader's pointer or focus is in the list, so that nothing moves under a hand. Bounded; knows no markup.
+// A list of calls that stays current: the read list merged with live events. New calls wait while the
+// reader's pointer or focus is in the list, so that nothing moves under the pointer. Bounded; knows no
+// markup.
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import type { CallRecord } from '../record.ts'
+import type { CallRecord } from '../core/record.ts'
 import { hasOthers, listen, OTHERS_MS } from './live.ts'
 
 export interface LiveList {
   readonly rows: readonly CallRecord[]
-  /** New calls that wait. */
+  /** Number of new calls that wait. */
   readonly waiting: number
-  /** Puts them into the list. */
+  /** Adds them to the list. */
   show(): void
 }
 
-/** How often what was heard is drawn, ms. */
+/** Interval at which live events are drawn, ms. */
 const DRAW_MS = 250
 
 const NONE: ReadonlyMap<string, CallRecord> = new Map()
 
 export interface LiveOptions {
-  /** What was read, newest first; null until it is there. */
+  /** The read list, newest first; null until it has loaded. */
   readonly read: readonly CallRecord[] | null
-  /** Whether it is of the filter that is asked for now: before, nothing heard belongs to it. */
+  /** True if it belongs to the current filter; until then no live event does. */
   readonly isFresh: boolean
   readonly most: number
-  /** Whether calls that are new belong into it; what is in it already is kept true in any case. */
+  /** True if new calls belong in it; those already in it are updated in any case. */
   readonly takesNew: boolean
   readonly matches: (record: CallRecord) => boolean
-  /** Whether the reader is at it just now. */
+  /** Returns true while the reader is using it. */
   readonly isHeld: () => boolean
   readonly missed: () => void
 }
@@ -42,7 +43,7 @@ export function useLiveList(options: LiveOptions): LiveList {
   const count = useSignal(0)
   const mergedRead = useRef(read)
 
-  // What was heard while the list was read may be newer than what was read.
+  // Events that arrived during the read may be newer than its result.
   useEffect(() => {
     if (!read || !isFresh) return
     waiting.current.clear()
@@ -98,14 +99,14 @@ export function useLiveList(options: LiveOptions): LiveList {
     return () => clearInterval(timer)
   }, [hasOthers.value])
 
-  // What was read is shown at once, or an empty list would flash up before the two are merged.
+  // Shows the read list at once: an empty list would flash up before the merge.
   const isMerged = !read || !isFresh || mergedRead.current === read
-  const live = rows.value // read in any case: what is not read is not drawn again when it changes
+  const live = rows.value // always read: a signal that was not read does not redraw on change
   const shown = isMerged ? live : merged(read, NONE, NONE, options)
   return { rows: shown, waiting: count.value, show: () => draw(true) }
 }
 
-/** `old` with `added`, each as it was heard of last, newest first; without what no longer belongs to the filter. */
+/** Returns `old` with `added`, each in its latest state, newest first, without calls that no longer match. */
 function merged(
   old: readonly CallRecord[],
   added: ReadonlyMap<string, CallRecord>,

@@ -1,18 +1,18 @@
-// The calls as they happen: one connection for the page, open while a view listens and the page is visible. After a gap,
-// listeners are told to read again. A browser has six connections to a host, so a hidden page holds none.
+// Live events of calls: one connection for the page, open while a view listens and the page is visible. After
+// a gap, listeners must read again. A browser has six connections to a host, so a hidden page holds none.
 import { signal } from '@preact/signals'
-import type { CallRecord } from '../record.ts'
+import type { CallRecord } from '../core/record.ts'
 import { authorization, signedOut } from './who.ts'
 
 export interface Listener {
   call(record: CallRecord): void
-  /** Something was missed: what is shown may be old. */
+  /** Events were missed: the shown data may be old. */
   missed(): void
 }
 
 export const connection = signal<'off' | 'on' | 'lost'>('off')
 
-/** Whether other gateways share the log: of their calls nothing is heard here, so lists are read again, so often, ms. */
+/** True if other gateways share the log: lists are read every `OTHERS_MS`, as their calls send no events. */
 export const hasOthers = signal(false)
 export const OTHERS_MS = 3_000
 
@@ -22,13 +22,13 @@ let again: ReturnType<typeof setTimeout> | undefined
 let tries = 0
 let wasOpen = false
 
-/** Listens until the function that it returns is called. */
+/** Listens until the returned function is called. */
 export function listen(listener: Listener): () => void {
   listeners.add(listener)
   adjust()
   return () => {
     listeners.delete(listener)
-    // The next view may listen as well: its effect comes a moment after this one ends.
+    // The next view may listen as well: its effect runs a moment after this one ends.
     setTimeout(adjust, 50)
   }
 }
@@ -59,13 +59,13 @@ async function connect(): Promise<void> {
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
     let text = ''
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      // The gateway writes its events in one form: a name, one line of data, an empty line.
+      // The gateway writes each event in the same form: a name, one line of data, an empty line.
       const events = (text + part.value).split('\n\n')
       text = events.pop()!
       for (const event of events) hear(event)
     }
   } catch {
-    // It ended, or never began; below it is tried again.
+    // It ended, or never began; the code below retries.
   }
   if (open !== stop) return
   open = null

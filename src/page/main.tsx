@@ -1,4 +1,4 @@
-// The page begins here: signs in with the code of the address, if there is one, and draws.
+// Entry point of the page: signs in with the code in the address, if any, and draws.
 import './style.css'
 import { render } from 'preact'
 import { read } from './api.ts'
@@ -14,7 +14,7 @@ async function begin(): Promise<void> {
     ({ name, role }) => {
       who.value = { name, role }
     },
-    () => {}, // whoever must sign in is told so already
+    () => {}, // the sign-in form reports it
   )
   render(<App />, document.getElementById('page')!)
 }

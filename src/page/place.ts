@@ -1,5 +1,5 @@
-// Where the reader is: the view by the path, what it shows by the query. The URL is the only state that is kept, so that
-// every view can be linked, and back and forward work. Knows no view.
+// The reader's location: the path selects the view, the query its content. The URL is the only stored state,
+// so every view can be linked, and back and forward work. Knows no view.
 import { computed, signal } from '@preact/signals'
 
 const here = () => ({ path: location.pathname, query: location.search })
@@ -8,7 +8,7 @@ const place = signal(here())
 export const path = computed(() => place.value.path)
 const query = computed(() => place.value.query)
 export const params = computed(() => new URLSearchParams(query.value))
-/** Of a fleet: only what the gateway that is asked has on record itself. */
+/** True to show only the calls of this gateway of a fleet. */
 export const ownOnly = computed(() => params.value.get('scope') === 'instance')
 
 addEventListener('popstate', () => {
@@ -25,7 +25,7 @@ export function go(href: string, replace = false): void {
   if (isOther) scrollTo(0, 0)
 }
 
-/** The address of the same view with some of its state changed; null takes a parameter out. */
+/** Returns the address of the same view with some of its state changed; null removes a parameter. */
 export function hrefWith(changes: Readonly<Record<string, string | null>>, base = params.value): string {
   const next = new URLSearchParams(base)
   for (const [name, value] of Object.entries(changes))
@@ -43,7 +43,7 @@ export const sessionHref = (id: string): string => `/sessions/${encodeURICompone
 export const callsHref = (filters: Readonly<Record<string, string>>): string =>
   `/calls?${new URLSearchParams(filters)}`
 
-/** What follows the name of a view in its path, decoded. */
+/** Returns the decoded part of the path after the name of a view. */
 export function rest(view: string): string {
   const text = path.value.slice(view.length + 2)
   try {
@@ -53,7 +53,7 @@ export function rest(view: string): string {
   }
 }
 
-/** A click on a link of the page stays in the page; with a modifier the browser has it. */
+/** Keeps a click on a link of the page inside the page; with a modifier key the browser handles it. */
 export function followLink(event: MouseEvent): void {
   const link = (event.target as Element).closest?.('a')
   if (!link || event.defaultPrevented || event.button !== 0) return

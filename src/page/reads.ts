@@ -1,5 +1,6 @@
-// The answers of the read endpoints, in the words of the endpoints themselves. Only types: nothing of it is in the bundle.
+// Answers of the read endpoints, as the endpoints define them. Types only: the bundle has nothing of it.
 import type { z } from 'zod'
+import type { CallRecord } from '../core/record.ts'
 import type { health } from '../endpoints/health.ts'
 import type { keys } from '../endpoints/keys.ts'
 import type { readyz } from '../endpoints/readyz.ts'
@@ -10,7 +11,6 @@ import type { resolve } from '../endpoints/resolve.ts'
 import type { routes } from '../endpoints/routes.ts'
 import type { session, sessions } from '../endpoints/sessions.ts'
 import type { usageHistory } from '../endpoints/usage.ts'
-import type { CallRecord } from '../record.ts'
 
 type Answer<Endpoint extends { readonly response: z.ZodType }> = z.output<Endpoint['response']>
 

@@ -1,8 +1,8 @@
-// Asks for a gateway key and exchanges it for a token that reads. Nothing of the key is kept.
+// Asks for a gateway key and exchanges it for a read token. The key is not stored.
 import { signal, useSignal } from '@preact/signals'
 import { signIn } from './who.ts'
 
-/** Why the link of `waybill ui` did not sign in. */
+/** Why the link of `waybill ui` failed to sign in. */
 export const signInTrouble = signal<string | null>(null)
 
 export function SignIn() {

@@ -1,5 +1,5 @@
-// Who reads: not known yet, the owner of the key or code, or anyone if no keys are configured. What is kept
-// is a token that reads for some hours, in this tab only; the key itself is kept nowhere.
+// The reader's identity: not known yet, the owner of the key or code, or anyone if no keys are configured.
+// Stores only a read token that expires after some hours, in this tab; the key itself is stored nowhere.
 import { signal } from '@preact/signals'
 
 export interface Who {
@@ -7,10 +7,10 @@ export interface Who {
   readonly role: 'client' | 'admin'
 }
 
-/** Null until it is known. */
+/** Null until known. */
 export const who = signal<Who | 'signed out' | null>(null)
 
-/** Whether this gateway has keys, so that whoever calls it from elsewhere needs one. */
+/** Returns true if this gateway has keys, so that callers from elsewhere need one. */
 export const hasKeys = (): boolean =>
   who.value === 'signed out' || (who.value !== null && who.value.name !== null)
 
@@ -21,7 +21,7 @@ export const authorization = (): Record<string, string> => {
   return token === null ? {} : { authorization: `Bearer ${token}` }
 }
 
-/** A read was refused: the token is good no longer, or there was none. */
+/** Handles a refused read: the token has expired, or there was none. */
 export function signedOut(): void {
   sessionStorage.removeItem(NAME)
   who.value = 'signed out'
@@ -44,7 +44,7 @@ export async function signOut(): Promise<void> {
 
 export const canSignOut = (): boolean => sessionStorage.getItem(NAME) !== null
 
-/** `waybill ui` puts a code after the `#`, which is never sent; it is removed from the address at once. */
+/** Signs in with the code of `waybill ui` after the `#`, which is never sent; removes it from the address. */
 export async function redeemCode(): Promise<void> {
   const code = /^#code=(wbc-[\w-]+)$/.exec(location.hash)?.[1]
   if (code === undefined) return

@@ -1,17 +1,17 @@
-// What an attempt came to, as values: a stream that has begun, a whole answer, or a failure. Pure.
+// Results of an attempt, as values: a stream that has begun, a whole answer, or a failure. Pure.
 import type { IncomingHttpHeaders } from 'node:http'
-import { holdsMoreValues } from '../bounded-json.ts'
-import type { AttemptOutcome, ParsedEvent, ProviderError } from '../call.ts'
+import type { AttemptOutcome, ParsedEvent, ProviderError } from '../core/call.ts'
+import type { ErrorCode } from '../core/errors.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
-import type { ErrorCode } from '../errors.ts'
+import { holdsMoreValues } from '../shared/bounded-json.ts'
 
-/** How a provider's answer begins. */
+/** Start of a provider's answer. */
 export interface StatusAndHeaders {
   readonly status: number
   readonly headers: IncomingHttpHeaders
 }
 
-/** A stream has begun: its first event is there and is no error. */
+/** A stream that has begun: its first event has arrived and is not an error. */
 export interface Streaming extends StatusAndHeaders {
   readonly kind: 'stream'
 }
@@ -20,27 +20,29 @@ export interface Streaming extends StatusAndHeaders {
 export interface Whole extends StatusAndHeaders {
   readonly kind: 'whole'
   readonly body: Buffer
-  /** Null where the status is not 2xx. */
+  /** Null if the status is not 2xx. */
   readonly parsed: ParsedEvent | null
 }
 
-/** A failed attempt: what to record, and what to answer when nothing better comes. */
+/** A failed attempt: the facts to record, and the error to send if no other target answers. */
 export interface Failure {
   readonly kind: 'failure'
   readonly outcome: Exclude<AttemptOutcome, 'open' | 'answered'>
   readonly code: ErrorCode
   readonly message: string
-  /** The provider's HTTP status and headers, where an answer came. */
+  /** The provider's HTTP status and headers, if it answered. */
   readonly status: number | null
   readonly headers: IncomingHttpHeaders
-  /** The error that the provider sent with it, as bytes to relay and as read. */
+  /** The provider's error, as bytes to relay and parsed. */
   readonly body: Buffer | null
   readonly error: ProviderError | null
+  /** True if the gateway or the client aborted the attempt, which says nothing about the target. */
+  readonly isGivenUp: boolean
 }
 
 export type AttemptResult = Streaming | Whole | Failure
 
-/** A failure that is told in our own words. */
+/** Makes a failure in our own words. */
 export function failure(
   outcome: Failure['outcome'],
   code: ErrorCode,
@@ -56,18 +58,19 @@ export function failure(
     headers: response?.headers ?? {},
     body: null,
     error: null,
+    isGivenUp: false,
   }
 }
 
-/** An error that a provider reported inside a 200, in an answer or in the first event of a stream. */
+/** Makes a failure from an error inside a 200, in an answer or in the first event of a stream. */
 export function reported(error: ProviderError, body: Buffer, response: StatusAndHeaders): Failure {
   return { ...failure('failed', 'upstream_error', error.message, response), body, error }
 }
 
-/** JSON values that an answer may hold: with the log probabilities of a long one some hundred thousand. */
+/** Maximum JSON values of an answer: a long one with log probabilities has some hundred thousand. */
 const MOST_VALUES = 1_000_000
 
-/** Judges an answer that is not a stream. */
+/** Classifies an answer that is not a stream. */
 export function judgeWhole(
   response: StatusAndHeaders,
   body: Buffer,
@@ -91,9 +94,9 @@ export function judgeWhole(
     : { kind: 'whole', status, headers, body: parsed.sent ?? body, parsed }
 }
 
-/** An error longer than this is not one to be taken apart, bytes. */
+/** Maximum bytes of an error that is parsed. */
 export const MOST_ERROR = 2 ** 20
 
-/** Reads the body of an error status; null when it is not of the dialect. */
+/** Parses the body of an error status; null if it is not of the dialect. */
 export const readError = (body: Buffer, dialect: UpstreamDialect): ProviderError | null =>
   body.length > MOST_ERROR ? null : dialect.readError(body.toString('utf8'))

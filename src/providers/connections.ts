@@ -1,16 +1,16 @@
-// Connections to providers, kept alive and shared. A call may outlive the configuration that it began with, so none is
-// closed before the end; idle ones end by themselves.
+// Connections to providers, kept alive and shared. A call may outlive its configuration, so none is closed
+// early; idle ones end by themselves.
 import type { Socket } from 'node:net'
 import type { Dispatcher } from 'undici'
 import { buildConnector, Pool } from './undici.ts'
 
 export interface Connections {
-  /** To an origin; `connectMs` is the time-out of connecting. */
+  /** Returns the connections to an origin; `connectMs`: timeout for connecting. */
   to(origin: string, connectMs: number): Dispatcher
   destroy(): Promise<void>
 }
 
-/** `wire` sees each exchange as its bytes go over the wire. */
+/** `wire` observes the bytes of each exchange with a provider. */
 export function createConnections(wire?: Dispatcher.DispatcherComposeInterceptor): Connections {
   const dispatchers = new Map<string, Dispatcher>()
   return {
@@ -43,12 +43,12 @@ function createDispatcher(
   return wire ? pool.compose(wire) : pool
 }
 
-/** A body up to this is written in one piece with its headers, bytes; a larger one is not copied. */
+/** Maximum bytes of a body that is written together with its headers; a larger one is not copied. */
 const ONE_WRITE = 2 ** 16
 
 /**
- * Undici writes a request as headers and body, held back in between. As one text, with a character for each byte, they go
- * out as one piece: 4 µs of 160 where it was tried by itself.
+ * Undici writes headers and body separately, corked. Joined into one text, with a character for each byte,
+ * they go out as one piece: 4 µs of 160 when measured alone.
  */
 function joinWrites<S extends Socket>(socket: S): S {
   const write = socket.write.bind(socket) as (
@@ -56,7 +56,7 @@ function joinWrites<S extends Socket>(socket: S): S {
     encoding?: BufferEncoding,
   ) => boolean
   const [cork, uncork] = [socket.cork.bind(socket), socket.uncork.bind(socket)]
-  /** The headers, while the body is awaited. */
+  /** Headers that wait for their body. */
   let headers: string | null = null
   let corked = false
   return Object.assign(socket, {

@@ -1,5 +1,5 @@
-// Takes compressed answers apart, because they have to be read. Providers are asked for none, so few send them: a wrapper
-// is made when one comes, not for every request.
+// Decompresses answers, because they have to be read. The gateway asks providers not to compress, so few do:
+// the wrapper is made for such an answer, not for every request.
 import type { Dispatcher } from 'undici'
 import { loadDecompress } from './undici.ts'
 
@@ -7,13 +7,13 @@ let decompress: Dispatcher.DispatcherComposeInterceptor | null = null
 
 function makeDecompress(): Dispatcher.DispatcherComposeInterceptor {
   const { emitWarning } = process
-  process.emitWarning = () => {} // undici calls its decompression experimental; we test what we use of it
+  process.emitWarning = () => {} // undici's decompression is experimental; our use of it is tested
   const made = loadDecompress()({ skipErrorResponses: false })
   process.emitWarning = emitWarning
   return made
 }
 
-/** A handler that takes what a provider sends and tells `handler` what it means. */
+/** Returns a handler that decompresses a provider's answer for `handler`. */
 export function decompressed(handler: Dispatcher.DispatchHandler): Dispatcher.DispatchHandler {
   let made: Dispatcher.DispatchHandler = handler
   decompress ??= makeDecompress()

@@ -1,15 +1,16 @@
-// Bytes of a stream -> its parts, each as the bytes that came and as what they say. Knows how Server-Sent Events are
-// cut and read, and asks the dialect what their data means.
+// Converts bytes of a stream into its parts, each as received and parsed. Knows how Server-Sent Events are
+// split and parsed; the dialect interprets their data.
 
-import { holdsMoreValues } from '../bounded-json.ts'
-import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../call.ts'
-import { StreamEvent, type StreamReader } from '../dialects/dialect.ts'
+import { EMPTY_EVENT, type ParsedEvent, type StreamPart } from '../core/call.ts'
+import type { StreamReader } from '../dialects/dialect.ts'
+import { StreamEvent } from '../dialects/stream-event.ts'
+import { holdsMoreValues } from '../shared/bounded-json.ts'
 import { EventFramer } from './event-framer.ts'
 
-/** JSON values that one event may hold; an answer in small pieces has some hundred at most. */
+/** Maximum JSON values of one event; part of a streamed answer has some hundred at most. */
 const MOST_VALUES = 250_000
 
-/** Lines that one event may have. An answer needs one; millions would take the heap when they are read one by one. */
+/** Maximum lines of one event. An answer needs one; millions, read one by one, would fill the heap. */
 const MOST_LINES = 10_000
 
 export class EventReader {
@@ -21,19 +22,19 @@ export class EventReader {
     this.#stream = stream
   }
 
-  /** What a chunk completes. Throws when an event is too large. */
+  /** Returns the parts that a chunk completes. Throws if an event is too large. */
   push(chunk: Buffer): StreamPart[] {
     return this.#framer
       .push(chunk)
       .map(({ bytes, hasData }) => (hasData ? this.#read(bytes) : { bytes, parsed: null }))
   }
 
-  /** Bytes of an event that is not complete yet. */
-  get unfinished(): number {
-    return this.#framer.unfinished
+  /** Bytes it retains: of an incomplete event, and of a translation. */
+  get held(): number {
+    return this.#framer.unfinished + (this.#stream.held ?? 0)
   }
 
-  /** What the end of the stream completes: an event without its blank line, where it is whole, and what a translation still has to say. */
+  /** Returns the last parts of the stream: a whole event without its blank line, and a translation's end. */
   rest(): StreamPart[] {
     const bytes = this.#framer.rest()
     const part = bytes && this.#read(bytes)
@@ -72,8 +73,8 @@ const UNREADABLE: ParsedEvent = {
 
 const LINE_END = /\r\n|\n|\r/
 
-/** What an event says, from its lines; null where none is data. */
-export function parseEvent(text: string): StreamEvent | null {
+/** Parses an event from its lines; null if none is data. */
+function parseEvent(text: string): StreamEvent | null {
   // Nearly all events are one line of data and the blank one.
   if (text.startsWith('data: ') && text.endsWith('\n\n') && text.indexOf('\n') === text.length - 2)
     if (!text.includes('\r')) return new StreamEvent('', text.slice(6, -2))
@@ -95,13 +96,13 @@ export function parseEvent(text: string): StreamEvent | null {
   return data === null ? null : new StreamEvent(name, data)
 }
 
-/** The data of an event as text; none where it cannot be read. */
+/** Returns the data of an event as text; empty if it cannot be read. */
 export const dataOf = (bytes: Buffer): string =>
   hasMoreLines(bytes, MOST_LINES) ? '' : (parseEvent(bytes.toString('utf8'))?.data ?? '')
 
 /** CR LF counts twice. */
 function hasMoreLines(bytes: Buffer, most: number): boolean {
-  if (bytes.length <= most) return false // a line takes a byte at least
+  if (bytes.length <= most) return false // a line takes at least a byte
   let lines = 0
   for (const end of [LF, CR])
     for (let at = bytes.indexOf(end); at >= 0; at = bytes.indexOf(end, at + 1))

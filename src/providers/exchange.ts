@@ -1,16 +1,17 @@
 // One HTTP exchange with one provider, as undici drives it: holds everything back until the answer is worth
-// giving to a client (the response start), then hands over what each chunk completes. Knows no client, no store, no other attempt.
-// Over 250 lines, because its states belong together.
+// sending to a client (the response start), then passes on the parts that each chunk completes. Knows no
+// client, no store, no other attempt.
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Dispatcher } from 'undici'
-import type { AnswerTrace } from '../artifact.ts'
-import type { EventStream, StreamEnd, StreamPart, StreamSink } from '../call.ts'
+import type { AnswerTrace } from '../core/artifact.ts'
+import type { EventStream, StreamEnd, StreamPart, StreamSink } from '../core/call.ts'
 import type { UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
   type Failure,
   failure,
   judgeWhole,
+  MOST_ERROR,
   reported,
   type StatusAndHeaders,
 } from './attempt-result.ts'
@@ -18,7 +19,7 @@ import { decompressed } from './decompress.ts'
 import { dataOf, EventReader } from './event-reader.ts'
 import { type Holder, heldFor, UNCOUNTED } from './held-bytes.ts'
 
-/** Milliseconds. */
+/** Timeouts in milliseconds. */
 export interface TimeLimits {
   /** To the response start: the first event of a stream, or the end of a whole answer. */
   readonly responseStart: number
@@ -26,13 +27,13 @@ export interface TimeLimits {
   readonly idle: number
 }
 
-/** A whole answer larger than this is not one, bytes. */
+/** Maximum bytes of a whole answer. */
 const MAX_ANSWER = 128 * 2 ** 20
 
-/** What all exchanges of this process hold together. */
+/** Bytes retained by all exchanges of this process. */
 const HELD = heldFor(MAX_ANSWER)
 
-/** What is kept of comments and the like that come before the first event, bytes; a client misses nothing in the rest. */
+/** Maximum bytes of comments before the first event that are kept; a client does not need the rest. */
 const MOST_HELD = 2 ** 16
 
 const TIMED_OUT = new Error('timed out')
@@ -41,6 +42,7 @@ const ABORTED = new Error('aborted')
 type Controller = Dispatcher.DispatchController
 
 export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder {
+  readonly keyName: string | null
   readonly #settled: (result: AttemptResult) => void
   readonly #dialect: UpstreamDialect
   readonly #limits: TimeLimits
@@ -48,36 +50,38 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   readonly #trace: AnswerTrace
   readonly #all: typeof HELD
   #isCounted = false
-  /** Nothing comes any more. */
+  /** No more bytes will arrive. */
   #isOver = false
   #timer: NodeJS.Timeout
-  /** There from the moment in which the request is written to a connection. */
+  /** Set when the request is written to a connection. */
   #controller: Controller | null = null
-  /** Why we ended it ourselves. */
+  /** Reason why we ended it ourselves. */
   #stopped: Error | null = null
   #response: StatusAndHeaders | null = null
   #chunks: Buffer[] = []
   #size = 0
   #reader: EventReader | null = null
-  /** There where the answer is compressed. */
+  /** Set for a compressed answer. */
   #decoder: Dispatcher.DispatchHandler | null = null
   #held: StreamPart[] = []
   #heldBytes = 0
   #decided = false
-  /** The first event is there. */
+  /** The first event has arrived. */
   #started = false
   #sink: StreamSink | null = null
   #ended: StreamEnd | null = null
 
-  /** `settled` is told once: when the response can start, at a complete answer, or at a failure. */
+  /** `settled` is called once: when the response can start, for a complete answer, or for a failure. */
   constructor(
     dialect: UpstreamDialect,
     limits: TimeLimits,
     wantsStream: boolean,
     trace: AnswerTrace,
+    keyName: string | null,
     settled: (result: AttemptResult) => void,
     all = HELD,
   ) {
+    this.keyName = keyName
     this.#settled = settled
     this.#all = all
     this.#trace = trace
@@ -87,12 +91,12 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     this.#timer = this.#arm(limits.responseStart)
   }
 
-  /** The client has gone: stop the provider too. */
+  /** The client has gone: stops the provider too. */
   abort(): void {
     this.#stop(ABORTED)
   }
 
-  /** Hands a stream over that has begun; what was held back comes first. */
+  /** Passes a stream that has begun to `sink`, starting with the events held back. */
   flow(sink: StreamSink): void {
     this.#sink = sink
     const held = this.#held
@@ -102,7 +106,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     else if (!room) this.#pause()
   }
 
-  /** Goes on after `parts` returned false. */
+  /** Resumes after `parts` returned false. */
   resume(): void {
     if (this.#ended) return
     clearTimeout(this.#timer)
@@ -113,10 +117,10 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   letGo(reason: Error): void {
     this.#isCounted = false
     this.#chunks = []
-    this.#controller?.abort(reason)
+    this.#stop(reason)
   }
 
-  /** Says what it holds, where that is much; nothing once it is over. */
+  /** Reports the bytes it retains, if they are many; none once it is over. */
   #count(bytes: number): void {
     if (this.#isOver) bytes = 0
     if (bytes <= UNCOUNTED && !this.#isCounted) return
@@ -129,7 +133,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     if (this.#stopped) controller.abort(this.#stopped)
   }
 
-  /** Pauses and aborts go this way from now on. */
+  /** Pauses and aborts use this controller from now on. */
   steerBy(controller: Controller): void {
     this.#controller = controller
   }
@@ -145,7 +149,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     this.responseStarted(status, headers)
   }
 
-  /** The response headers as they are after decompression, like all that follows. */
+  /** Handles the response headers as they are after decompression, like all that follows. */
   responseStarted(status: number, headers: IncomingHttpHeaders): void {
     this.#response = { status, headers }
     this.#trace.responseStarted(status, headers)
@@ -169,7 +173,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
       return
     }
     this.#deliver(this.#reader.push(chunk))
-    this.#count(this.#reader.unfinished)
+    this.#count(this.#reader.held)
   }
 
   onResponseEnd(controller: Controller, trailers: IncomingHttpHeaders): void {
@@ -187,7 +191,17 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
       this.#decide(
         failure('failed', 'upstream_invalid', 'the stream ended before its first event', this.#response),
       )
-    else this.#decide(judgeWhole(this.#response!, Buffer.concat(this.#chunks), this.#dialect))
+    else this.#decide(judgeWhole(this.#response!, this.#body(), this.#dialect))
+    this.#reader = null
+  }
+
+  /** Returns the whole body, which its receiver counts from now on. */
+  #body(): Buffer {
+    // Nothing of an error is read beyond this.
+    const size = this.#response!.status < 400 ? this.#size : Math.min(this.#size, MOST_ERROR + 1)
+    const body = Buffer.concat(this.#chunks, size)
+    this.#chunks = []
+    return body
   }
 
   onResponseError(controller: Controller | null, error: Error): void {
@@ -202,15 +216,18 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     if (this.#started)
       this.#finish(this.#stopped === TIMED_OUT ? 'timed_out' : this.#stopped === ABORTED ? 'aborted' : 'cut')
     else this.#decide(this.#explain(error))
+    this.#reader = null
   }
 
-  /** Why there is no answer, and whether the request may have arrived. */
+  /** Explains why there is no answer, and decides if the request may have arrived. */
   #explain(error: Error): Failure {
     const response = this.#response
     const wasSent = this.#controller !== null
-    const reason = (error as NodeJS.ErrnoException).code ?? error.message // a code names no address and no secret
-    if (this.#stopped === ABORTED)
-      return failure(wasSent ? 'aborted' : 'not_sent', 'client_closed', 'the client disconnected', response)
+    const reason = (error as NodeJS.ErrnoException).code ?? error.message // no address, no secret
+    if (this.#stopped === ABORTED) {
+      const outcome = wasSent ? 'aborted' : 'not_sent'
+      return { ...failure(outcome, 'client_closed', 'the client disconnected', response), isGivenUp: true }
+    }
     if (this.#stopped === TIMED_OUT)
       return failure(
         wasSent ? 'timed_out' : 'not_sent',
@@ -218,6 +235,10 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
         `no answer within ${this.#limits.responseStart} ms`,
         response,
       )
+    if (this.#stopped) {
+      const message = `the answer was given up (${reason})`
+      return { ...failure('failed', 'upstream_invalid', message, response), isGivenUp: true }
+    }
     if (!wasSent) return failure('not_sent', 'upstream_unreachable', `no connection (${reason})`, response)
     if (!isConnectionError(reason))
       return failure('failed', 'upstream_invalid', `not a usable answer (${reason})`, response)
@@ -232,14 +253,14 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
       else if (!this.#ended) this.#timer.refresh()
       return
     }
-    if (this.#decided) return // it has failed already; what else comes does not count
+    if (this.#decided) return // it has failed already; anything else does not count
     for (const part of parts) if (!this.#hold(part)) return
     if (!this.#started) return
     const { status, headers } = this.#response!
     this.#decide({ kind: 'stream', status, headers })
   }
 
-  /** The stream is not being read yet. False where it has failed. */
+  /** Keeps a part while the stream is not being read yet. Returns false if the stream has failed. */
   #hold(part: StreamPart): boolean {
     const { bytes, parsed } = part
     if (this.#started || (parsed?.opens && !parsed.error)) {
@@ -266,7 +287,7 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
     if (this.#stopped || this.#ended) return
     this.#stopped = reason
     if (this.#controller) this.#controller.abort(reason)
-    // Still in undici's queue, where nothing can be aborted: answer at once, and stop it should its turn come.
+    // Still in undici's queue, where it cannot be aborted: answers now, and stops it when its turn comes.
     else this.failed(reason)
   }
 
@@ -291,10 +312,10 @@ export class Exchange implements Dispatcher.DispatchHandler, EventStream, Holder
   }
 }
 
-/** The connection ended, in contrast to bytes that cannot be read as an answer. */
+/** Returns true if the connection failed, as opposed to bytes that cannot be read as an answer. */
 const isConnectionError = (code: string): boolean => /^(E[A-Z]+|UND_ERR_SOCKET)$/.test(code)
 
-/** Tells an exchange what its compressed answer means. */
+/** Feeds a decompressed answer to an exchange. */
 class Decoded implements Dispatcher.DispatchHandler {
   readonly #exchange: Exchange
 

@@ -5,9 +5,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { Agent } from 'undici'
-import type { AnswerTrace } from '../artifact.ts'
+import type { AnswerTrace } from '../core/artifact.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
-import { slowness } from '../test-gateway.ts'
+import { slowness } from '../test/test-gateway.ts'
 import type { AttemptResult } from './attempt-result.ts'
 import { Exchange } from './exchange.ts'
 import { HeldBytes } from './held-bytes.ts'
@@ -16,7 +16,7 @@ const MIB = 2 ** 20
 
 test('the largest lets go, and as many as it takes', () => {
   const gone: string[] = []
-  const holders = ['a', 'b', 'c'].map((name) => ({ letGo: () => void gone.push(name) }))
+  const holders = ['a', 'b', 'c'].map((name) => ({ keyName: null, letGo: () => void gone.push(name) }))
   const held = new HeldBytes(100)
   held.set(holders[0]!, 40)
   held.set(holders[1]!, 50)
@@ -62,7 +62,7 @@ for (const [what, type, before] of [
     const limits = { responseStart: 4_000 * slowness(), idle: 4_000 * slowness() }
     const results = Array.from({ length: 12 }, () => {
       const { promise, resolve } = Promise.withResolvers<AttemptResult>()
-      const exchange = new Exchange(upstream, limits, true, TRACE, resolve, held)
+      const exchange = new Exchange(upstream, limits, true, TRACE, null, resolve, held)
       agent.dispatch({ origin, path: '/', method: 'POST', body: '{}' }, exchange)
       return promise
     })

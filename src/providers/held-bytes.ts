@@ -1,38 +1,51 @@
-// The bytes that all open exchanges hold of answers that no client has received yet: whole answers in transit, and events
-// that are not complete. Each has its own limit, but many together could still take all memory.
+// Counts the bytes that all open exchanges retain of answers that no client has received yet: whole answers
+// in transit, and incomplete events. Each has its own limit, but many together could still take all memory.
 import { getHeapStatistics } from 'node:v8'
+import { ofGreediest, type Share } from '../core/largest-holder.ts'
 
-/** A holder of bytes that can let go of them. */
+/** A holder of bytes that can release them. */
 export interface Holder {
-  /** Ends the exchange, whose bytes are counted no more. */
+  /** Key of the call. */
+  readonly keyName: string | null
+  /** Ends the exchange; its bytes no longer count. */
   letGo(reason: Error): void
 }
 
-/** Below this an exchange is not counted, bytes: nearly all answers are smaller, and thousands of them are little. */
+/** Bytes below which an exchange is not counted: nearly all answers, and thousands of them take little. */
 export const UNCOUNTED = 2 ** 18
+
+interface Held extends Share {
+  readonly holder: Holder
+}
 
 export class HeldBytes {
   readonly #limit: number
-  readonly #held = new Map<Holder, number>()
+  readonly #held = new Map<Holder, Held>()
   #total = 0
 
   constructor(limit: number) {
     this.#limit = limit
   }
 
-  /** So many bytes are held by now; 0 when it is over. Where that is too much together, the largest lets go. */
+  /**
+   * Sets the bytes that a holder retains; 0 when it is over. If the sum is too large, the largest holder of
+   * the key that holds most is ended.
+   */
   set(holder: Holder, bytes: number): void {
-    this.#total += bytes - (this.#held.get(holder) ?? 0)
+    const { keyName } = holder
+    this.#total += bytes - (this.#held.get(holder)?.bytes ?? 0)
     if (bytes === 0) this.#held.delete(holder)
-    else this.#held.set(holder, bytes)
+    else this.#held.set(holder, { holder, keyName, bytes })
     while (this.#total > this.#limit) {
-      const [largest] = [...this.#held].reduce((most, each) => (each[1] > most[1] ? each : most))
+      const largest = ofGreediest(this.#held.values()).reduce((most, each) =>
+        each.bytes > most.bytes ? each : most,
+      ).holder
       this.set(largest, 0)
       largest.letGo(new Error('the answers in transit take up more memory than is allowed'))
     }
   }
 }
 
-/** Of this process: a quarter of its heap, and room for the largest answer that there may be. */
+/** Returns the limit of this process: a quarter of its heap, and room for the largest possible answer. */
 export const heldFor = (largest: number): HeldBytes =>
   new HeldBytes(Math.max(getHeapStatistics().heap_size_limit / 4, largest))

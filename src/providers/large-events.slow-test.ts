@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { chunk, DONE } from '../../mocks/stand-in.ts'
+import { chunk, DONE } from '../../mocks/test-upstream.ts'
+import { Transcript } from '../core/token-estimate.ts'
 import { upstream } from '../dialects/chat/upstream.ts'
-import { ask, testGateway } from '../test-gateway.ts'
-import { Transcript } from '../token-estimate.ts'
+import { ask, testGateway } from '../test/test-gateway.ts'
 import { dataOf, EventReader } from './event-reader.ts'
 
 const MIB = 2 ** 20

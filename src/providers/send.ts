@@ -1,10 +1,10 @@
-// Walks the candidates of a route until one answers: which failure moves on, which is final, what cools a
-// target down. Knows no client and no store; its listener is told what has to be recorded. Over 250 lines, because all
-// that decides about the next attempt is here.
+// Tries the candidates of a route until one answers; decides which failure moves on, which is final, and
+// which one cools a target down. Knows no client and no store; reports to its listener what to record.
 import type { Dispatcher } from 'undici'
-import type { AnswerTrace } from '../artifact.ts'
-import { type AttemptEnd, type Route, type Target, targetId } from '../call.ts'
-import type { ClientRequest, Translation, UpstreamDialect } from '../dialects/dialect.ts'
+import type { AnswerTrace } from '../core/artifact.ts'
+import { type AttemptEnd, type Route, type Target, targetId } from '../core/call.ts'
+import type { ClientRequest } from '../dialects/client-request.ts'
+import type { Translation, UpstreamDialect } from '../dialects/dialect.ts'
 import {
   type AttemptResult,
   type Failure,
@@ -16,85 +16,85 @@ import {
 import { Exchange, type TimeLimits } from './exchange.ts'
 import { isUnknownModel } from './unknown-model.ts'
 
-/** A provider, ready to be asked. */
+/** A provider, ready for requests. */
 export interface Provider {
-  /** By their names: those that it speaks, and those that are translated for it. */
+  /** By name: dialects that it speaks, and those that are translated for it. */
   readonly dialects: ReadonlyMap<string, UpstreamDialect>
   readonly dispatcher: Dispatcher
   readonly origin: string
-  /** Path of the base URL, without a slash at the end. */
+  /** Path of the base URL, without a trailing slash. */
   readonly basePath: string
   readonly key: string | null
-  /** The key as it would appear in an answer. */
-  readonly keyBytes: Buffer | null
-  /** It is told of the call's trace. */
+  /** Returns true if bytes of an answer repeat the key. */
+  readonly holdsKey: (bytes: Buffer) => boolean
+  /** True if it gets the headers of the call's trace. */
   readonly trace: boolean
 }
 
 export interface SendOptions {
-  /** Name of the dialect that every candidate is asked in. */
+  /** Name of the client's dialect. */
   readonly dialect: string
   readonly providers: ReadonlyMap<string, Provider>
-  /** As they apply to this call. */
+  /** Timeouts for this call. */
   readonly limits: TimeLimits
   /** Further tries of a target that could not be connected to. */
   readonly retries: number
-  /** How long a target that failed is passed over, ms, where it does not say so itself. */
+  /** Default time for which a failed target is passed over, ms. */
   readonly cooldown: number
   readonly listener: SendListener
+  /** Key of the call. */
+  readonly keyName: string | null
 }
 
-/** Hears what happens to a call on its way. */
+/** Receives the events of a call on its way. */
 export interface SendListener {
-  /** A request is made; what comes back is told to the trace that it returns. */
+  /** A request is made; the returned trace observes its answer. */
   trace(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace
-  /** What a provider is told of the trace by the n-th attempt, names and values in turn; asked for one that is to be told. */
+  /** Returns the n-th attempt's trace headers, names and values in turn; for providers that get them. */
   traceHeaders(n: number): readonly string[]
-  /** It is about to leave for the target; aborting the exchange gives it up. False: the client has gone already. */
+  /** The request is about to be sent; aborting the exchange stops it. False if the client has gone. */
   sending(target: Target, exchange: Exchange): boolean
   /** The target failed and is to be passed over for `ms`. */
   failed(target: Target, ms: number): void
-  /** Called before each attempt but the first leaves. False forbids it: nothing more is tried. */
+  /** Called before each further attempt. False forbids it: nothing more is tried. */
   next(attempt: NextAttempt): Promise<boolean>
-  /** This is what came of it; nothing more is told. */
+  /** The final result; no further call follows. */
   sent(result: SendResult): void
-  /** A request could not be made at all; nothing more is told. */
+  /** A request could not be made at all; no further call follows. */
   fault(thrown: unknown): void
 }
 
-/** An attempt that is about to leave, after the one before it failed. */
+/** An attempt that is about to be sent, after the previous one failed. */
 export interface NextAttempt {
   readonly n: number
   readonly target: Target
-  /** Changes of target so far, this one included. */
+  /** Changes of target so far, including this one. */
   readonly fallbacks: number
-  /** Attempts before this one whose request left. */
+  /** Previous attempts whose request was sent. */
   readonly requestsSent: number
   readonly before: { readonly target: Target; readonly end: AttemptEnd }
 }
 
-/** What came of a call. */
+/** Result of a call. */
 export interface SendResult {
   /** The last attempt, and its target. */
   readonly n: number
   readonly target: Target
-  /** Attempts whose request left, as far as is known. */
+  /** Attempts whose request was sent, as far as is known. */
   readonly requestsSent: number
   /** Changes of target. */
   readonly fallbacks: number
-  /** An earlier attempt may have used tokens that were not reported. */
-  readonly unknownSpend: boolean
-  /** The answer; or, when every target failed, the last thing that a provider answered. */
+  /** The answer; or, if every target failed, the last answer of a provider. */
   readonly answer: Whole | (Streaming & { readonly exchange: Exchange }) | Failure
-  /** Whose answer it is: not always the last one's. */
+  /** Target of the answer: not always the last one. */
   readonly from: Target
-  /** How the last attempt failed; null when it did not. */
+  /** Failure of the last attempt; null if it succeeded. */
   readonly failed: AttemptEnd | null
-  /** What translated the last attempt; null where client and provider speak the same dialect. */
+  /** Translation of the last attempt; null if client and provider speak the same dialect. */
   readonly translation: Translation | null
 }
 
-/** Tries the candidates in order. Throws only when a request cannot be made at all, before it is sent. */
+/** Tries the candidates in order. Throws only if a request cannot be made at all, before it is sent. */
 export function send(clientRequest: ClientRequest, route: Route, options: SendOptions): void {
   new Walk(clientRequest, route, options).attempt()
 }
@@ -105,18 +105,19 @@ class Walk {
   readonly #candidates: Route['candidates']
   readonly #options: SendOptions
   #index = 0
-  /** Further tries of this target. */
+  /** Remaining tries of this target. */
   #retries: number
   #exchange: Exchange | null = null
-  /** In which this attempt is made; a translation keeps something of it. */
+  /** Dialect of this attempt; a translation has state. */
   #dialect: UpstreamDialect | null = null
   #translation: Translation | null = null
   #n = 0
   #requestsSent = 0
   #fallbacks = 0
-  #unknownSpend = false
   #tried: Target
   #best: { readonly answer: Failure; readonly from: Target } | null = null
+  /** Reasons of the failed targets, by id; null until one has failed. */
+  #reasons: Map<string, string> | null = null
 
   constructor(clientRequest: ClientRequest, route: Route, options: SendOptions) {
     this.#clientRequest = clientRequest
@@ -130,7 +131,7 @@ class Walk {
     const target = this.#candidates[this.#index]!
     this.#n++
     this.#tried = target
-    const { providers, dialect: name, limits, listener } = this.#options
+    const { providers, dialect: name, limits, listener, keyName } = this.#options
     const { stream } = this.#clientRequest
     const provider = providers.get(target.provider)!
     const spoken = provider.dialects.get(name)!
@@ -140,7 +141,8 @@ class Walk {
     const { path, headers, body } = dialect.request(this.#clientRequest, target.model, provider)
     if (provider.trace) headers.push(...listener.traceHeaders(this.#n))
     const trace = listener.trace(target, path, headers, body)
-    const exchange = new Exchange(dialect, limits, stream, trace, (result) => this.#settled(result))
+    const settled = (result: AttemptResult) => this.#settled(result)
+    const exchange = new Exchange(dialect, limits, stream, trace, keyName, settled)
     this.#exchange = exchange
     if (!listener.sending(target, exchange)) exchange.abort()
     else
@@ -171,18 +173,20 @@ class Walk {
     if (answer.kind === 'stream') this.#end({ ...answer, exchange: this.#exchange! }, target, null)
     else if (answer.kind === 'whole') this.#end(answer, target, null)
     else {
-      // What a provider said tells a client more than what we can say about a lost connection.
+      this.#reasons ??= new Map()
+      this.#reasons.set(targetId(target), answer.message.slice(0, MAX_REASON))
+      // A provider's answer helps a client more than our words about a lost connection.
       if (answer.status !== null || this.#best?.answer.status == null) this.#best = { answer, from: target }
       if (reduced) this.#tryAgain(answer)
       else if (answer.code === 'client_closed') this.#giveUp(answer)
       else {
-        listener.failed(target, retryAfterMs(answer) ?? cooldown)
+        if (!answer.isGivenUp) listener.failed(target, retryAfterMs(answer) ?? cooldown)
         this.#moveOn(answer)
       }
     }
   }
 
-  /** The same target again, where nothing left for it, or the next one. */
+  /** Tries the same target again if nothing was sent to it, otherwise the next one. */
   #moveOn(last: Failure): void {
     if (last.outcome === 'not_sent' && this.#retries > 0) this.#retries--
     else {
@@ -200,12 +204,12 @@ class Walk {
     }
     const fallbacks = target === this.#tried ? this.#fallbacks : this.#fallbacks + 1
     const before = { target: this.#tried, end: endOf(last, this.#translation) }
+    this.#best = this.#best && { ...this.#best, answer: shortened(this.#best.answer) }
     this.#options.listener
       .next({ n: this.#n + 1, target, fallbacks, requestsSent: this.#requestsSent, before })
       .then((allowed) => {
         if (!allowed) return this.#giveUp(last)
         this.#fallbacks = fallbacks
-        this.#unknownSpend ||= mayHaveSpent(last)
         this.attempt()
       })
       .catch((error) => this.#options.listener.fault(error))
@@ -213,7 +217,14 @@ class Walk {
 
   #giveUp(last: Failure): void {
     const { answer, from } = last.code === 'client_closed' ? { answer: last, from: this.#tried } : this.#best!
-    this.#end(answer, from, endOf(last, this.#translation))
+    this.#end(this.#withReasons(answer), from, endOf(last, this.#translation))
+  }
+
+  /** Names every tried target in a failure of our own; a provider's own error is relayed as it is. */
+  #withReasons(answer: Failure): Failure {
+    const reasons = [...(this.#reasons?.values() ?? [])]
+    if (answer.body !== null || answer.code === 'client_closed' || reasons.length < 2) return answer
+    return { ...answer, message: `no target answered: ${reasons.join('; ')}` }
   }
 
   #end(answer: SendResult['answer'], from: Target, failed: AttemptEnd | null): void {
@@ -222,7 +233,6 @@ class Walk {
       target: this.#tried,
       requestsSent: this.#requestsSent,
       fallbacks: this.#fallbacks,
-      unknownSpend: this.#unknownSpend,
       answer,
       from,
       failed,
@@ -231,10 +241,13 @@ class Walk {
   }
 }
 
-/** How providers say that a request contains something that they do not accept. */
+/** Maximum characters of a failure's text if several are named. */
+const MAX_REASON = 300
+
+/** Statuses with which providers refuse content that they do not accept. */
 const REFUSALS = [400, 422]
 
-/** What is asked next where the provider refused a part of the request that can be left out, and how this try is recorded. */
+/** Returns the next request if the provider refused an optional part, and the record of this try. */
 function withoutRefused(
   clientRequest: ClientRequest,
   answer: AttemptResult,
@@ -252,7 +265,7 @@ function withoutRefused(
   }
 }
 
-/** The operator's fault, not the client's: never told in the provider's words. Contract "Errors". */
+/** The operator's fault, not the client's: never reported in the provider's words. Contract "Errors". */
 const OPERATORS_FAULT = [401, 402, 403]
 const MOVES_ON = [408, 409, 425, 429]
 
@@ -262,7 +275,7 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   if (result.kind === 'failure') return { ...result, message: `${targetId(target)}: ${result.message}` }
   const { status, body } = result
   const error = () => readError(body, providers.get(target.provider)!.dialects.get(dialect)!)
-  // Google answers a wrong key with 400 and says inside what it is.
+  // Google answers a wrong key with 400 and names the error inside.
   if ([status, error()?.status].some((each) => OPERATORS_FAULT.includes(each ?? 0))) {
     const message = `${targetId(target)}: denied the gateway access with status ${status}; check the key that the gateway has for it`
     return { ...failure('failed', 'upstream_refused', message, result), error: error() }
@@ -276,7 +289,22 @@ function judge(result: AttemptResult, target: Target, { providers, dialect }: Se
   return { ...failure('failed', 'upstream_error', message, result), body, error: error() }
 }
 
-/** How a failed attempt is written down. */
+/** Maximum bytes of an error that is kept while another target is tried: many calls may wait. */
+const MOST_KEPT = 2 ** 16
+
+/** Shortens a failure with a long error to its beginning, which is quoted. */
+function shortened(answer: Failure): Failure {
+  const { body, error } = answer
+  if (body === null || body.length <= MOST_KEPT) return answer
+  return {
+    ...answer,
+    message: Buffer.from(answer.message.slice(0, 2_000)).toString(), // a slice would keep the whole text
+    body: Buffer.from(body.subarray(0, MOST_KEPT)),
+    error: error && { ...error, message: '' },
+  }
+}
+
+/** Returns the record of a failed attempt. */
 const endOf = ({ outcome, status, code, error }: Failure, translation: Translation | null): AttemptEnd => ({
   outcome,
   status,
@@ -285,11 +313,7 @@ const endOf = ({ outcome, status, code, error }: Failure, translation: Translati
   losses: translation?.losses ?? null,
 })
 
-/** An attempt that was refused by an error status, or never sent, used nothing; of any other it is not known. */
-const mayHaveSpent = ({ outcome, status }: Failure): boolean =>
-  outcome !== 'not_sent' && (status === null || status < 300)
-
-/** `Retry-After` in ms, from seconds or a date; null where there is none that makes sense. */
+/** Returns `Retry-After` in ms, from seconds or a date; null if absent or invalid. */
 function retryAfterMs({ headers }: Failure): number | null {
   const value = headers['retry-after']
   if (!value) return null

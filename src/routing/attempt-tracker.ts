@@ -1,22 +1,22 @@
-// What routing learns from one call on its way. Whoever sends the call tells it; routing never asks.
-import type { Target } from '../call.ts'
+// Events of one call for routing. The sender of the call reports them; routing never asks.
+import type { Target } from '../core/call.ts'
 import type { RoutingState } from './routing-state.ts'
 
-/** Told in the order of events; times in ms by one steady clock. */
+/** Called in the order of events; times in ms by one steady clock. */
 export interface AttemptTracker {
-  /** An attempt is about to leave; one before it is over. */
+  /** An attempt is about to be sent; at most one is open. */
   attempt(target: Target, at: number): void
-  /** The attempt under way has an answer: the first event of a stream, or the whole of what is not streamed. */
+  /** The open attempt has an answer: the first event of a stream, or a whole answer that is not streamed. */
   answered(at: number): void
-  /** Nothing of the call is open any more. May be said again. */
+  /** Nothing of the call is open any more. May be called repeatedly. */
   over(): void
 }
 
 /**
- * `first` counts as open from now on, so that calls that are picked at the same time see each other. `home` is the key
- * under which the session stays with a target, null where it does not: the target that serves becomes the session's,
- * unless another call of the session has found one meanwhile. So calls that begin together stay with the first that
- * was served, and a fallback moves them on. `served` hears who did.
+ * Counts `first` as open from now on, so that calls routed at the same time see each other. `stickyKey`: the
+ * key under which the session stays with a target, null if it does not. The target that serves becomes the
+ * session's, unless another call of the session has set one meanwhile: calls that begin together stay with
+ * the first target that served, and a fallback moves them on. `served` receives the target.
  */
 export function trackAttempts(
   routingState: RoutingState,

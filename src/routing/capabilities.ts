@@ -1,13 +1,13 @@
-// What a model lacks for a call, in words (ROUTE-12). Knows the operator's settings for the model and the call's shape;
-// a model is assumed to have what the settings do not mention.
-import type { ModelConfig } from '../config.ts'
-import type { RequestTraits } from '../request-traits.ts'
+// Finds what a model lacks for a call (ROUTE-12). Knows the operator's settings for the model and the traits
+// of the call; a model is assumed to have every capability that the settings do not mention.
+import type { ModelConfig } from '../config/load.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 
-/** Whether anything is said of a model that can keep a call away. */
+/** Returns true if the settings of a model can exclude a call. */
 export const isLimited = (model: ModelConfig | undefined): boolean =>
   model?.context !== undefined || model?.capabilities.tools === false || model?.capabilities.images === false
 
-/** The first thing that a call needs and the model has not; null where it has everything. */
+/** Returns the first missing capability, in words; null if the model has everything. */
 export function lackOf(model: ModelConfig | undefined, traits: RequestTraits): string | null {
   if (!model) return null
   const { capabilities, context } = model

@@ -1,39 +1,53 @@
-// Which targets of a route a call may go to, by its properties: first what it needs, then the rules. Pure; which targets
-// cool down and which of them is tried first is decided elsewhere.
-import { type Skipped, type Target, targetId } from '../call.ts'
-import { GatewayError, previousResponseNotFound } from '../errors.ts'
-import type { RequestTraits } from '../request-traits.ts'
+// Chooses the targets of a route by the properties of a call: first its needs, then the rules. Pure;
+// cooldowns and the order of the targets are decided elsewhere.
+import { type Skipped, type Target, targetId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import { lackOf } from './capabilities.ts'
 import type { Entry } from './table.ts'
 
 export interface Choice {
   /** Never empty, in the order of the table. */
   readonly targets: readonly Target[]
-  /** The rule that matched, null where none did. */
+  /** The rule that matched; null if none did. */
   readonly rule: string | null
   readonly skipped: readonly Skipped[]
 }
 
+/** State that a provider stores and a call names. */
+export interface Kept {
+  /** Its name in `decision.skipped`. */
+  readonly what: string
+  /** Its provider, and the model that it stays with; null if not on record. */
+  readonly maker: { readonly provider: string; readonly model: string | null } | null
+  /** The part of the request that cannot be translated; null if it can, with a loss. */
+  readonly nativeOnly: string | null
+  /** The error if no target can have it, or if it is unknown which one has. */
+  readonly refusal: (why: string) => GatewayError
+}
+
 /**
- * `dialect` null leaves out of account who speaks what. With `staysWithModel`, which says why, only targets with the model
- * of the first that speaks the dialect are left, unless the operator lets the route mix them. A rule whose targets all lack what the call needs does not apply;
- * the next that matches does. Throws `no_target_available` when no target has what the call needs,
- * `dialect_not_spoken` when none speaks its dialect.
+ * `dialect` null ignores the dialects of providers. With `staysWithModel`, the reason, only targets with the
+ * model of the first that speaks the dialect are left, unless the operator lets the route mix them. A rule
+ * whose targets all lack a needed capability does not apply; the next matching one does. Throws
+ * `no_target_available` if no target has the capabilities, `dialect_not_spoken` if none speaks the dialect.
  */
 export function choose(
   entry: Entry,
   traits: RequestTraits,
   dialect: string | null,
   staysWithModel?: string,
+  needsNative: string | null = null,
 ): Choice {
   const { targets, models, dialects, rules } = entry
   const isSpoken = dialect === null || entry.spokenByAll.has(dialect)
   const stays = staysWithModel !== undefined && !entry.mixesModels && targets.length > 1
   if (isSpoken && !entry.readsTraits && !stays) return { targets, rule: null, skipped: [] }
+  const nativeOnly = () => needsNative ?? traits.nativeOnly ?? null
   const speaks = (index: number) =>
     isSpoken ||
     dialects[index]!.includes(dialect!) ||
-    (entry.translates(dialect!, index) && traits.nativeOnly == null)
+    (entry.translates(dialect!, index) && nativeOnly() === null)
   const first = stays ? targets.find((_, index) => speaks(index)) : undefined
   const lacks = targets.map((target, index) => {
     if (!speaks(index)) return `does not speak ${dialect}`
@@ -45,7 +59,7 @@ export function choose(
   if (able.length === 0)
     throw isSpoken || targets.some((_, index) => speaks(index))
       ? noTarget(entry, lacks)
-      : notSpoken(entry, dialect, traits.nativeOnly ?? null)
+      : notSpoken(entry, dialect, nativeOnly())
   const rule = rules.find((rule) => able.some(rule.allows) && rule.matches(traits))
   const skipped = targets.flatMap((target, index) => {
     const reason = lacks[index] ?? (rule && !rule.allows(target) ? rule.label : null)
@@ -54,24 +68,55 @@ export function choose(
   return { targets: rule ? able.filter(rule.allows) : able, rule: rule?.label ?? null, skipped }
 }
 
-/** What is left where only one provider can serve the call. Throws `previous_response_not_found` when none of them is its. */
-export function onlyOf(provider: string, { targets, rule, skipped }: Choice): Choice {
-  const [its, others] = [true, false].map((isIts) =>
-    targets.filter((t) => (t.provider === provider) === isIts),
-  )
-  if (its!.length === 0)
-    throw previousResponseNotFound(`it came from ${provider}, which is not a target of the requested model`)
-  const reason = `the previous response is kept by ${provider}`
+/**
+ * Returns the targets for a call that names state of a provider: its maker, even against a rule, because no
+ * other can serve it; else the one account of the route that speaks the dialect. Throws its `refusal` if
+ * there is none, or several.
+ */
+export function chooseKeeper(
+  entry: Entry,
+  traits: RequestTraits,
+  dialect: string,
+  kept: Kept,
+  staysWithModel?: string,
+): Choice {
+  const { targets, accountOf } = entry
+  const { maker, what, refusal, nativeOnly } = kept
+  if (maker) {
+    const its = targets.filter(({ provider }) => accountOf(provider) === accountOf(maker.provider))
+    if (its.length === 0)
+      throw refusal(`it came from ${maker.provider}, which is not a target of the requested model`)
+    const same = its.filter(({ model }) => model === maker.model)
+    return narrowed(same.length > 0 ? same : its, `${what} is kept by ${maker.provider}`, {
+      targets,
+      rule: null,
+      skipped: [],
+    })
+  }
+  const native = targets.filter((_, index) => entry.dialects[index]!.includes(dialect))
+  const accounts = new Map(native.map(({ provider }) => [accountOf(provider), provider]))
+  if (accounts.size > 1)
+    throw refusal(`which of ${[...accounts.values()].join(', ')} has it is not on record`)
+  const chosen = choose(entry, traits, dialect, staysWithModel, nativeOnly)
+  if (accounts.size === 0) return chosen
+  const its = chosen.targets.filter((target) => native.includes(target))
+  return narrowed(its.length > 0 ? its : native, `only ${native[0]!.provider} can have ${what}`, chosen)
+}
+
+/** Keeps only these targets, and gives a reason for skipping the others. */
+function narrowed(its: readonly Target[], reason: string, { targets, rule, skipped }: Choice): Choice {
+  const others = targets.filter((target) => !its.includes(target))
   return {
-    targets: its!,
+    targets: its,
     rule,
-    skipped: [...skipped, ...others!.map((target) => ({ target: targetId(target), reason }))],
+    skipped: [...skipped, ...others.map((target) => ({ target: targetId(target), reason }))],
   }
 }
-/** A model's name without whose it is: one provider's `openai/x` is another's `x`. */
+
+/** Returns a model's name without its owner: one provider's `openai/x` is another's `x`. */
 const nameOf = ({ model }: Target): string => model.slice(model.lastIndexOf('/') + 1)
 
-/** Turns and sessions are remembered for each group of targets that calls choose among, so that rules do not mix them. */
+/** Turns and sessions are stored per group of targets to choose from, so that rules do not mix them. */
 export const groupOf = ({ name, targets }: Entry, chosen: readonly Target[]): string =>
   chosen.length === targets.length ? (name ?? '') : [name, ...chosen.map(targetId)].join('\n')
 

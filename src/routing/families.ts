@@ -1,10 +1,11 @@
-// Whose reasoning a conversation holds. What a provider signed or encrypted is of use to no other: a conversation whose
-// history has it stays with the providers that take it, as long as one of them is ready. Pure but for the routing state.
-import type { Target } from '../call.ts'
-import type { RequestTraits } from '../request-traits.ts'
+// Finds the family of the reasoning in a conversation. Signed or encrypted reasoning is useless to other
+// providers: a conversation with such a history stays with the providers that accept it, while one of them is
+// ready. Pure except for the routing state.
+import type { Target } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import type { RoutingState } from './routing-state.ts'
 
-/** Whose histories may differ. */
+/** Identifies a history. */
 export interface Conversation {
   readonly keyName: string | null
   readonly sessionId: string
@@ -16,10 +17,10 @@ export class Family {
   readonly #state: RoutingState
   readonly #of: (target: Target) => string
   readonly #key: string
-  /** The one that the history ties the call to; undefined where nothing does, or it is no longer remembered. */
+  /** The family that the history ties the call to; undefined if there is none, or it is forgotten. */
   readonly #home: string | undefined
 
-  /** `of` names the family of a target. */
+  /** `of`: returns the family of a target. */
   constructor(
     state: RoutingState,
     of: (target: Target) => string,
@@ -34,7 +35,7 @@ export class Family {
 
   isHome = (target: Target): boolean => this.#home === undefined || this.#of(target) === this.#home
 
-  /** Those of the family first, each in the order in which they came. */
+  /** Returns the targets of the family first, each group in its order. */
   first(targets: readonly Target[]): readonly Target[] {
     return targets.every(this.isHome)
       ? targets

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { targetId } from '../call.ts'
 import { STRATEGIES } from '../config/schema.ts'
-import type { RequestTraits } from '../request-traits.ts'
+import { targetId } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 import type { Router, RoutingInput } from './router.ts'
 import { input, pick, routerOf, TARGETS, target } from './test-router.ts'
 

@@ -1,18 +1,20 @@
-// Logical id -> route with ordered candidates: what the call needs leaves some targets, a rule leaves fewer, what
-// cools down goes to the end, and the strategy orders the rest. Knows no provider and no store; clock, chance and
-// memory are handed in.
-import { type Purpose, type Route, type Target, targetId } from '../call.ts'
-import type { Config } from '../config.ts'
-import { createQuote, pricingOf } from '../pricing.ts'
-import { PLAIN, type RequestTraits } from '../request-traits.ts'
+// Maps a logical id to a route with ordered candidates: the needs of the call and the rules select targets,
+// those in cooldown go to the end, and the strategy orders the rest. Knows no provider and no store; clock,
+// chance and state are parameters.
+
+import type { Config } from '../config/load.ts'
+import { type Purpose, type Route, type Target, targetId } from '../core/call.ts'
+import type { GatewayError } from '../core/errors.ts'
+import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
+import { createQuote, pricingOf } from '../pricing/pricing.ts'
 import { type AttemptTracker, trackAttempts } from './attempt-tracker.ts'
-import { choose, groupOf, onlyOf } from './choice.ts'
+import { choose, chooseKeeper, groupOf, type Kept } from './choice.ts'
 import { Family } from './families.ts'
 import { RoutingState } from './routing-state.ts'
 import type { Pick } from './strategy.ts'
-import { type CanTranslate, createTable, type Entry, familyOf } from './table.ts'
+import { accountIn, type CanTranslate, createTable, type Entry, familyOf } from './table.ts'
 
-/** Where a call would go now, contract "Resolve". */
+/** Route of a call at present, contract "Resolve". */
 export interface Resolution {
   readonly model: string
   readonly route: string | null
@@ -28,54 +30,58 @@ export interface Resolution {
     readonly tier: string | null
     readonly probability: number
     readonly state: 'ready' | 'cooling'
-    /** ISO 8601; null while it is ready. */
+    /** ISO 8601; null if it is ready. */
     readonly cooling_until: string | null
     readonly reason: string | null
   }[]
 }
 
-/** What routing may ask about a call. The shape is read by routes with rules or limited models only. */
+/** Facts about a call for routing. Traits are read only by routes with rules or limited models. */
 export interface RoutingInput {
-  /** Name of the dialect that the client speaks. */
+  /** Name of the client's dialect. */
   readonly dialect: string
   readonly sessionId: string | null
-  /** Which of the session's agents asks; each has a history of its own. */
+  /** The session's agent that makes the call; each has a history of its own. */
   readonly agentId?: string | null
   readonly purpose?: Purpose
-  /** The only provider that can serve it, because it keeps what the call goes on from. */
-  readonly provider?: string | null
-  /** Name of the gateway key; one key's sessions are not another's. */
+  /** State of one provider that the call names. */
+  readonly kept?: Kept | null
+  /** The error if no target speaks the dialect; absent for calls that can be translated. */
+  readonly noKeeper?: (() => GatewayError) | undefined
+  /** Name of the gateway key; keys do not share sessions. */
   readonly keyName: string | null
   readonly traits: RequestTraits
-  /** Why the call may go to one model of the route alone; absent where it may go to any. */
+  /** Reason why the call may go to only one model of the route; absent if it may go to any. */
   readonly staysWithModel?: string | undefined
 }
 
 export interface Routed {
   readonly route: Route
-  /** To be told what becomes of the call, and in any case that it is over. */
+  /** Receives the events of the call, and in any case its end. */
   readonly tracker: AttemptTracker
 }
 
 export interface Router {
   /**
-   * Picks the route of a call and moves the router on; null for an unknown model. Throws
-   * `no_target_available` when no target of the route has what the call needs.
+   * Picks the route of a call and advances the router; null for an unknown model. Throws
+   * `no_target_available` if no target of the route has the needed capabilities.
    */
   route(model: string, input: RoutingInput): Routed | null
   /**
-   * Says where a call without a session would go and moves nothing; null for an unknown model. What is not said of the
-   * call: plain text, in any dialect. An unknown model uses the default route of `dialect`, if `dialect` is given
-   * and has one. Throws as `route` does where it would be refused.
+   * Returns the route of a call without a session and changes nothing; null for an unknown model. By default,
+   * the call is plain text, in any dialect. An unknown model uses the default route of `dialect`, if it has
+   * one. Throws like `route` if the call would be refused.
    */
   resolve(model: string, traits?: RequestTraits, dialect?: string): Resolution | null
   /**
-   * The target that would be asked for something that is no call, null where none speaks the dialect; moves nothing.
+   * Returns the target for a request that is not a call, null if none speaks the dialect; changes nothing.
    * Null for an unknown model.
    */
   peek(model: string, dialect: string): { readonly target: Target | null } | null
-  /** A target failed: pass it over for `ms`. */
+  /** Passes a failed target over for `ms`. */
   cool(target: Target, ms: number): void
+  /** Returns the same value for providers that are one account. */
+  accountOf(provider: string): string
 }
 
 export interface RouterDeps {
@@ -83,7 +89,7 @@ export interface RouterDeps {
   readonly now: () => number
   /** Uniform in [0, 1). */
   readonly random: () => number
-  /** Of a router before this one, with another configuration; empty by default. */
+  /** From a previous router with another configuration; empty by default. */
   readonly routingState?: RoutingState
   /** No dialect is translated by default. */
   readonly canTranslate?: CanTranslate
@@ -95,7 +101,7 @@ export function createRouter(
 ): Router {
   const find = createTable(config, canTranslate)
   const defaults: Readonly<Record<string, string>> = config.defaults
-  /** Where calls of a dialect go whose model nothing here is called. */
+  /** Returns the default route of a dialect, for unknown models. */
   const defaultOf = (dialect: string) => {
     const route = Object.hasOwn(defaults, dialect) ? defaults[dialect] : undefined
     return route === undefined ? null : find(route)
@@ -105,16 +111,7 @@ export function createRouter(
   const price: Pick['price'] = createQuote(pricingOf(config), now)
   const pickOf = (group: string): Pick => ({ turn: routingState.turn(group), random, open, latency, price })
 
-  /** Those that cool down come last, the one whose time ends first before the others. Asks the clock once each. */
-  const split = (targets: readonly Target[]): { ready: readonly Target[]; cold: readonly Target[] } => {
-    if (!routingState.isAnyCooling) return { ready: targets, cold: [] }
-    const states = targets.map((target) => ({ target, until: routingState.coolingUntil(target) }))
-    const cold = states.filter(({ until }) => until > 0).sort((a, b) => a.until - b.until)
-    return {
-      ready: states.flatMap(({ target, until }) => (until === 0 ? [target] : [])),
-      cold: cold.map(({ target }) => target),
-    }
-  }
+  const split = (targets: readonly Target[]) => splitBy(routingState, targets)
 
   return {
     route(
@@ -127,15 +124,18 @@ export function createRouter(
         purpose = 'main',
         keyName,
         traits,
-        provider = null,
+        kept = null,
+        noKeeper,
       },
     ) {
       const known = find(model)
       const entry = known ?? defaultOf(dialect)
       if (!entry) return null
       const { name, strategyName, strategy } = entry
-      const chosen = choose(entry, traits, dialect, staysWithModel)
-      const { targets, rule, skipped } = provider === null ? chosen : onlyOf(provider, chosen)
+      if (noKeeper && !entry.dialects.some((spoken) => spoken.includes(dialect))) throw noKeeper()
+      const { targets, rule, skipped } = kept
+        ? chooseKeeper(entry, traits, dialect, kept, staysWithModel)
+        : choose(entry, traits, dialect, staysWithModel)
       const { ready, cold } = split(targets)
       const group = groupOf(entry, targets)
       const picked = ready.length > 0 ? nativeFirst(entry, dialect, strategy.order(ready, pickOf(group))) : []
@@ -150,7 +150,7 @@ export function createRouter(
           : null
       const ordered = family?.first(picked) ?? picked
 
-      // Control characters are in no session id and in no name of a key, so the parts cannot run into each other.
+      // Session ids and names of keys contain no control characters, so the parts cannot run into each other.
       const key = entry.sticky && sessionId !== null ? `${keyName ?? ''}\n${sessionId}\n${group}` : null
       const stickyTarget = key === null ? undefined : routingState.stickyTarget(key)
       const stays =
@@ -167,8 +167,7 @@ export function createRouter(
         ready.length === 0 ? 'all_cooling' : stays ? 'sticky' : ordered !== picked ? 'reasoning' : null,
       ]
       const cause = causes.filter((each) => each !== null).join(', ') || strategyName
-      const passedOver =
-        ready.length === 0 ? [] : cold.map((t) => ({ target: targetId(t), reason: 'cooling' }))
+      const passedOver = ready.length === 0 ? [] : cold.map(asCooling)
       return {
         route: {
           name,
@@ -182,46 +181,7 @@ export function createRouter(
 
     resolve(model, traits, dialect) {
       const entry = find(model) ?? (dialect === undefined ? null : defaultOf(dialect))
-      if (!entry) return null
-      const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
-      const { targets, skipped } = choose(entry, traits ?? PLAIN, dialect ?? null)
-      const { ready, cold } = split(targets)
-      const alive = ready.length > 0 ? ready : cold.slice(0, 1)
-      const isOpen = alive.length > 1
-      const pick = pickOf(groupOf(entry, targets))
-      const chances = strategy.probabilities?.(alive, pick) ?? certain(alive, strategy.order(alive, pick)[0]!)
-      const likeliest = alive[chances.indexOf(Math.max(...chances))]!
-      const depends_on: Resolution['depends_on'] = [
-        ...(sticky && isOpen ? (['session'] as const) : []),
-        ...(readsTraits && !traits ? (['shape'] as const) : []),
-        ...(dependsOnDialect && !dialect ? (['dialect'] as const) : []),
-        ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
-      ]
-      return {
-        model,
-        route: name,
-        strategy: strategyName,
-        tier: likeliest.tier,
-        provider: likeliest.provider,
-        resolved_model: likeliest.model,
-        deterministic: depends_on.length === 0 && !(strategy.probabilities && isOpen),
-        depends_on,
-        candidates: entry.targets.map((target) => {
-          const until = routingState.coolingUntil(target)
-          const passedOver = skipped.find((each) => each.target === targetId(target))
-          return {
-            provider: target.provider,
-            model: target.model,
-            tier: target.tier,
-            probability: chances[alive.indexOf(target)] ?? 0,
-            state: until ? 'cooling' : 'ready',
-            cooling_until: until ? new Date(until).toISOString() : null,
-            reason: until
-              ? `failed; passed over until ${new Date(until).toISOString()}`
-              : (passedOver?.reason ?? null),
-          }
-        }),
-      }
+      return entry && resolutionOf(entry, model, traits, dialect, routingState, pickOf)
     },
 
     peek(model, dialect) {
@@ -232,10 +192,77 @@ export function createRouter(
     },
 
     cool: (target, ms) => routingState.cool(target, ms),
+    accountOf: accountIn(config),
   }
 }
 
-/** `prefer: native`: those that speak the dialect before those for which it is translated. */
+const asCooling = (target: Target) => ({ target: targetId(target), reason: 'cooling' })
+
+/** Separates targets in cooldown, the shortest first. Reads the clock once per target. */
+function splitBy(
+  routingState: RoutingState,
+  targets: readonly Target[],
+): { ready: readonly Target[]; cold: readonly Target[] } {
+  if (!routingState.isAnyCooling) return { ready: targets, cold: [] }
+  const states = targets.map((target) => ({ target, until: routingState.coolingUntil(target) }))
+  const cold = states.filter(({ until }) => until > 0).sort((a, b) => a.until - b.until)
+  return {
+    ready: states.flatMap(({ target, until }) => (until === 0 ? [target] : [])),
+    cold: cold.map(({ target }) => target),
+  }
+}
+
+/** Returns the route of a call by an entry of the table, and changes nothing. */
+function resolutionOf(
+  entry: Entry,
+  model: string,
+  traits: RequestTraits | undefined,
+  dialect: string | undefined,
+  routingState: RoutingState,
+  pickOf: (group: string) => Pick,
+): Resolution {
+  const { name, strategyName, strategy, sticky, readsTraits, dependsOnDialect } = entry
+  const { targets, skipped } = choose(entry, traits ?? PLAIN, dialect ?? null)
+  const { ready, cold } = splitBy(routingState, targets)
+  const alive = ready.length > 0 ? ready : cold.slice(0, 1)
+  const isOpen = alive.length > 1
+  const pick = pickOf(groupOf(entry, targets))
+  const chances = strategy.probabilities?.(alive, pick) ?? certain(alive, strategy.order(alive, pick)[0]!)
+  const likeliest = alive[chances.indexOf(Math.max(...chances))]!
+  const depends_on: Resolution['depends_on'] = [
+    ...(sticky && isOpen ? (['session'] as const) : []),
+    ...(readsTraits && !traits ? (['shape'] as const) : []),
+    ...(dependsOnDialect && !dialect ? (['dialect'] as const) : []),
+    ...(strategy.dependsOnLoad && isOpen ? (['load'] as const) : []),
+  ]
+  return {
+    model,
+    route: name,
+    strategy: strategyName,
+    tier: likeliest.tier,
+    provider: likeliest.provider,
+    resolved_model: likeliest.model,
+    deterministic: depends_on.length === 0 && !(strategy.probabilities && isOpen),
+    depends_on,
+    candidates: entry.targets.map((target) => {
+      const until = routingState.coolingUntil(target)
+      const passedOver = skipped.find((each) => each.target === targetId(target))
+      return {
+        provider: target.provider,
+        model: target.model,
+        tier: target.tier,
+        probability: chances[alive.indexOf(target)] ?? 0,
+        state: until ? 'cooling' : 'ready',
+        cooling_until: until ? new Date(until).toISOString() : null,
+        reason: until
+          ? `failed; passed over until ${new Date(until).toISOString()}`
+          : (passedOver?.reason ?? null),
+      }
+    }),
+  }
+}
+
+/** `prefer: native`: targets that speak the dialect come before those that need a translation. */
 function nativeFirst(
   { prefersNative, spokenByAll, targets, dialects }: Entry,
   dialect: string,

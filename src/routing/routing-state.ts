@@ -1,19 +1,19 @@
-// What routing remembers between calls: whose turn it is, which targets cool down, how many attempts are open at
-// each and how quick each was lately, and with which target a session stays. In memory and bounded; a restart forgets
-// it. Learned from live traffic only, so that reading changes nothing. Knows no strategy; the clock is handed in.
+// State of routing between calls: turns, cooldowns, open attempts and recent latency per target, and the
+// target of each session. In memory and bounded; a restart forgets it. Learned from live traffic only, so
+// that reading changes nothing. Knows no strategy; the clock is a parameter.
 import { LRUCache } from 'lru-cache'
-import { type Target, targetId } from '../call.ts'
+import { type Target, targetId } from '../core/call.ts'
 
-/** How much a new measurement counts against all before it. */
+/** Weight of a new measurement against all before it. */
 const WEIGHT = 0.2
-/** A latency that was not measured again for so long is not known any more, ms. */
+/** Time after which a latency counts as unknown, ms. */
 const LATENCY_HOLDS = 5 * 60_000
-/** How long a try without an answer stands for a latency that is not known, ms. */
+/** Time for which a try without an answer stands for an unknown latency, ms. */
 const NO_ANSWER_HOLDS = 30_000
-/** Direct ids are the clients' to choose, and sessions too. */
+/** Bounds, because clients choose direct ids and sessions. */
 const MOST_LATENCIES = 1_000
 const MOST_SESSIONS = 10_000
-/** Bounded, because the list may never be fetched. */
+/** Bound, because the list may never be fetched. */
 const MOST_FAILED = 1_000
 
 interface Latency {
@@ -26,7 +26,7 @@ export class RoutingState {
   readonly #now: () => number
   readonly #turns = new Map<string, number>()
   readonly #cooling = new Map<string, number>()
-  /** Of these the other gateways of a fleet are told, where there is one. */
+  /** Failures to report to the other gateways of a fleet. */
   readonly #failed = new Map<string, number>()
   readonly #open = new Map<string, number>()
   readonly #latencies = new LRUCache<string, Latency>({ max: MOST_LATENCIES })
@@ -38,7 +38,7 @@ export class RoutingState {
     this.#now = now
   }
 
-  /** How many calls a group of targets has had. */
+  /** Returns how many calls a group of targets has had. */
   turn(group: string): number {
     return this.#turns.get(group) ?? 0
   }
@@ -47,18 +47,18 @@ export class RoutingState {
     this.#turns.set(group, this.turn(group) + 1)
   }
 
-  /** False where every target is ready; true where one may not be. */
+  /** False if every target is ready; true if one may not be. */
   get isAnyCooling(): boolean {
     return this.#cooling.size > 0
   }
 
-  /** Until when a target is passed over, ms since the epoch; 0 when it is ready. */
+  /** Returns the end of a target's cooldown, ms since the epoch; 0 if it is ready. */
   coolingUntil(target: Target): number {
     const until = this.#cooling.get(targetId(target)) ?? 0
     return until > this.#now() ? until : 0
   }
 
-  /** A target failed: pass it over for `ms`, unless it already is for longer. */
+  /** Passes a failed target over for `ms`, unless it already is for longer. */
   cool(target: Target, ms: number): void {
     const time = this.#now()
     for (const [id, until] of this.#cooling) if (until <= time) this.#cooling.delete(id)
@@ -67,13 +67,13 @@ export class RoutingState {
     if (this.#failed.size < MOST_FAILED) this.#failed.set(targetId(target), time + ms)
   }
 
-  /** Another gateway says that a target (`provider/model`) failed; the later end counts. */
+  /** Applies another gateway's failure of a target (`provider/model`); the later end counts. */
   coolAlong(id: string, ms: number): void {
     const until = this.#now() + ms
     if (until > (this.#cooling.get(id) ?? 0)) this.#cooling.set(id, until)
   }
 
-  /** The targets that failed here since this was asked last, and how long they are still passed over, ms. */
+  /** Returns the targets that failed here since the last call, and the rest of their cooldowns, ms. */
   takeFailed(): { target: string; ms: number }[] {
     const time = this.#now()
     const failed = [...this.#failed].map(([target, until]) => ({ target, ms: until - time }))
@@ -81,7 +81,7 @@ export class RoutingState {
     return failed.filter(({ ms }) => ms > 0)
   }
 
-  /** Attempts that are open at a target. */
+  /** Returns the number of open attempts at a target. */
   open(target: Target): number {
     return this.#open.get(targetId(target)) ?? 0
   }
@@ -97,10 +97,10 @@ export class RoutingState {
   }
 
   /**
-   * How long a target lately took, ms: to the first event of a stream, or to the whole of an answer that was not
-   * streamed. An exponentially weighted average, in which each answer counts a fifth and all before it the rest;
-   * errors and what was given up do not count. Null where no answer came within the last five minutes; Infinity where
-   * that is so and a try within the last half minute had no answer either.
+   * Returns the recent latency of a target, ms: to the first event of a stream, or to the end of an answer
+   * that is not streamed. An exponentially weighted average: each answer counts a fifth, all before it the
+   * rest; errors and aborted attempts do not count. Null if no answer came within the last five minutes;
+   * Infinity if, in addition, a try within the last half minute had no answer.
    */
   latency(target: Target): number | null {
     const latency = this.#latencies.get(targetId(target))
@@ -118,7 +118,7 @@ export class RoutingState {
       this.#latencies.set(targetId(target), { ms: Infinity, until: this.#now() + NO_ANSWER_HOLDS })
   }
 
-  /** The `provider/model` with which the calls under this key stay; the least recently used keys are forgotten. */
+  /** Returns the `provider/model` of the calls under this key; the least recently used keys are forgotten. */
   stickyTarget(key: string): string | undefined {
     return this.#stickyTargets.get(key)
   }
@@ -127,7 +127,7 @@ export class RoutingState {
     this.#stickyTargets.set(key, targetId(target))
   }
 
-  /** The family whose reasoning the conversation under this key holds; the least recently used keys are forgotten. */
+  /** Returns the family of the reasoning under this key; the least recently used keys are forgotten. */
   family(key: string): string | undefined {
     return this.#families.get(key)
   }

@@ -1,16 +1,17 @@
-// Rules of a route: which calls they are for, and which targets they leave. Pure; the configuration has been checked.
-import { type Target, targetId } from '../call.ts'
-import type { RuleConfig } from '../config.ts'
-import type { RequestTraits } from '../request-traits.ts'
+// Rules of a route: their calls, and the targets they allow. Pure; the configuration has been checked.
+
+import type { RuleConfig } from '../config/load.ts'
+import { type Target, targetId } from '../core/call.ts'
+import type { RequestTraits } from '../core/request-traits.ts'
 
 export interface Rule {
-  /** As it is in the record, for example `rule 2: tools`. Numbers begin with 1. */
+  /** As in the record, for example `rule 2: tools`. Numbers begin with 1. */
   readonly label: string
   readonly matches: (traits: RequestTraits) => boolean
   readonly allows: (target: Target) => boolean
 }
 
-/** Makes the rules of a route ready for use, in their order. */
+/** Compiles the rules of a route, in their order. */
 export const compileRules = (rules: readonly RuleConfig[]): Rule[] =>
   rules.map(({ when, use }, index) => {
     const conditions = conditionsOf(when)
@@ -27,7 +28,7 @@ interface Condition {
   readonly holds: (traits: RequestTraits) => boolean
 }
 
-/** The length comes last, because it is the one that costs something to know. */
+/** Checks the length last, because it is costly to compute. */
 function conditionsOf({ tools, images, effort, input_tokens }: RuleConfig['when']): Condition[] {
   const conditions: Condition[] = []
   if (tools !== undefined)

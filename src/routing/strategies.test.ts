@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { IS_FULL } from '../../mocks/test-size.ts'
-import { type Target, targetId } from '../call.ts'
 import { STRATEGIES } from '../config/schema.ts'
+import { type Target, targetId } from '../core/call.ts'
+import { IS_FULL } from '../test/test-size.ts'
 import { strategies } from './table.ts'
 import { input, pick, routerOf, seeded, TARGETS, target } from './test-router.ts'
 

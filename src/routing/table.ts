@@ -1,8 +1,10 @@
-// The routing table: what the configuration says of each logical id, ready for use, and the one line that a direct
-// provider/model id makes. Knows the strategies by name, and nothing that changes.
-import type { Target } from '../call.ts'
+// The routing table: the configuration of each logical id, ready for use, and the single-target entry of a
+// direct provider/model id. Knows the strategies by name, and nothing that changes.
+
+import type { Config, ModelConfig } from '../config/load.ts'
 import type { STRATEGIES } from '../config/schema.ts'
-import type { Config, ModelConfig } from '../config.ts'
+import type { Target } from '../core/call.ts'
+import { refuseMisplaced } from '../core/model-in-path.ts'
 import { isLimited } from './capabilities.ts'
 import { compileRules, type Rule } from './rules.ts'
 import { cheapest } from './strategies/cheapest.ts'
@@ -30,32 +32,37 @@ export interface Entry {
   readonly strategyName: string
   readonly strategy: Strategy
   readonly targets: readonly Target[]
-  /** What the operator said of each target's model. */
+  /** The operator's settings for each target's model. */
   readonly models: readonly (ModelConfig | undefined)[]
-  /** What each target's provider speaks. */
+  /** Dialects of each target's provider. */
   readonly dialects: readonly (readonly string[])[]
-  /** A call in one of these may go to every target. */
+  /** Dialects whose calls may go to every target. */
   readonly spokenByAll: ReadonlySet<string>
-  /** Not every target takes the signed and encrypted reasoning of every other. */
+  /** Equal for providers of one account: they share their stored state. */
+  readonly accountOf: (provider: string) => string
+  /** True if some targets refuse the signed or encrypted reasoning of others. */
   readonly isMixed: boolean
-  /** Whether a call in this dialect can be translated for a target that speaks others, by its place among the targets. */
+  /** Returns true if a call in this dialect can be translated for a target, given by its index. */
   readonly translates: (dialect: string, target: number) => boolean
   /** Targets that speak the dialect of a call go before the others. */
   readonly prefersNative: boolean
-  /** Where a call may go, or goes first, is not the same for clients of all dialects that its targets speak. */
+  /** True if the targets or their order depend on the client's dialect, among those its targets speak. */
   readonly dependsOnDialect: boolean
   readonly rules: readonly Rule[]
-  /** There are rules or limited models, so where a call may go depends on what it is like. */
+  /** True if there are rules or limited models, so that the targets depend on the traits of a call. */
   readonly readsTraits: boolean
   readonly sticky: boolean
-  /** Calls whose answers depend on one model may go to any all the same. */
+  /** True if calls whose answers depend on one model may still go to any. */
   readonly mixesModels: boolean
 }
 
-/** The entry of a model id; null for an unknown one. */
+/**
+ * Returns the entry of a model id; null for an unknown one. Throws for a direct id that could leave its place
+ * in a path.
+ */
 export type Table = (model: string) => Entry | null
 
-/** Whether a call in a dialect can be translated for a provider that speaks these. */
+/** Returns true if a call in a dialect can be translated for a provider that speaks these. */
 export type CanTranslate = (dialect: string, spoken: readonly string[]) => boolean
 
 export function createTable(config: Config, canTranslate: CanTranslate): Table {
@@ -82,11 +89,12 @@ export function createTable(config: Config, canTranslate: CanTranslate): Table {
     const entry = entries.get(model)
     if (entry) return entry
     const target = parseTarget(config, model)
+    if (target) refuseMisplaced(target.model, model)
     return target && { ...DIRECT, targets: [target], ...dialectsOf(config, [target], canTranslate, false) }
   }
 }
 
-/** A direct id goes where it says, whatever the call needs (ROUTE-02), or nowhere. */
+/** A direct id goes to its target, whatever the call needs (ROUTE-02), or nowhere. */
 const DIRECT: Omit<Entry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
   name: null,
   strategyName: 'direct',
@@ -98,7 +106,7 @@ const DIRECT: Omit<Entry, 'targets' | keyof ReturnType<typeof dialectsOf>> = {
   mixesModels: false,
 }
 
-/** `provider/model` with a provider that is configured; the model may hold further slashes. */
+/** Parses `provider/model` with a configured provider; the model may hold further slashes. */
 function parseTarget(config: Config, id: string, tier?: string, weight = 1): Target | null {
   const slash = id.indexOf('/')
   const provider = id.slice(0, slash)
@@ -108,21 +116,33 @@ function parseTarget(config: Config, id: string, tier?: string, weight = 1): Tar
     : null
 }
 
-/** Providers at the same address take each other's signed and encrypted reasoning, and those of which the operator says so. */
+/** Providers at one address, or grouped by the operator, accept each other's opaque reasoning. */
 export const familyOf = ({ providers }: Config, provider: string): string =>
   providers[provider]!.family ?? providers[provider]!.base_url
+
+/** By address and key; a provider that is no longer configured is an account of its own. */
+export const accountIn =
+  ({ providers }: Config) =>
+  (provider: string): string => {
+    const { base_url, key } = (Object.hasOwn(providers, provider) && providers[provider]) || {}
+    return base_url === undefined ? `provider ${provider}` : JSON.stringify([base_url, key ?? null])
+  }
 
 function dialectsOf(
   config: Config,
   targets: readonly Target[],
   canTranslate: CanTranslate,
   prefersNative: boolean,
-): Pick<Entry, 'dialects' | 'spokenByAll' | 'isMixed' | 'translates' | 'prefersNative' | 'dependsOnDialect'> {
+): Pick<
+  Entry,
+  'dialects' | 'spokenByAll' | 'accountOf' | 'isMixed' | 'translates' | 'prefersNative' | 'dependsOnDialect'
+> {
   const dialects = targets.map(({ provider }) => config.providers[provider]!.api)
   const reaches = (name: string) => (spoken: readonly string[]) =>
     spoken.includes(name) || (!prefersNative && canTranslate(name, spoken))
   return {
     dialects,
+    accountOf: accountIn(config),
     isMixed: new Set(targets.map(({ provider }) => familyOf(config, provider))).size > 1,
     spokenByAll: new Set(dialects[0]!.filter((name) => dialects.every((each) => each.includes(name)))),
     translates: (dialect, target) => canTranslate(dialect, dialects[target]!),

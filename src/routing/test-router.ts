@@ -1,7 +1,8 @@
 // A router over four targets, for the tests beside this file.
-import { type Target, targetId } from '../call.ts'
-import { parseConfig } from '../config.ts'
-import { PLAIN, type RequestTraits } from '../request-traits.ts'
+
+import { parseConfig } from '../config/load.ts'
+import { type Target, targetId } from '../core/call.ts'
+import { PLAIN, type RequestTraits } from '../core/request-traits.ts'
 import { createRouter, type Router, type RoutingInput } from './router.ts'
 
 /** Beside `never`, whose weight is 0, the weights add up to 10; `c` has no price. */

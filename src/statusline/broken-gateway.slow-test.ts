@@ -1,7 +1,7 @@
 // LINE-05 as a table: whatever listens where the gateway should be, both variants say what they know.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { slowness, testGateway } from '../test-gateway.ts'
+import { slowness, testGateway } from '../test/test-gateway.ts'
 import {
   answering,
   assertSound,

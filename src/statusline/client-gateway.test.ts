@@ -5,7 +5,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { gatewayAddress } from './gateway-address.ts'
 import {
   bare,
@@ -58,7 +58,7 @@ test('Anthropic itself is never asked, nor given a key', async (t) => {
     'https://anthropic.com',
   ]) {
     const env = { ANTHROPIC_BASE_URL: url, ANTHROPIC_AUTH_TOKEN: 'secret' }
-    assert.deepEqual(gatewayAddress(null, null, env), { url: usual, key: null, problem: null })
+    assert.deepEqual(gatewayAddress(null, null, env), { url: usual, key: null, keyFrom: null, problem: null })
     const path = `${bin}:${process.env.PATH}`
     await run(['/bin/sh', SCRIPT], surroundings(t, { ...env, PATH: path }), JSON.stringify(session('s')))
     assert.match(readFileSync(said, 'utf8'), new RegExp(`${usual}/api/statusline`))

@@ -2,9 +2,9 @@
 import type { Readable } from 'node:stream'
 
 export interface Input {
-  /** The object as it arrived; '' when there was none. */
+  /** The object as received; '' if there was none. */
   readonly text: string
-  /** Parsed; undefined when it was none. */
+  /** The parsed object; undefined if it was not JSON. */
   readonly json: unknown
 }
 
@@ -12,7 +12,7 @@ const LIMIT_MS = 250
 const LIMIT_BYTES = 1024 * 1024
 const NOTHING: Input = { text: '', json: undefined }
 
-/** Resolves with the first complete object, or with nothing at the end, at 1 MiB or after 250 ms. Never rejects. */
+/** Resolves with the first complete object, or none at the end, at 1 MiB or after 250 ms. Never rejects. */
 export function firstObject(stdin: Readable): Promise<Input> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = []
@@ -37,8 +37,10 @@ export function firstObject(stdin: Readable): Promise<Input> {
   })
 }
 
-/** Returns a function that is fed chunks and says where in one the object ends, or -1. Bytes are enough: all that
- * structures JSON is ASCII, and no byte of a longer character is. */
+/**
+ * Returns a function that takes chunks and returns the index at which the object ends, or -1. Works on bytes:
+ * all structural characters of JSON are ASCII, and no byte of a longer character is.
+ */
 function createScanner(): (chunk: Buffer) => number {
   let depth = 0
   let quoted = false

@@ -1,18 +1,18 @@
-// The client's settings file as text: our entry is inserted and removed without touching another byte. Pure; the
-// caller reads and writes the file.
+// Edits the client's settings file as text: inserts and removes our entry without touching another byte.
+// Pure; the caller reads and writes the file.
 import { parseDocument } from 'yaml'
-import { isObject } from './facts.ts'
+import { isObject } from './payload.ts'
 
-/** Where in the settings; a dot leads into an object. */
+/** Place in the settings; a dot leads into an object. */
 export type Key = 'statusLine' | 'subagentStatusLine' | 'ui.statusLine'
 
-/** One edit: `before` stood where `after` stands now. */
+/** One edit: `after` replaced `before`. */
 export interface Edit {
   readonly before: string
   readonly after: string
 }
 
-/** The settings; throws where the text is no JSON object, for then we would harm it. */
+/** Parses the settings; throws if the text is not a JSON object, because an edit would harm it. */
 export function readSettings(text: string): Readonly<Record<string, unknown>> {
   let settings: unknown
   try {
@@ -24,7 +24,7 @@ export function readSettings(text: string): Readonly<Record<string, unknown>> {
   return settings
 }
 
-/** Puts `key` with a command into the settings, at the end of the object that it belongs to, or in the place of the entry that is there. */
+/** Writes `key` with a command into the settings, in place of its entry or at the end of its object. */
 export function putCommand(text: string, key: Key, command: string): { text: string; edit: Edit } {
   return putEntry(text, key.split('.'), { type: 'command', command }, '  ')
 }
@@ -36,7 +36,7 @@ function putEntry(
   indent: string,
 ): { text: string; edit: Edit } {
   if (name in readSettings(text)) {
-    // JSON is YAML: the parser is there for its positions.
+    // JSON is YAML: this parser is used for its positions.
     const { range } = parseDocument(text, { uniqueKeys: false }).get(name, true) as {
       range: [number, number, number]
     }
@@ -60,7 +60,7 @@ function putEntry(
   return { text: text.slice(0, end) + after + text.slice(end), edit: { before: '', after } }
 }
 
-/** Takes the edit back; null where what we put in is not there any more, once and as it was. */
+/** Reverts the edit; null if our text is no longer there exactly once. */
 export function takeBack(text: string, { before, after }: Edit): string | null {
   const at = text.indexOf(after)
   if (at < 0 || text.indexOf(after, at + 1) >= 0) return null
@@ -69,17 +69,17 @@ export function takeBack(text: string, { before, after }: Edit): string | null {
 
 type Settings = Readonly<Record<string, unknown>>
 
-/** What stands under the key; undefined where nothing does. */
+/** Returns the value of the key; undefined if there is none. */
 export const entryOf = (settings: Settings, key: Key): unknown =>
   key.split('.').reduce<unknown>((at, name) => (isObject(at) ? at[name] : undefined), settings)
 
-/** The command of an entry; null where there is none. */
+/** Returns the command of an entry; null if there is none. */
 export function commandOf(settings: Settings, key: Key): string | null {
   const entry = entryOf(settings, key)
   return isObject(entry) && typeof entry.command === 'string' ? entry.command : null
 }
 
-/** The settings without the entry; an object that held nothing else goes too. */
+/** Returns the settings without the entry; an object that held nothing else goes too. */
 export function without(settings: Settings, key: string): Settings {
   const [name = '', ...rest] = key.split('.')
   const { [name]: inner, ...others } = settings

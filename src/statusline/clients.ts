@@ -1,4 +1,4 @@
-// The coding clients whose settings accept a status line: where the settings are, and the name of the line in them.
+// The coding clients whose settings accept a status line: the places of the settings, and its name in them.
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Key } from './client-settings.ts'
@@ -12,12 +12,12 @@ export type Scope = (typeof SCOPES)[number]
 export interface Client {
   readonly title: string
   readonly key: Key
-  /** The directory of the user's settings. */
+  /** Returns the directory of the user's settings. */
   readonly home: (env: Env) => string
-  /** Below the project; absent where the client has no such settings. */
+  /** Path below the project; absent if the client has no such settings. */
   readonly project: string
   readonly local?: string
-  /** What its user has to do beside, so that the line shows the session; absent where nothing is needed. */
+  /** Further step for the user so that the line shows the session; absent if none is needed. */
   readonly tie?: string
 }
 
@@ -44,7 +44,7 @@ export const CLIENTS = {
     key: 'ui.statusLine',
     home: (env) => join(homeOf(env), '.qwen'),
     project: '.qwen/settings.json',
-    tie: 'It does not send the gateway a session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents.md shows.',
+    tie: 'It does not send the gateway a session by itself: start it with `waybill run -- qwen`, or add the header that docs/agents/qwen.md shows.',
   },
 } as const satisfies Record<string, Client>
 export type ClientName = keyof typeof CLIENTS

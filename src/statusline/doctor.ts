@@ -1,20 +1,25 @@
-// `doctor`: why is there no line? Looks at the settings, runs the command as the client would, and asks the gateway.
+// `doctor`: finds out why there is no line. Reads the settings, runs the command, and asks the gateway.
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { createMask } from '../redact.ts'
+import { createMask } from '../shared/redact.ts'
 import { commandOf, readSettings } from './client-settings.ts'
 import { type Client, SCOPES } from './clients.ts'
 import { type Flags, readFlags } from './flags.ts'
 import { type GatewayAddress, gatewayAddress } from './gateway-address.ts'
-import { gatewaySource } from './gateway-source.ts'
+import { dial, get, NoAnswer } from './get.ts'
+import { isObject } from './payload.ts'
 import { dataDirectory, settingsFile } from './places.ts'
 import { readReceipt } from './receipt.ts'
+import { KEYLESS, WRONG_KEY } from './remote-line.ts'
+
+/** Maximum time for the gateway's answer, ms. */
+const GATEWAY_MS = 2_000
 
 type Env = Readonly<Record<string, string | undefined>>
 
 export interface Finding {
   readonly ok: boolean
-  /** What was found, and where it is not well, what to do. */
+  /** The finding and, if something is wrong, what to do. */
   readonly text: string
 }
 
@@ -22,15 +27,15 @@ export interface DiagnoseOptions {
   readonly client: Client
   readonly env: Env
   readonly cwd: string
-  /** Null: what the installed command names, else the environment, else the usual address. */
+  /** Null: from the installed command, else the environment, else the usual address. */
   readonly url: URL | null
-  /** Null: what the installed command names, else the environment. */
+  /** Null: from the installed command, else the environment. */
   readonly keyFile: string | null
-  /** A session whose line is missing; null looks for any. */
+  /** A session whose line is missing; null checks any. */
   readonly sessionId: string | null
 }
 
-/** All that was looked at, in order. */
+/** Returns all findings in order. */
 export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
   const settings = settingsFindings(examined)
   const ran = settings.command === null ? [] : [await runFinding(settings.command, examined)]
@@ -48,14 +53,14 @@ export async function diagnose(examined: DiagnoseOptions): Promise<Finding[]> {
   return [...settings.findings, ...ran, ...gateway]
 }
 
-/** What the client's command is told, where it is one of ours; null for any other. */
+/** Returns the options of the configured command if it is ours, else null. */
 function flagsOf(command: string): Flags | null {
   const words = wordsOf(command)
   const at = words.findIndex((word) => /(^|\/)statusline\.(cjs|sh)$/.test(word))
   return at < 0 ? null : readFlags(words.slice(at + 1)).flags
 }
 
-/** The words of a command, quotes taken off as a POSIX shell does it; nothing is expanded. */
+/** Splits a command into words and removes quotes as a POSIX shell does; expands nothing. */
 const wordsOf = (command: string): string[] =>
   (command.match(/(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|[^\s'"\\])+/gs) ?? []).map((word) =>
     word.replaceAll(
@@ -126,13 +131,12 @@ function runFinding(command: string, { env, sessionId }: DiagnoseOptions): Promi
 
 async function gatewayFindings(
   url: URL,
-  { key, problem }: GatewayAddress,
+  { key, keyFrom, problem }: GatewayAddress,
   sessionId: string | null,
 ): Promise<Finding[]> {
   const findings: Finding[] = problem === null ? [] : [{ ok: false, text: problem }]
-  const source = gatewaySource(url, key, 2_000)
   try {
-    const record = await source.newest(sessionId ?? 'doctor', null)
+    const record = await newestMainCall(url, key, sessionId ?? 'doctor')
     findings.push({
       ok: true,
       text: `the gateway at ${url.origin} answers${key === null ? ', without a key' : ' to this key'}`,
@@ -145,9 +149,33 @@ async function gatewayFindings(
     else if (record) findings.push({ ok: true, text: 'the session has calls on record' })
   } catch (error) {
     const { message } = error as Error
-    const advice =
-      message === 'answered 401' ? '; set WAYBILL_KEY or --key-file to a key of this gateway' : ''
-    findings.push({ ok: false, text: `the gateway at ${url.origin} ${message}${advice}` })
+    const said =
+      message === KEYLESS
+        ? `${KEYLESS}; set WAYBILL_KEY, or name a private file with --key-file`
+        : message === WRONG_KEY
+          ? `does not accept the key from ${keyFrom}; it is not one of its keys`
+          : message
+    findings.push({ ok: false, text: `the gateway at ${url.origin} ${said}` })
   }
   return findings
+}
+
+/** Returns undefined for a session without one. Rejects with NoAnswer. */
+async function newestMainCall(url: URL, key: string | null, session_id: string): Promise<unknown> {
+  const query = new URLSearchParams({ session_id, purpose: 'main', limit: '1' })
+  const target = `${url.pathname.replace(/\/+$/, '')}/api/usage/request-logs?${query}`
+  const { status, body } = await get(dial(url), url.host, target, key, GATEWAY_MS)
+  if (status === 401) throw new NoAnswer(key === null ? KEYLESS : WRONG_KEY)
+  if (status !== 200) throw new NoAnswer(`answered ${status}`)
+  const json = parsed(body)
+  if (!isObject(json) || !Array.isArray(json.data)) throw new NoAnswer('sent an invalid answer')
+  return json.data[0]
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }

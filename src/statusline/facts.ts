@@ -1,9 +1,9 @@
-// What the line says about a route, read from what the gateway answers. Trusts nothing: another program may be
-// listening at that address, and a kept file may have been edited.
+// Facts about a route for the line, parsed from a record or a resolution.
+import { amount, isObject, text } from './payload.ts'
 
-/** Where the session's newest main call went, or would go: a part of contract "Record", labels as they came. */
+/** Target of the session's newest main call, or a forecast: part of contract "Record", labels as received. */
 export interface Facts {
-  /** `logged`: a record says so. `forecast`: nothing was called yet; this is what `resolve` foretells. */
+  /** `logged`: from a record. `forecast`: from `resolve`, before any call. */
   readonly kind: 'logged' | 'forecast'
   readonly id: string | null
   readonly created_at: string | null
@@ -15,7 +15,7 @@ export interface Facts {
   readonly state: string | null
   readonly error_code: string | null
   readonly fallbacks: number | null
-  /** Milliseconds. */
+  /** Timeouts in milliseconds. */
   readonly latency_ms: number | null
   readonly ttft_ms: number | null
   readonly tokens: {
@@ -23,28 +23,25 @@ export interface Facts {
     readonly output: number | null
     readonly source: string | null
   }
-  /** US dollars. */
+  /** US dollars, and true if a part of it is unknown. */
   readonly cost_usd: number | null
+  readonly cost_is_minimum: boolean
   readonly cache: string | null
-  /** US dollars that a cache hit did not cost. */
+  /** US dollars saved by a cache hit. */
   readonly saved_usd: number | null
-  /** US dollars of the whole session; null where it was not asked for, too. */
+  /** US dollars of the whole session; null if unknown or not requested. */
   readonly session_cost_usd: number | null
+  readonly session_cost_is_minimum: boolean
 }
 
-type Json = Readonly<Record<string, unknown>>
+/** Returns true for an incomplete cost of a record or a sum. */
+export const isIncomplete = ({
+  cost_missing: missing,
+  cost_is_minimum: isMinimum,
+}: Readonly<Record<string, unknown>>): boolean =>
+  isMinimum === true || (Array.isArray(missing) && missing.length > 0)
 
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** A non-empty string, else null. */
-export const text = (value: unknown): string | null => (typeof value === 'string' && value ? value : null)
-
-/** A finite number of at least 0, else null. */
-export const amount = (value: unknown): number | null =>
-  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
-
-/** Reads a record of `/api/usage/request-logs`, or facts that were kept; null when it is neither. */
+/** Parses a record; null for anything else. */
 export function factsOf(record: unknown): Facts | null {
   if (!isObject(record)) return null
   const requested_model = text(record.requested_model)
@@ -68,13 +65,15 @@ export function factsOf(record: unknown): Facts | null {
     ttft_ms: amount(record.ttft_ms),
     tokens: { input: amount(tokens.input), output: amount(tokens.output), source: text(tokens.source) },
     cost_usd: amount(record.cost_usd),
+    cost_is_minimum: isIncomplete(record),
     cache: text(record.cache),
     saved_usd: amount(record.saved_usd),
     session_cost_usd: amount(record.session_cost_usd),
+    session_cost_is_minimum: record.session_cost_is_minimum === true,
   }
 }
 
-/** Reads an answer of `/api/cloud/model/resolve`; null when it is none. */
+/** Parses an answer of `/api/cloud/model/resolve`; null for anything else. */
 export function factsOfResolution(resolution: unknown): Facts | null {
   if (!isObject(resolution)) return null
   const { model, provider, resolved_model, strategy } = resolution

@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { program } from './places.ts'
 import { run } from './test-statusline.ts'
 

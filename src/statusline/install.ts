@@ -1,5 +1,5 @@
-// `install` and `uninstall`: the edit of the client's settings, with its receipt. A line of another program is never
-// replaced; with `wrap` it is kept inside ours.
+// `install` and `uninstall`: edit the client's settings, with an install record. A line of another program is
+// never replaced; with `wrap` it stays inside ours.
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import {
   commandOf,
@@ -13,18 +13,18 @@ import {
 import { dropReceipt, type Receipt, readReceipt, replaceFile, writeReceipt } from './receipt.ts'
 
 export interface InstallOptions {
-  /** The client's settings file, links followed. */
+  /** The client's settings file, with links followed. */
   readonly file: string
   readonly key: Key
-  /** Where receipts are kept. */
+  /** Directory of the install records. */
   readonly directory: string
   /** Keeps an existing status line, and puts ours after it. */
   readonly wrap: boolean
-  /** The command: a program and its arguments, not quoted. */
+  /** The command: a program and its arguments, unquoted. */
   readonly words: readonly string[]
 }
 
-/** Returns the command that was written. Throws, with what to do, where settings are foreign or broken. */
+/** Returns the command that was written. Throws, with advice, if the settings are foreign or broken. */
 export function install({ file, key, directory, wrap, words }: InstallOptions): string {
   if (readReceipt(directory, file, key)) uninstall({ file, key, directory })
   const existed = existsSync(file)
@@ -59,17 +59,17 @@ export function uninstall({
   return 'restored'
 }
 
-/** The settings without our entry; null where it is not ours any more. */
+/** Returns the settings without our entry; null if it is no longer ours. */
 function restore(text: string, receipt: Receipt): string | null {
   const plain = takeBack(text, receipt.edit)
   if (plain !== null && isWhole(plain)) return plain
-  // A formatter may have moved what we wrote: the same entry in other white space is still ours.
+  // A formatter may have moved our text: the same entry with other white space is still ours.
   const settings = settingsOf(receipt.file, text)
   if (commandOf(settings, receipt.key) !== receipt.command) return null
   return `${JSON.stringify(without(settings, receipt.key), null, 2)}\n`
 }
 
-/** Taking an entry out of the middle may leave a comma too many. */
+/** Returns true for valid settings: removing an entry from the middle may leave an extra comma. */
 function isWhole(text: string): boolean {
   try {
     readSettings(text)
@@ -87,6 +87,6 @@ function settingsOf(file: string, text: string): Readonly<Record<string, unknown
   }
 }
 
-/** A word as a POSIX shell reads it back. */
+/** Quotes a word for a POSIX shell. */
 const quote = (word: string): string =>
   /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

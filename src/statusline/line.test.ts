@@ -5,7 +5,8 @@ import { cut, plain } from '../terminal/clean.ts'
 import { cells } from '../terminal/width.ts'
 import { factsOf } from './facts.ts'
 import { renderLine } from './line.ts'
-import { SEGMENT_NAMES, type View } from './segments.ts'
+import { SEGMENT_NAMES, type SegmentName } from './segment-names.ts'
+import type { View } from './segments.ts'
 import { THEME_NAMES, THEMES } from './themes.ts'
 
 const record = {
@@ -34,17 +35,17 @@ const view = (more: object = {}, rest: Partial<View> = {}): View => ({
   place: 'waybill (main)',
   ...rest,
 })
-const render = (shown: View, columns: number | null, segments = SEGMENT_NAMES) =>
+const render = (shown: View, columns: number | null, segments: readonly SegmentName[] = SEGMENT_NAMES) =>
   renderLine(shown, { segments, columns, theme: null, link: null, cells })
 
 test('the line shows its segments in their order and drops the least important first (LINE-06)', () => {
   for (const [columns, line] of [
     [
       null,
-      'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · first 230 ms · ↑5.2k ↓110 · $0.0004 · session $1.25 · cache hit, saved $0.0012 · context 42 % · waybill (main)',
+      'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · first 230 ms · ↑5.2k ↓110 · $0.00042 · session $1.25 · cache hit, saved $0.0012 · context 42 % · waybill (main)',
     ],
-    [100, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.0004 · session $1.25'],
-    [80, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.0004'],
+    [100, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.00042 · session $1.25'],
+    [80, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest · 812 ms · $0.00042'],
     [60, 'auto → groq/openai/gpt-oss-120b · ↷ openai failed · cheapest'],
     [40, 'auto → groq/openai/gpt-oss-120b'],
     [30, 'groq/openai/gpt-oss-120b'],
@@ -115,6 +116,14 @@ test('forecast, failure, running call and memory are marked (LINE-03, LINE-05)',
     [view({}, { facts: null, label: '\u0007 ' }), 'waybill'],
   ] as const)
     assert.equal(render(shown, null, [...short]), line)
+})
+
+test('a cost that is not complete is marked as a minimum, also after it was kept (USE-06)', () => {
+  const cost = { cost_missing: ['attempt'], session_cost_is_minimum: true }
+  const line = 'auto → groq/openai/gpt-oss-120b · ≥ $0.00042 · session ≥ $1.25'
+  const once = view(cost)
+  const kept = { ...once, facts: factsOf(JSON.parse(JSON.stringify(once.facts))) }
+  for (const shown of [once, kept]) assert.equal(render(shown, null, ['route', 'cost', 'session']), line)
 })
 
 test('each fact may be missing, null or of another type (LINE-02)', () => {

@@ -1,23 +1,24 @@
-// The one function that renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours
-// and what is known come in; no clock, no environment.
+// Renders the line, for the program and for the gateway's endpoint alike. Pure: width, colours and facts are
+// parameters; no clock, no environment.
 import { cut, type Measure, plain } from '../terminal/clean.ts'
-import { asked, SEGMENTS, type SegmentName, type Span, target, type View } from './segments.ts'
+import type { SegmentName } from './segment-names.ts'
+import { asked, SEGMENTS, type Span, target, type View } from './segments.ts'
 import { THEMES, type Theme, type ThemeName } from './themes.ts'
 
 export interface Look {
   readonly segments: readonly SegmentName[]
-  /** Terminal cells; null when unknown: then nothing is left out. */
+  /** Terminal cells; null if unknown: nothing is left out. */
   readonly columns: number | null
   /** Null prints no escape sequence at all (NO_COLOR). */
   readonly theme: ThemeName | null
-  /** Where the target's record can be looked at, as an OSC 8 link; null for none. */
+  /** Address of the target's record, as an OSC 8 link; null for none. */
   readonly link: string | null
   readonly cells: Measure
 }
 
 type Part = SegmentName | 'label' | 'note' | 'age'
 
-/** What goes first when the line is too long; `route` is not here: it is cut last, and only at its end (LINE-06). */
+/** Segments to drop from a long line, first to last, except `route`, which is cut last (LINE-06). */
 const DROPPED_FIRST: readonly Part[] = [
   'place',
   'context',
@@ -35,7 +36,7 @@ const DROPPED_FIRST: readonly Part[] = [
 
 const SEPARATOR: Span = { text: ' · ', tone: 'quiet' }
 
-/** One line without its line feed, never empty, of at most `columns` cells; dimmed when it is not of now (LINE-05). */
+/** Returns one non-empty line of at most `columns` cells, without line feed; dimmed if old (LINE-05). */
 export function renderLine(view: View, { segments, columns, theme, link, cells }: Look): string {
   const limit = columns ?? Number.POSITIVE_INFINITY
   const parts = partsOf(view, segments)
@@ -44,7 +45,7 @@ export function renderLine(view: View, { segments, columns, theme, link, cells }
     if (width() <= limit) break
     if (parts.size > 1) parts.delete(part)
   }
-  // Then what was asked for, so that where it went stays.
+  // Then the requested model goes, so that the target stays.
   if (width() > limit && view.facts && parts.has('route'))
     parts.set('route', parts.get('route')!.slice(asked(view.facts).length))
   const spans = shorten(join(parts), limit, cells)

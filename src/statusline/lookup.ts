@@ -1,49 +1,56 @@
-// Which record speaks for the session (LINE-03). Does not know where records come from: the program asks a gateway
-// over HTTP, the gateway's own endpoint asks its store.
-import { amount, type Facts, factsOf, factsOfResolution, isObject } from './facts.ts'
-import type { Payload } from './payload.ts'
-import type { SegmentName } from './segments.ts'
+// Finds the record that represents the session (LINE-03). Does not know where records come from.
+import { type Facts, factsOf, factsOfResolution, isIncomplete } from './facts.ts'
+import { amount, isObject, type Payload } from './payload.ts'
+import type { SegmentName } from './segment-names.ts'
 
 /** All may throw; then nothing is known. */
 export interface Source {
-  /** The newest record of a session's main conversation that asked for exactly this model, or any; null when there is none. */
+  /** Returns the newest record of the main conversation with exactly this model, or any; null if none. */
   newest(sessionId: string, model: string | null): unknown
-  /** Where a call would go now, contract "Resolve"; null for an unknown model. */
+  /** Returns the route of a call at present, contract "Resolve"; null for an unknown model. */
   resolve(model: string): unknown
-  /** What all calls of a session add up to, contract "Session"; null when there is none. */
+  /** Returns the sums over a session's calls, contract "Session"; null if there is none. */
   session(sessionId: string): unknown
 }
 
 type Subject = Pick<Payload, 'sessionId' | 'model' | 'modelAsGiven'>
 
-/** What the line says: the route, and where it is wanted the cost of the session, asked for at the same time. */
+/** Returns the route and, if wanted, the cost of the session, requested in parallel. */
 export async function findFacts(
   subject: Subject,
   source: Source,
   segments: readonly SegmentName[],
 ): Promise<Facts | null> {
   const wanted = segments.includes('session') ? subject.sessionId : null
-  const [facts, session_cost_usd] = await Promise.all([
+  const [facts, cost] = await Promise.all([
     findRoute(subject, source),
-    wanted === null ? null : costOf(wanted, source),
+    wanted === null ? UNKNOWN : costOf(wanted, source),
   ])
-  return facts && { ...facts, session_cost_usd }
+  return facts && { ...facts, ...cost }
 }
 
-/** US dollars; null when it is not known. A gateway that cannot say is no reason to do without the route. */
-async function costOf(sessionId: string, source: Source): Promise<number | null> {
+type SessionCost = Pick<Facts, 'session_cost_usd' | 'session_cost_is_minimum'>
+
+const UNKNOWN: SessionCost = { session_cost_usd: null, session_cost_is_minimum: false }
+
+/** Returns the known cost of a session. A failure here does not prevent showing the route. */
+async function costOf(sessionId: string, source: Source): Promise<SessionCost> {
   try {
     const session = await source.session(sessionId)
-    return isObject(session) ? amount(session.cost_usd) : null
+    if (!isObject(session)) return UNKNOWN
+    return {
+      session_cost_usd: amount(session.cost_usd),
+      session_cost_is_minimum: isIncomplete(session),
+    }
   } catch {
-    return null
+    return UNKNOWN
   }
 }
 
-/** The newest call of the session's main conversation, else the forecast, else null. Throws what the source throws. */
+/** Returns the session's newest main call, else the forecast, else null. Throws the source's errors. */
 async function findRoute({ sessionId, model, modelAsGiven }: Subject, source: Source): Promise<Facts | null> {
   if (sessionId !== null) {
-    // The request may have carried the client's suffix or not. Another model than the client's was chosen since.
+    // The request may have carried the client's suffix or not. Any other model was chosen later.
     const ids = model === modelAsGiven ? [model] : [model, modelAsGiven]
     const records = await Promise.all(ids.map((id) => source.newest(sessionId, id)))
     const found = records.filter((record) => record !== null).map((record) => known(factsOf(record)))

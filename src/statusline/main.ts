@@ -1,8 +1,8 @@
-// The bundle's entry: the one file of the status line that touches the process. Ends with exit code 0 and a line even
-// where everything else is broken, because the client blanks its row otherwise (LINE-01).
+// The bundle's entry: the one file of the status line that touches the process. Ends with exit code 0 and a
+// line even if everything else is broken, because the client blanks its row otherwise (LINE-01).
 import { statusLine } from './program.ts'
 
-statusLine(process.argv.slice(2), { stdin: process.stdin, env: process.env, now: Date.now })
+void statusLine(process.argv.slice(2), { stdin: process.stdin, env: process.env, now: Date.now })
   .catch((error: Error) => ({ stdout: 'waybill\n', stderr: `waybill statusline: ${error.name}\n` }))
   .then(({ stdout, stderr }) => {
     if (stderr) process.stderr.on('error', () => {}).write(stderr)

@@ -1,5 +1,5 @@
-// What was last known about a session's route, kept in a private directory for when the gateway is silent. Holds no
-// key and no prompt. A process that is killed leaves the old file or the new one, never a part (LINE-12).
+// A cache of each session's last line, in a private directory, for when the gateway does not answer. Holds no
+// key and no prompt. A killed process leaves the old file or the new one, never a part (LINE-12).
 import {
   existsSync,
   lstatSync,
@@ -12,37 +12,40 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { type Facts, factsOf, isObject } from './facts.ts'
+import { isObject } from './payload.ts'
+
+/** Key of a line: the address of the gateway, the session, the model, and the line's appearance. */
+export type Subject = readonly (string | null)[]
 
 export interface Memory {
-  /** What is known about a subject, and of when it is (ms since the epoch); null when nothing is. Never throws. */
-  recall(subject: readonly (string | null)[]): { facts: Facts; at: number } | null
-  /** Writes only what is new. Throws when the directory is not private or cannot be written. */
-  keep(subject: readonly (string | null)[], facts: Facts, at: number): void
+  /** Returns the line of a subject, and the start of its age (ms since the epoch), or null. Never throws. */
+  recall(subject: Subject): { aged: string; at: number } | null
+  /** Writes only a new line. Throws if the directory is not private or cannot be written. */
+  keep(subject: Subject, aged: string, at: number): void
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
 const FORGOTTEN_AFTER_MS = 7 * 86_400_000
 
-/** A memory in `directory`, made with mode 0700 when something is kept. */
+/** Opens a cache in `directory`, created with mode 0700 on the first write. */
 export function openMemory(directory: string): Memory {
-  const fileOf = (subject: readonly (string | null)[]) => join(directory, `${fingerprint(subject)}.json`)
+  const fileOf = (subject: Subject) => join(directory, `${fingerprint(subject)}.json`)
   return {
     recall(subject) {
       try {
         refuseUnlessPrivate(directory)
         const kept: unknown = JSON.parse(readFileSync(fileOf(subject), 'utf8'))
         if (!isObject(kept) || JSON.stringify(kept.subject) !== JSON.stringify(subject)) return null
-        const facts = factsOf(kept.facts)
-        return facts && typeof kept.at === 'number' ? { facts, at: kept.at } : null
+        const { aged, at } = kept
+        return typeof aged === 'string' && typeof at === 'number' ? { aged, at } : null
       } catch {
         return null
       }
     },
-    keep(subject, facts, at) {
+    keep(subject, aged, at) {
       const file = fileOf(subject)
-      const text = JSON.stringify({ subject, facts, at })
+      const text = JSON.stringify({ subject, aged, at })
       const known = existsSync(file) ? readFileSync(file, 'utf8') : null
       if (known === text) return
       mkdirSync(directory, { recursive: true, mode: 0o700 })
@@ -55,7 +58,7 @@ export function openMemory(directory: string): Memory {
   }
 }
 
-/** `$XDG_CACHE_HOME/waybill`, else `~/.cache/waybill`. */
+/** Returns `$XDG_CACHE_HOME/waybill`, else `~/.cache/waybill`. */
 export function memoryDirectory(env: Env): string {
   const home = () => env.HOME || process.getBuiltinModule('node:os').homedir()
   return join(env.XDG_CACHE_HOME || join(home(), '.cache'), 'waybill', 'statusline')
@@ -68,7 +71,7 @@ function refuseUnlessPrivate(directory: string): void {
     throw new Error(`${directory} is not private; nothing is kept there`)
 }
 
-/** Removes what ended sessions and killed processes left. */
+/** Removes the files of ended sessions and killed processes. */
 function forget(directory: string): void {
   const before = Date.now() - FORGOTTEN_AFTER_MS
   for (const name of readdirSync(directory)) {
@@ -78,9 +81,11 @@ function forget(directory: string): void {
   }
 }
 
-/** FNV-1a, 32 bits: a short file name. The subject is in the file, so nothing depends on its strength; a
- * cryptographic one would cost 4 ms of start-up. */
-function fingerprint(subject: readonly (string | null)[]): string {
+/**
+ * FNV-1a, 32 bits: a short file name. The subject is in the file, so nothing depends on its strength; a
+ * cryptographic hash would cost 4 ms of start-up.
+ */
+function fingerprint(subject: Subject): string {
   let hash = 0x811c9dc5
   for (const byte of Buffer.from(JSON.stringify(subject))) hash = Math.imul(hash ^ byte, 0x01000193)
   return (hash >>> 0).toString(16).padStart(8, '0')

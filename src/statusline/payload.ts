@@ -1,17 +1,27 @@
-// What the client hands over on stdin, read loosely: every field may be absent, null or of another type (LINE-02).
-import { amount, isObject, text } from './facts.ts'
+// The client's input on stdin, parsed loosely: every field may be absent, null or of another type (LINE-02).
+type Json = Readonly<Record<string, unknown>>
+
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Returns a non-empty string, else null. */
+export const text = (value: unknown): string | null => (typeof value === 'string' && value ? value : null)
+
+/** Returns a finite number of at least 0, else null. */
+export const amount = (value: unknown): number | null =>
+  typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : null
 
 export interface Payload {
   readonly sessionId: string | null
-  /** The model's id as the client knows it, without the `[1m]` that some put behind it; null when unknown. */
+  /** The client's model id, without a suffix such as `[1m]`; null if unknown. */
   readonly model: string | null
-  /** The same with it. */
+  /** The same with its suffix. */
   readonly modelAsGiven: string | null
-  /** What the client itself would call the model. */
+  /** The client's own name of the model. */
   readonly label: string | null
-  /** Where the client works. */
+  /** The client's working directory. */
   readonly directory: string | null
-  /** Share of the context window in use, per cent. */
+  /** Used share of the context window, per cent. */
   readonly contextUsed: number | null
 }
 
@@ -32,8 +42,8 @@ export function readPayload(json: unknown): Payload {
   }
 }
 
-/** Claude Code requests its own models in the messages dialect, for which the gateway may have a default route. */
+/** Claude Code requests its models in the messages dialect, which may have a default route. */
 export const isClaude = (model: string): boolean => model.startsWith('claude')
 
-/** `auto[1m]` -> `auto`: the mark is the client's own and not part of the id (LINE-03). */
+/** Returns `auto` for `auto[1m]`: the suffix is the client's own and not part of the id (LINE-03). */
 export const withoutSuffix = (model: string): string => model.replace(/(?<=.)\[[^\][]*\]$/, '')

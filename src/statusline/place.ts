@@ -2,7 +2,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 
-/** Null for no directory; without a branch outside of a repository. Never throws. */
+/** Null for no directory; without a branch outside a repository. Never throws. */
 export function placeOf(directory: string | null): string | null {
   if (directory === null) return null
   const branch = branchOf(directory)

@@ -1,4 +1,4 @@
-// Where a client keeps its settings, where we keep what belongs to them, and where the two variants are.
+// Paths of a client's settings, of our data about them, and of the two variants.
 import { copyFileSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { type Client, homeOf, type Scope } from './clients.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** The settings file of a client in a scope, symbolic links followed; it need not exist. Null: it has no such scope. */
+/** Returns a client's settings file in a scope, links followed, even if missing. Null: no such scope. */
 export function settingsFile(client: Client, scope: Scope, env: Env, cwd: string): string | null {
   const below = scope === 'user' ? null : client[scope]
   if (below === undefined) return null
@@ -14,13 +14,13 @@ export function settingsFile(client: Client, scope: Scope, env: Env, cwd: string
   return existsSync(file) ? realpathSync(file) : file
 }
 
-/** Receipts and the sh variant: `$XDG_DATA_HOME/waybill`, else `~/.local/share/waybill`. */
+/** Install records and the sh variant: `$XDG_DATA_HOME/waybill`, else `~/.local/share/waybill`. */
 export const dataDirectory = (env: Env): string =>
   join(env.XDG_DATA_HOME || join(homeOf(env), '.local', 'share'), 'waybill')
 
 /**
- * This Node and the bundle beside `from`, both with their whole path: the client's PATH may have another or none. Throws
- * where the bundle would not stay.
+ * Returns this Node and the bundle beside `from`, as absolute paths: the client's PATH may have another Node
+ * or none. Throws if the bundle is in npx's cache.
  */
 export function program(from: string = import.meta.url): string[] {
   const bundle = fileURLToPath(new URL('statusline.cjs', from))
@@ -33,7 +33,7 @@ export function program(from: string = import.meta.url): string[] {
   return [process.execPath, built]
 }
 
-/** A copy of the script that outlives this package. */
+/** Copies the script, so that it outlives this package. */
 export function script(directory: string): string[] {
   const copy = join(directory, 'statusline.sh')
   mkdirSync(directory, { recursive: true, mode: 0o700 })

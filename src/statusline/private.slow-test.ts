@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import {
   assertSound,
   bare,

@@ -1,21 +1,24 @@
-// The status-line program: one object in, one line out, whatever happens on the way. Loads nothing that is not
-// needed; the gateway gets 150 ms.
+// The status-line program: one object in, one line out, whatever fails on the way. The gateway renders the
+// line; this program sends the facts it needs, and caches the line for when the gateway does not answer.
+// Loads only what it needs.
 import type { Readable } from 'node:stream'
-import { isOrdinary } from '../terminal/clean.ts'
+import { isOrdinary, type Measure, plain } from '../terminal/clean.ts'
 import { columnsOf, isColourless, showsLinks } from '../terminal/environment.ts'
+import { ago } from '../terminal/numbers.ts'
 import { firstObject } from './client-input.ts'
-import { readFlags } from './flags.ts'
+import { type Flags, readFlags } from './flags.ts'
 import { gatewayAddress } from './gateway-address.ts'
-import { gatewaySource } from './gateway-source.ts'
-import { learn } from './learn.ts'
-import { renderLine } from './line.ts'
-import type { Source } from './lookup.ts'
+import { dial } from './get.ts'
 import { memoryDirectory, openMemory } from './memory.ts'
+import { ownLine } from './own-line.ts'
 import { type Payload, readPayload } from './payload.ts'
 import { placeOf } from './place.ts'
-import type { View } from './segments.ts'
+import { askForLine, type Gateway, sound } from './remote-line.ts'
+import { AGE_PLACEHOLDER } from './segment-names.ts'
 
 const GATEWAY_MS = 150
+/** Maximum that the gateway accepts. */
+const MAX_COLUMNS = 99_999
 
 export interface Surroundings {
   readonly stdin: Readable
@@ -26,85 +29,145 @@ export interface Surroundings {
 
 export interface Printed {
   readonly stdout: string
-  /** Reasons without secrets, one a line; the client shows them in its debug mode. */
+  /** Reasons without secrets, one per line; the client shows them in its debug mode. */
   readonly stderr: string
 }
 
-/** Runs it once. Rejects only where the program itself is broken. */
-export async function statusLine(
-  args: readonly string[],
-  { stdin, env, now }: Surroundings,
-): Promise<Printed> {
+/** Runs it once. Rejects only if the program itself is broken. */
+export async function statusLine(args: readonly string[], surroundings: Surroundings): Promise<Printed> {
+  const { stdin, env } = surroundings
   const { flags, problems } = readFlags(args)
   const { url: address, key, problem } = gatewayAddress(flags.url, flags.keyFile, env)
   if (problem !== null) problems.push(problem)
   const url = addressOf(address)
-  const sourceOf = (agentId?: string) => (url ? gatewaySource(url, key, GATEWAY_MS, agentId) : NOWHERE)
   const linked = flags.links === 'on' || (flags.links === 'auto' && key === null && showsLinks(env))
-  const render = async (view: View, columns: number | null) =>
-    renderLine(view, {
-      segments: flags.segments,
-      columns,
-      theme: isColourless(env) ? null : flags.theme,
-      link: linked && url && view.facts?.id ? recordAt(url, view.facts.id) : null,
-      cells: isOrdinary(JSON.stringify(view))
-        ? ({ length }) => length
-        : (await import('../terminal/width.ts')).cells,
-    })
-  const source = flags.subagents ? NOWHERE : sourceOf() // already connects while stdin is read
+  const gateway = url && { url, key }
+  const look: Record<string, string> = {
+    segments: flags.segments.join(','),
+    theme: isColourless(env) ? 'none' : flags.theme,
+    ...(linked && url && { link: url.origin }),
+  }
+  // Connects while stdin is still being read.
+  const connected = gateway && !flags.subagents ? { ...gateway, socket: dial(gateway.url) } : null
   const input = await firstObject(stdin)
-
-  if (flags.subagents) {
-    const { readTasks, subagentLines } = await import('./subagents.ts')
-    const { sessionId, columns, tasks } = readTasks(input.json)
-    const lines = await subagentLines(sessionId, tasks, sourceOf, ({ label }, facts) =>
-      render(
-        { ...BLANK, label, facts: label === null ? facts : { ...facts, requested_model: label } },
-        columns,
-      ),
-    ).catch((error: Error) => {
-      problems.push(`the gateway ${error.message}`)
-      return []
-    })
-    return printed(lines, problems)
-  }
-
+  if (flags.subagents) return printed(await subagentRows(input.json, gateway, look, problems), problems)
   const payload = withSession(readPayload(input.json), env.WAYBILL_SESSION_ID)
-  const columns = columnsOf(env)
-  const ours = async () => {
-    const memory = openMemory(memoryDirectory(env))
-    const learnt = await learn(payload, url?.origin ?? '', source, flags.segments, memory, now)
-    if (learnt.problem !== null) problems.push(learnt.problem)
-    const place = flags.segments.includes('place') ? placeOf(payload.directory) : null
-    const note = learnt.facts ? null : learnt.problem
-    return render({ ...payload, ...learnt, note, place }, columns)
-  }
+  const ours = () => drawLine(payload, connected, look, flags, problems, surroundings)
   if (flags.wrap === null) return printed([await ours()], problems)
   const { append, outputOf } = await import('./wrap.ts')
   const [theirs, line] = await Promise.all([outputOf(flags.wrap, input.text), ours()])
-  return printed([append(theirs, line, columns)], problems)
+  return printed([append(theirs, line, columnsOf(env))], problems)
 }
 
-/** `waybill run` ties clients that cannot tell the gateway their own session: it hands the same one to both. */
-const withSession = (payload: Payload, given: string | undefined): Payload =>
-  given ? { ...payload, sessionId: given } : payload
+/** Returns the gateway's line, else the cached one with its age, else the client's own label (LINE-05). */
+async function drawLine(
+  payload: Payload,
+  gateway: Gateway | null,
+  look: Readonly<Record<string, string>>,
+  flags: Flags,
+  problems: string[],
+  { env, now }: Surroundings,
+): Promise<string> {
+  const { sessionId, modelAsGiven, label, directory, contextUsed } = payload
+  const columns = columnsOf(env)
+  const memory = openMemory(memoryDirectory(env))
+  const subject = [gateway?.url.origin ?? '', sessionId, modelAsGiven, look.segments!, look.theme!]
+  const place = flags.segments.includes('place') ? placeOf(directory) : null
+  const context = flags.segments.includes('context') ? contextUsed : null
+  let note: string | null = null
+  try {
+    if (gateway === null)
+      throw new Error('has no address: --url, WAYBILL_URL or ANTHROPIC_BASE_URL is not a URL')
+    if (sessionId !== null || modelAsGiven !== null) {
+      const query = {
+        ...look,
+        ...given({ session_id: sessionId, model: modelAsGiven, label, place, context, columns }),
+      }
+      const { line, aged, at } = await askForLine(gateway, query, GATEWAY_MS)
+      if (sessionId !== null) keep(() => memory.keep(subject, aged, at), problems)
+      return sound(line, columns, await measureOf(line))
+    }
+  } catch (error) {
+    note = `the gateway ${(error as Error).message}`
+    problems.push(note)
+    const last = sessionId === null ? null : memory.recall(subject)
+    if (last !== null) {
+      const line = last.aged.replace(AGE_PLACEHOLDER, ago(now() - last.at))
+      return sound(line, columns, await measureOf(line))
+    }
+  }
+  const parts = [
+    plain(label ?? '').trim() || 'waybill',
+    note,
+    context === null ? null : `context ${Math.round(context)} %`,
+    place && plain(place),
+  ].filter((part) => part !== null)
+  const theme = isColourless(env) ? null : flags.theme
+  return ownLine(parts, columns, theme, await measureOf(parts.join('')))
+}
 
-const BLANK: View = { label: null, facts: null, age: null, note: null, contextUsed: null, place: null }
+/** Returns a row for each subagent whose calls are on record; the others keep the client's own row. */
+async function subagentRows(
+  json: unknown,
+  gateway: Omit<Gateway, 'socket'> | null,
+  look: Readonly<Record<string, string>>,
+  problems: string[],
+): Promise<string[]> {
+  const { readTasks, subagentLines } = await import('./subagents.ts')
+  const { sessionId, columns, tasks } = readTasks(json)
+  if (sessionId === null || gateway === null) return []
+  try {
+    return await subagentLines(tasks, async ({ id, label }) => {
+      const query = { ...look, ...given({ session_id: sessionId, agent_id: id, label, columns }) }
+      const { line } = await askForLine({ ...gateway, socket: dial(gateway.url) }, query, GATEWAY_MS)
+      return sound(line, columns, await measureOf(line))
+    })
+  } catch (error) {
+    problems.push(`the gateway ${(error as Error).message}`)
+    return []
+  }
+}
+
+/** Returns the parameters of a request, without unknown ones. */
+function given({
+  columns,
+  ...texts
+}: Readonly<Record<string, string | number | null>> & { readonly columns: number | null }): Record<
+  string,
+  string
+> {
+  const known = Object.entries(texts).filter(([, value]) => value !== null)
+  return {
+    ...Object.fromEntries(known.map(([name, value]) => [name, String(value)])),
+    columns: String(Math.min(columns ?? 0, MAX_COLUMNS)),
+  }
+}
+
+/** A failing cache is no reason to hide current facts. */
+function keep(write: () => void, problems: string[]): void {
+  try {
+    write()
+  } catch (error) {
+    problems.push((error as Error).message)
+  }
+}
+
+/** Loads the tables of wide characters only for a text that may have some. */
+const measureOf = async (text: string): Promise<Measure> =>
+  isOrdinary(text.replaceAll('\u001b', '').replaceAll('\u0007', ''))
+    ? ({ length }) => length
+    : (await import('../terminal/width.ts')).cells
+
+/** `waybill run` gives the client's session to this program if the client cannot send one of its own. */
+const withSession = (payload: Payload, session: string | undefined): Payload =>
+  session ? { ...payload, sessionId: session } : payload
 
 const printed = (lines: readonly string[], problems: readonly string[]): Printed => ({
   stdout: lines.map((line) => `${line}\n`).join(''),
   stderr: problems.map((problem) => `waybill statusline: ${problem}\n`).join(''),
 })
 
-const recordAt = (url: URL, id: string): string =>
-  new URL(`/api/usage/request-logs/${encodeURIComponent(id)}`, url.origin).href
-
 function addressOf(text: string): URL | null {
   const url = URL.parse(text)
   return url && /^https?:$/.test(url.protocol) ? url : null
 }
-
-const nowhere = () => {
-  throw new Error('has no address: --url, WAYBILL_URL or ANTHROPIC_BASE_URL is not a URL')
-}
-const NOWHERE: Source = { newest: nowhere, resolve: nowhere, session: nowhere }

@@ -1,4 +1,4 @@
-// What `install` did to a settings file, so that `uninstall` can take back that and nothing else (LINE-11).
+// Record of an `install` in a settings file, so that `uninstall` can undo exactly that (LINE-11).
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -8,8 +8,9 @@ export interface Receipt {
   readonly file: string
   readonly key: Key
   readonly command: string
-  /** The file and the directory did not exist before. */
+  /** True if the file and the directory did not exist before. */
   readonly created: boolean
+  /** Only the changed text: the rest of the file may hold tokens. */
   readonly edit: Edit
 }
 
@@ -20,7 +21,7 @@ const receiptFile = (directory: string, file: string, key: Key): string =>
     `${createHash('sha256').update(`${key} ${file}`).digest('hex').slice(0, 16)}.json`,
   )
 
-/** Null where we did not install. */
+/** Null if we did not install. */
 export function readReceipt(directory: string, file: string, key: Key): Receipt | null {
   try {
     return JSON.parse(readFileSync(receiptFile(directory, file, key), 'utf8'))
@@ -35,7 +36,7 @@ export const writeReceipt = (directory: string, receipt: Receipt): void =>
 export const dropReceipt = (directory: string, { file, key }: Receipt): void =>
   rmSync(receiptFile(directory, file, key), { force: true })
 
-/** Writes a file aside and renames it; an existing one keeps its mode, a new one is private. */
+/** Writes a temporary file and renames it; an existing file keeps its mode, a new one is private. */
 export function replaceFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o600

@@ -1,20 +1,20 @@
-// One entry per segment: what it shows of what is known, null when there is nothing to show. Pure; no width, no
-// colour codes.
+// One entry per segment: its text from the known facts, null to show nothing. Pure; no width, no colours.
 
 import { plain } from '../terminal/clean.ts'
 import { count, dollars, duration } from '../terminal/numbers.ts'
 import type { Facts } from './facts.ts'
+import type { SegmentName } from './segment-names.ts'
 import type { Tone } from './themes.ts'
 
-/** All that a line may be made of. */
+/** Everything that a line may show. */
 export interface View {
-  /** What the client calls its model; null when it did not say. */
+  /** The client's name of its model; null if it sent none. */
   readonly label: string | null
-  /** Null when nothing is known about the route. */
+  /** Null if nothing is known about the route. */
   readonly facts: Facts | null
-  /** How old the facts are, as `ago` writes it, where the gateway did not answer this time; else null. */
+  /** Age of the facts, as `ago` formats it, if the gateway did not answer this time; else null. */
   readonly age: string | null
-  /** Why nothing newer is known, in a few words. */
+  /** Why there are no newer facts, in a few words. */
   readonly note: string | null
   /** Per cent. */
   readonly contextUsed: number | null
@@ -29,20 +29,17 @@ export interface Span {
 
 const quiet = (text: string): Span[] => [{ text, tone: 'quiet' }]
 
-/** Stands for an age that is not known yet, and is as wide as the widest. */
-export const AGE_PLACEHOLDER = '{___age___}'
-
-/** Marks figures that the gateway counted itself, because the provider did not report them. */
+/** Marks figures that the gateway estimated, because the provider did not report them. */
 const estimate = (facts: Facts | null): string => (facts?.tokens.source === 'estimated' ? '~' : '')
 
-/** The call ended without an answer; one that the user broke off did not fail. */
+/** Returns true if the call ended without an answer; one that the user aborted did not fail. */
 const failed = ({ state }: Facts): boolean => state === 'failed' || state === 'interrupted'
 
 /** `provider/model`, marked `~` as a forecast and `⚠` as the last target of a failed call (LINE-03). */
 export const target = (facts: Facts): string =>
   `${failed(facts) ? '⚠ ' : ''}${facts.kind === 'forecast' ? '~' : ''}${plain(facts.resolved_provider)}/${plain(facts.resolved_model)}`
 
-/** What was asked for, where it says more than the target does. */
+/** Returns the requested model if it says more than the target does. */
 export function asked({ requested_model, resolved_provider, resolved_model }: Facts): Span[] {
   if (requested_model === `${resolved_provider}/${resolved_model}`) return []
   return [
@@ -82,11 +79,14 @@ export const SEGMENTS = {
   },
   cost: ({ facts }) =>
     typeof facts?.cost_usd === 'number'
-      ? [{ text: `${estimate(facts)}${dollars(facts.cost_usd)}`, tone: 'money' }]
+      ? [{ text: `${estimate(facts)}${dollars(facts.cost_usd, facts.cost_is_minimum)}`, tone: 'money' }]
       : null,
   session: ({ facts }) =>
     typeof facts?.session_cost_usd === 'number'
-      ? [...quiet('session '), { text: dollars(facts.session_cost_usd), tone: 'money' }]
+      ? [
+          ...quiet('session '),
+          { text: dollars(facts.session_cost_usd, facts.session_cost_is_minimum), tone: 'money' },
+        ]
       : null,
   cache: ({ facts }) => {
     if (facts?.cache !== 'HIT') return null
@@ -94,10 +94,4 @@ export const SEGMENTS = {
   },
   context: ({ contextUsed }) => (contextUsed === null ? null : quiet(`context ${Math.round(contextUsed)} %`)),
   place: ({ place }) => (place ? quiet(plain(place)) : null),
-} satisfies Record<string, (view: View) => Span[] | null>
-
-export type SegmentName = keyof typeof SEGMENTS
-export const SEGMENT_NAMES = Object.keys(SEGMENTS) as SegmentName[]
-export const DEFAULT_SEGMENTS: readonly SegmentName[] = ['route', 'fallback', 'strategy', 'latency', 'cost']
-
-export const isSegmentName = (name: string): name is SegmentName => Object.hasOwn(SEGMENTS, name)
+} satisfies Record<SegmentName, (view: View) => Span[] | null>

@@ -103,14 +103,14 @@ config=''
 
 reply=''
 [ -z "$session$model" ] || reply=$(
-  curl -q -K - -fsSG -m 0.15 --noproxy '*' --max-filesize 65536 -w '%{content_type}' \
+  curl -q -K - -fsSG -m 0.15 --noproxy '*' --max-filesize 65536 -w '%{content_type} %{http_code}' \
     --data-urlencode "session_id=$session" --data-urlencode "model=$model" -d aged=1 \
     -d "columns=$columns" -d "theme=$theme" ${segments:+-d "segments=$segments"} "$url/api/statusline" <<END
 $config
 END
 )
 case $reply in
-  ?*"$nl"?*"$nl"[0-9]*"$nl"'text/plain; charset=utf-8')
+  ?*"$nl"?*"$nl"[0-9]*"$nl"'text/plain; charset=utf-8 200')
     answered=yes line=${reply%%"$nl"*} rest=${reply#*"$nl"}
     aged=${rest%%"$nl"*} rest=${rest#*"$nl"}
     at=${rest%%"$nl"*}
@@ -141,7 +141,10 @@ if [ -n "$answered" ]; then
   exit 0
 fi
 
-[ -z "$session$model" ] || say 'the gateway did not answer with a line'
+case $reply in
+  *' 401') if [ -n "$key" ]; then say 'the gateway does not accept this key'; else say 'the gateway requires a key'; fi ;;
+  *) [ -z "$session$model" ] || say 'the gateway did not answer with a line' ;;
+esac
 if locate && { IFS= read -r kept && read -r at width && IFS= read -r aged; } 2>/dev/null <"$file" &&
   [ "$kept" = "$subject" ] &&
   { [ "$columns" -eq 0 ] || { [ "$width" -gt 0 ] && [ "$width" -le "$columns" ]; }; }; then

@@ -2,8 +2,8 @@
 // process against a real gateway. Over 250 lines, because it is a table.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { answer, fail } from '../../mocks/stand-in.ts'
-import { slowness, type TestGateway, testGateway } from '../test-gateway.ts'
+import { answer, fail } from '../../mocks/test-upstream.ts'
+import { slowness, type TestGateway, testGateway } from '../test/test-gateway.ts'
 import {
   assertSound,
   bare,
@@ -173,9 +173,9 @@ const WELL: readonly Row[] = [
   },
   // LINE-07
   {
-    name: 'LINE-07 escape sequences in a model',
+    name: 'LINE-07 marks of direction in a model',
     input: session('hostile', null),
-    shows: /^alpha\/\[31mred\]0;title2J\[2Jmoc\.live · direct/,
+    shows: /^alpha\/redmoc\.live · direct/,
   },
   {
     name: 'LINE-07 escape sequences in the label',
@@ -250,7 +250,7 @@ routes:
   await recorded(gateway, 'auto', { 'x-claude-code-session-id': 'titles' }, {})
   await call('direct', 'alpha/model-a')
   await call('wide', 'alpha/模型模型模型模型模型')
-  await call('hostile', 'alpha/\u001b[31mred\u001b]0;title\u0007\u009b2J\u001b[2J\u202emoc\u2066.live')
+  await call('hostile', 'alpha/red\u202emoc\u2066.live')
   gateway.upstream.alpha!.script = fail(500)
   await call('fell', 'half')
   gateway.upstream.beta!.script = fail(500)

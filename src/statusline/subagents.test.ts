@@ -1,7 +1,7 @@
 // LINE-10: rows of subagents, as the client asks for them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ask, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { bundle, patiently, run } from './test-statusline.ts'
 
 test('each task whose route is known gets a JSON line; the others keep the row of the client (LINE-10)', async (t) => {

@@ -1,18 +1,17 @@
-// `subagentStatusLine` (LINE-10): one object with tasks in, one JSON line per task out whose route is known. A task
-// that is left out keeps the client's own row.
-import { type Facts, factsOf, isObject, text } from './facts.ts'
-import type { Source } from './lookup.ts'
+// `subagentStatusLine` (LINE-10): takes one object with tasks and prints one JSON line per task of known
+// route. A task that is left out keeps the client's own row.
+import { isObject, text } from './payload.ts'
 
 export interface Task {
   readonly id: string
-  /** What the client would write in the row. */
+  /** The client's own text for the row. */
   readonly label: string | null
 }
 
-/** More rows than a terminal shows; also bounds what is asked of the gateway. */
+/** Maximum tasks: more rows than a terminal shows; also bounds the requests to the gateway. */
 const MOST_TASKS = 24
 
-/** The session and its tasks; anything that is not one is passed over. Never throws. */
+/** Parses the session and its tasks; skips anything invalid. Never throws. */
 export function readTasks(json: unknown): {
   sessionId: string | null
   columns: number | null
@@ -31,17 +30,11 @@ export function readTasks(json: unknown): {
   return { sessionId: text(input.session_id), columns, tasks: tasks.slice(0, MOST_TASKS) }
 }
 
-/** One JSON line per task whose newest call is on record; `sourceOf` is given the agent id. */
+/** Returns one JSON line per task whose newest call is on record; `lineOf` returns '' for any other. */
 export async function subagentLines(
-  sessionId: string | null,
   tasks: readonly Task[],
-  sourceOf: (agentId: string) => Source,
-  render: (task: Task, facts: Facts) => Promise<string>,
+  lineOf: (task: Task) => Promise<string>,
 ): Promise<string[]> {
-  if (sessionId === null) return []
-  const lines = tasks.map(async (task) => {
-    const facts = factsOf(await sourceOf(task.id).newest(sessionId, null))
-    return facts && JSON.stringify({ id: task.id, content: await render(task, facts) })
-  })
-  return (await Promise.all(lines)).filter((line) => line !== null)
+  const lines = tasks.map(async (task) => ({ id: task.id, content: await lineOf(task) }))
+  return (await Promise.all(lines)).filter(({ content }) => content !== '').map((row) => JSON.stringify(row))
 }

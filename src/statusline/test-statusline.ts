@@ -10,7 +10,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { build } from 'tsup'
 import { cells } from '../terminal/width.ts'
-import { ask, type TestGateway, temporaryDirectory } from '../test-gateway.ts'
+import { ask, type TestGateway, temporaryDirectory } from '../test/test-gateway.ts'
 
 export const VARIANTS = ['program', 'sh'] as const
 export type Variant = (typeof VARIANTS)[number]

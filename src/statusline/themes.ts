@@ -1,7 +1,7 @@
 // Colours by meaning. `default` uses fixed colours of middle lightness, readable on light and on dark (a test
-// computes the contrast); `ansi` uses what the terminal's user chose; `mono` has weight only.
+// computes the contrast); `ansi` uses the terminal's palette; `mono` has weight only.
 
-/** What a piece of the line means. */
+/** Meaning of a piece of the line. */
 export type Tone = 'target' | 'label' | 'quiet' | 'plain' | 'money' | 'warning'
 
 /** Parameters of the SGR sequence for each tone; empty for none. */

@@ -1,19 +1,20 @@
-// Artifacts on their way to the writer. They wait for a few seconds, so that under load only those are written that
-// stay in the ring; until they are written they are read from here. A kill loses those that wait, no record.
+// Buffers artifacts on their way to the writer. They wait for a few seconds, so that under load only those
+// that stay in the ring are written; until then they are read from here. A kill loses waiting artifacts, but
+// no record.
 
 export interface ArtifactLimits {
   readonly keep: number
   readonly bytes: number
 }
 
-/** An artifact that is to be kept. */
+/** An artifact to store. */
 export interface Artifact {
   readonly callId: string
   readonly json: string
 }
 
 const WAIT_MS = 5_000
-/** Artifacts that are made and handed over in one go, so that nothing else waits long. */
+/** Artifacts made and handed over in one go, so that nothing else waits long. */
 const SLICE = 25
 
 /** Makes the artifact's JSON text; called once, when it is written or read first. */
@@ -33,7 +34,7 @@ export class ArtifactBuffer {
     this.#write = write
   }
 
-  /** What falls out of the ring before it is written is never put into words. */
+  /** An artifact that falls out of the ring before it is written is never formatted. */
   add(callId: string, weight: number, make: MakeArtifact): void {
     this.#waiting.set(callId, { weight, json: make })
     this.#weight += weight
@@ -42,7 +43,7 @@ export class ArtifactBuffer {
     if (this.#waiting.size > 0) this.#timer ??= setTimeout(() => void this.flush(), WAIT_MS)
   }
 
-  /** The JSON text of an artifact that is not written yet. */
+  /** Returns the JSON text of an artifact that is not written yet. */
   find(callId: string): string | null {
     const found = this.#waiting.get(callId)
     if (!found) return null
@@ -55,7 +56,7 @@ export class ArtifactBuffer {
     this.#waiting.delete(callId)
   }
 
-  /** Writes what waits. What cannot be written waits on, until it falls out of the ring. */
+  /** Writes the waiting artifacts. One that cannot be written stays until it falls out of the ring. */
   flush(): Promise<void> {
     clearTimeout(this.#timer)
     this.#flushing ??= this.#flush().finally(() => {
@@ -65,7 +66,7 @@ export class ArtifactBuffer {
     return this.#flushing
   }
 
-  /** Writes everything that can be written; nothing may be added afterwards. */
+  /** Writes everything that can be written. Add nothing afterwards. */
   async drain(): Promise<void> {
     await this.#flushing
     await this.flush()

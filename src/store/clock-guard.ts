@@ -1,10 +1,10 @@
-// What time it is, for deleting what is too old. A clock that is set a year ahead by mistake would delete the whole log
-// at once, so one that leaps is believed only when it stays there. Knows no database.
+// The clock for deleting old calls. A clock set a year ahead by mistake would delete the whole log at once,
+// so a leap is believed only if it lasts. Knows no database.
 
 const HOUR = 3_600_000
-/** How far the clock may be ahead of what was expected, ms. */
+/** Maximum lead over the expected time, ms. */
 const LEAP_MS = 24 * HOUR
-/** How long it is doubted when it is further, ms: faults are put right by then, and a machine that slept can wait. */
+/** Time for which a larger lead is doubted, ms: mistakes are corrected by then; after sleep it can wait. */
 export const DOUBT_MS = HOUR
 
 export interface Clock {
@@ -14,7 +14,7 @@ export interface Clock {
   readonly elapsed: () => number
 }
 
-/** Returns what says the time, ms since the epoch. `last` is when something was surely seen to happen, or null. */
+/** Returns a clock, ms since the epoch. `last`: the time of the last certain event, or null. */
 export function guardClock({ now, elapsed }: Clock, last: number | null): () => number {
   let believed = last ?? now()
   let since = elapsed()

@@ -1,7 +1,7 @@
-// What the lists of calls may be narrowed to, and their pages. Knows no database.
-import type { FieldFilter } from '../record.ts'
+// Filters and pages of the lists of calls. Knows no database.
+import type { FieldFilter } from '../core/record.ts'
 
-/** Every part that is set must hold. The query parameters of `src/record.ts`, and what the gateway itself asks for. */
+/** All set parts must match: the query parameters of `src/core/record.ts`, and the gateway's own filters. */
 export interface CallFilter extends FieldFilter {
   /** Milliseconds since the epoch; since is inclusive, until is not. */
   readonly since?: number | undefined
@@ -10,6 +10,6 @@ export interface CallFilter extends FieldFilter {
 
 export interface Page {
   readonly limit: number
-  /** The id of the last row of the page before. */
+  /** Id of the last row of the previous page. */
   readonly cursor?: string | undefined
 }

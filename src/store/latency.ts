@@ -1,13 +1,13 @@
-// Latencies as counts in steps, which can be added up and taken out again, unlike a median. Pure.
+// Latencies as counts per step, which can be added and subtracted, unlike a median. Pure.
 
-/** Each step is √2 times the one before: to 16 ms, to 22.6 ms, …, above 9 minutes. */
+/** Each step is √2 times the previous one: to 16 ms, to 22.6 ms, …, above 9 minutes. */
 const STEPS = 32
 const FIRST_MS = 16
 
-/** How many completed calls were in each step, by its number. */
+/** Number of completed calls per step, by its number. */
 export type Latencies = Map<number, number>
 
-/** The step of a call; null for one that was not completed. */
+/** Returns the step of a call; null for one that was not completed. */
 export function stepOf({ state, latency_ms }: { state: string; latency_ms: number | null }): number | null {
   if (state !== 'completed' || latency_ms === null) return null
   const step = Math.ceil(2 * Math.log2(latency_ms / FIRST_MS))
@@ -16,7 +16,7 @@ export function stepOf({ state, latency_ms }: { state: string; latency_ms: numbe
 
 const boundOf = (step: number): number => (step < 0 ? 0 : FIRST_MS * 2 ** (step / 2))
 
-/** The median, ms, as if calls were spread evenly in their step: within a fifth of the true one. Null without any. */
+/** Returns the median, ms, for calls spread evenly in their step: within a fifth of the true one, or null. */
 export function medianOf(latencies: Latencies): number | null {
   const steps = [...latencies].sort(([a], [b]) => a - b)
   const half = steps.reduce((sum, [, calls]) => sum + calls, 0) / 2

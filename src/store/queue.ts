@@ -1,11 +1,11 @@
-// Joins the writes of many calls into transactions: one batch in flight at a time. Openings go at once, because calls wait
-// for them; closings wait for others to join. While nothing can be written, calls are refused at once. Knows nothing of SQL;
-// `commit` is given.
+// Joins the writes of many calls into transactions: one batch in flight at a time. Openings go at once,
+// because calls wait for them; closings wait for others to join. While nothing can be written, calls are
+// refused at once. Knows no SQL; `commit` is a parameter.
 import type { Write } from './writes.ts'
 
 /**
- * Commits a batch. Resolves with null, or where some of its writes were refused, with the reason of each, null for those
- * that are written. Rejects when nothing can be written. An empty batch proves that something could.
+ * Commits a batch. Resolves with null or, if some of its writes were refused, with the reason for each (null:
+ * written). Rejects if nothing can be written. An empty batch proves that writing is possible.
  */
 export type Commit = (batch: Write[]) => Promise<readonly (string | null)[] | null>
 
@@ -16,22 +16,22 @@ interface Waiting {
 }
 
 /**
- * How long closing writes wait for company, ms, and how many may: no call waits for them, a read takes them along. Those of
- * many calls change the same sums and the same pages. At one connection, where each used to go with the next opening, a
- * call takes 0.43 ms of processor time instead of 0.71.
+ * Maximum time (ms) and number of closing writes that wait for others: no call waits for them, and a read
+ * takes them along. Those of many calls change the same sums and the same pages. At one connection, where
+ * each used to go with the next opening, a call takes 0.43 ms of processor time instead of 0.71.
  */
 const LINGER_MS = 10
 const MOST_LINGERING = 128
 
-/** How long a closing write that failed waits before it is tried again, and writing before it is tried at all, ms. */
+/** Delay before a failed closing write, or a failed attempt to write at all, is retried, ms. */
 const RETRY_MS = 250
 
-/** A batch that takes longer counts as one that fails, until it is written: calls and reads wait no longer, ms. */
+/** Time after which a batch counts as failed until it is written: calls and reads wait no longer, ms. */
 const STUCK_MS = 1_000
 
 /**
  * `add` resolves when the write is committed. An opening write that fails is rejected, so that its call can
- * be refused; a closing write is kept and tried again until it succeeds, because its call has happened.
+ * be refused; a closing write is retried until it succeeds, because its call has happened.
  */
 export class WriteQueue {
   readonly #commit: Commit
@@ -40,9 +40,9 @@ export class WriteQueue {
   #closings: Waiting[] = []
   /** The closings go with the next batch. */
   #isDue = false
-  /** Closing writes that failed, until they are tried again. */
+  /** Failed closing writes, until they are retried. */
   #unwritten: Waiting[] = []
-  /** Reads that wait for what was added so far. */
+  /** Reads that wait for earlier writes. */
   #flushes: (() => void)[] = []
   #linger: NodeJS.Timeout | undefined
   #retry: NodeJS.Timeout | undefined
@@ -53,13 +53,13 @@ export class WriteQueue {
   #closing = false
   #closed = false
 
-  /** `onFailure` hears of it when writing begins to fail. */
+  /** `onFailure` is called when writing begins to fail. */
   constructor(commit: Commit, onFailure: (message: string) => void = () => {}) {
     this.#commit = commit
     this.#onFailure = onFailure
   }
 
-  /** Why writes fail just now; null when they do not. */
+  /** Why writes fail at present; null if they do not. */
   get failure(): string | null {
     return this.#failure
   }
@@ -78,7 +78,7 @@ export class WriteQueue {
     })
   }
 
-  /** Resolves when what was added so far is committed; where writing fails or takes too long, without that. */
+  /** Resolves when all writes so far are committed; without that, if writing fails or takes too long. */
   async flush(): Promise<void> {
     if (this.#failure !== null || (this.#running === null && this.#isEmpty)) return
     await new Promise<void>((resolve) => {
@@ -87,12 +87,12 @@ export class WriteQueue {
     })
   }
 
-  /** Finds out at once whether writing is possible. */
+  /** Finds out at once if writing is possible. */
   probe(): void {
     this.#start()
   }
 
-  /** Commits everything that was added; what cannot be within `graceMs` is given up. Nothing may be added afterwards. */
+  /** Commits all writes so far; gives up the rest after `graceMs`. Add nothing afterwards. */
   async drain(graceMs: number): Promise<void> {
     const deadline = Date.now() + graceMs
     this.#closing = true
@@ -128,11 +128,11 @@ export class WriteQueue {
   }
 
   #start(): void {
-    // Not at once: the other calls of this turn of the event loop belong to the same batch.
+    // Deferred: the other calls of this turn of the event loop belong to the same batch.
     this.#running ??= new Promise<void>((next) => setImmediate(next)).then(() => this.#run())
   }
 
-  /** What goes now. A call's end comes after its opening, which was committed before. */
+  /** Takes the next batch. A call's end comes after its opening, which was committed before. */
   #take(): Waiting[] {
     const batch = this.#openings
     this.#openings = []
@@ -150,7 +150,7 @@ export class WriteQueue {
     const flushes = this.#flushes
     this.#flushes = []
     let isDone = false
-    // Asked in a later turn than the timer's: where this thread was held up, the answer may have been waiting.
+    // Checked in a later turn than the timer's: if this thread was held up, the answer may have been waiting.
     const stuck = setTimeout(() => setImmediate(() => isDone || this.#stuck(flushes)), STUCK_MS)
     try {
       const reasons = await this.#commit(batch.map(({ write }) => write))
@@ -170,7 +170,7 @@ export class WriteQueue {
     this.#schedule()
   }
 
-  /** The batch is done, but some of its writes may have been refused. */
+  /** Ends a batch; some of its writes may have been refused. */
   #settle(batch: readonly Waiting[], reasons: readonly (string | null)[] | null): void {
     let failure: string | null = null
     for (const [index, each] of batch.entries()) {
@@ -185,7 +185,7 @@ export class WriteQueue {
     this.#fail(failure)
   }
 
-  /** Nothing can be written: neither the batch nor what came meanwhile. */
+  /** Nothing can be written: neither the batch nor the writes that came meanwhile. */
   #refuse(batch: readonly Waiting[], error: Error): void {
     this.#refusal = error.message
     for (const each of batch)
@@ -200,7 +200,7 @@ export class WriteQueue {
     this.#openings = []
   }
 
-  /** The batch that is in flight does not end. */
+  /** The batch in flight does not end. */
   #stuck(flushes: readonly (() => void)[]): void {
     this.#refusal = `nothing has been written for ${STUCK_MS} ms`
     this.#refuseOpenings(new Error(this.#refusal))
@@ -219,7 +219,7 @@ export class WriteQueue {
     this.#failure = message
   }
 
-  /** There may be no call while the gateway is not ready, so an empty batch finds out when it is again. */
+  /** Without calls while the gateway is not ready, an empty batch finds out when it is again. */
   #tryLater(): void {
     if (this.#closed) return
     this.#retry ??= setTimeout(() => {
@@ -231,10 +231,10 @@ export class WriteQueue {
   }
 }
 
-/** Writes that must be on disk before bytes leave for a provider. */
+/** Returns true for writes that must be on disk before bytes leave for a provider. */
 const isOpening = ({ kind }: Write): boolean => kind === 'open' || kind === 'next'
 
-/** Waits for it, but no longer than this. Leaves no timer behind: one would keep the process alive. */
+/** Waits at most `ms`. Leaves no timer behind: one would keep the process alive. */
 async function within(done: Promise<void> | null, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const end = new Promise<void>((resolve) => {

@@ -1,8 +1,7 @@
-// Everything that can be read of what is on record, and the values that it comes as. Knows no database.
-import type { Tokens } from '../call.ts'
-import type { CallDetail, CallRecord } from '../record.ts'
+// All reads of the record, with their results. Knows no database.
+import type { Tokens } from '../core/call.ts'
+import type { CallDetail, CallRecord } from '../core/record.ts'
 import type { CallFilter, Page } from './filters.ts'
-import type { RetentionLimits } from './store.ts'
 
 /** A page of a list, contract "Lists". */
 export interface Listed<Item> {
@@ -11,19 +10,31 @@ export interface Listed<Item> {
   readonly next_cursor: string | null
 }
 
+/** Fields with the id of something that a provider made. */
+export type Made = 'response_id' | 'container_id'
+
+/** Provider and model that answered a call. */
+export interface Maker {
+  readonly provider: string
+  readonly model: string
+}
+
 export interface CallLogReads {
-  /** Newest first; one row more than the page tells whether there are more. */
+  /** Newest first; reads one row more than the page to see if there are more. */
   list(filter: CallFilter, page: Page): Listed<CallRecord>
-  /** The same as JSON, contract "Lists", so that it is written where it is read; of each record these fields, else all. */
+  /**
+   * Does the same as JSON text, contract "Lists", so that it is serialized in the reading thread; only these
+   * fields of each record, by default all.
+   */
   listText(filter: CallFilter, page: Page, fields?: readonly (keyof CallRecord)[]): string
-  /** One record with its attempts; null when there is none, or none for this key. */
+  /** Returns one record with its attempts; null if there is none, or none for this key. */
   find(id: string, keyName?: string): CallDetail | null
-  /** The provider that gave an answer and keeps it; null where none of this key is on record under that id. */
-  providerOf(responseId: string, keyName: string | null): string | null
+  /** Returns the provider that made something and stores it; null if this key has none under that id. */
+  makerOf(made: Made, id: string, keyName: string | null): Maker | null
 }
 
 export interface ArtifactReads {
-  /** The artifact of a call as JSON text; null when it is not kept, or not for this key. */
+  /** Returns the artifact of a call as JSON text; null if it is not stored, or not for this key. */
   artifact(id: string, keyName?: string): string | null
 }
 
@@ -33,37 +44,41 @@ export interface Span {
   readonly until: number
 }
 
-/** What usage can be told apart by. */
+/** Keys to group usage by. */
 export type UsageKey = 'provider' | 'model' | 'route' | 'tier' | 'key'
 
-/** Sums of calls; tokens and cost are of those calls for which they are known. */
+/** Sums of calls; tokens and cost cover the calls for which they are known. */
 export interface Usage {
   readonly calls: number
   readonly failed: number
-  /** Calls that went on to another target. */
+  /** Calls that their client aborted. */
+  readonly aborted: number
+  /** Calls that moved on to another target. */
   readonly fell_back: number
   readonly input_tokens: number | null
   readonly output_tokens: number | null
   readonly cost_usd: number | null
-  /** Calls whose cost is not known, or not yet. */
+  /** True if the cost of some calls is not fully known, or not yet. */
+  readonly cost_is_minimum: boolean
+  /** Number of such calls. */
   readonly calls_without_cost: number
-  /** What cache hits would have cost. */
+  /** Cost saved by cache hits. */
   readonly saved_usd: number
 }
 
 export interface Bucket extends Usage {
   readonly start: string
-  /** The provider, model, route, tier or key, where it was asked for; null for calls without one. */
+  /** The provider, model, route, tier or key, if grouped; null for calls without one. */
   readonly by?: string | null
 }
 
 export interface History {
   readonly totals: Usage
-  /** Oldest first; a bucket without calls is left out. */
+  /** Oldest first; buckets without calls are left out. */
   readonly buckets: readonly Bucket[]
 }
 
-/** What calls of a route used at one of its targets. */
+/** Usage of a route at one of its targets. */
 export interface TargetUsage extends Usage {
   /** Null for direct ids. */
   readonly route: string | null
@@ -80,7 +95,7 @@ export interface UsageReads {
 
 export interface Share {
   readonly calls: number
-  /** Of all calls; null where there are none. */
+  /** Share of all calls; null if there are none. */
   readonly share: number | null
 }
 
@@ -101,7 +116,7 @@ export interface RoutingReads {
   routing(span: Span, keyName?: string): RoutingShares
 }
 
-/** Tokens of several calls; of each kind those that were reported, null where none was. */
+/** Sums of several calls' tokens; each kind as far as reported, null if none was. */
 export type TokenSums = Omit<Tokens, 'source'>
 
 /** Contract "Session". */
@@ -111,27 +126,33 @@ export interface Session {
   readonly last_seen: string
   readonly calls: number
   readonly failed: number
+  readonly aborted: number
   readonly last_requested_model: string
   readonly last_provider: string
   readonly last_model: string
   readonly tokens: TokenSums
   readonly cost_usd: number | null
+  readonly cost_is_minimum: boolean
   readonly calls_without_cost: number
 }
 
-/** What a session used of one model. */
-export interface SessionModel
-  extends Pick<Session, 'calls' | 'failed' | 'tokens' | 'cost_usd' | 'calls_without_cost'> {
+type SessionAmount =
+  | 'calls'
+  | 'failed'
+  | 'aborted'
+  | 'tokens'
+  | 'cost_usd'
+  | 'cost_is_minimum'
+  | 'calls_without_cost'
+
+/** Usage of a session by model. */
+export interface SessionModel extends Pick<Session, SessionAmount> {
   readonly provider: string
   readonly model: string
 }
 
-/** What one agent of a session used; its calls of one purpose. */
-export interface SessionPart
-  extends Pick<
-    Session,
-    'calls' | 'failed' | 'tokens' | 'cost_usd' | 'calls_without_cost' | 'first_seen' | 'last_seen'
-  > {
+/** Usage of one agent of a session, for one purpose. */
+export interface SessionPart extends Pick<Session, SessionAmount | 'first_seen' | 'last_seen'> {
   /** Null: the session itself. */
   readonly agent_id: string | null
   readonly purpose: CallRecord['purpose']
@@ -140,16 +161,16 @@ export interface SessionPart
 export interface SessionReads {
   /** Newest first by their first call, which never changes, so that pages have no gap and no repeat. */
   sessions(page: Page, keyName?: string): Listed<Session>
-  /** Those that cost most, so many. */
+  /** Returns the `limit` most expensive sessions. */
   dearest(limit: number, keyName?: string): readonly Session[]
-  /** Null when there is none, or none for this key. */
+  /** Null if there is none, or none for this key. */
   session(
     id: string,
     keyName?: string,
   ): (Session & { readonly by_model: readonly SessionModel[]; readonly parts: readonly SessionPart[] }) | null
 }
 
-/** How full one of the caps of retention is. */
+/** Level of one of the caps of retention. */
 export interface Fill {
   readonly name: 'rows' | 'days' | 'bytes'
   readonly have: number
@@ -157,18 +178,24 @@ export interface Fill {
 }
 
 export interface FillReads {
-  /** What is on record, held against its caps. `now`: milliseconds since the epoch. */
+  /** Compares the record with its caps. `now`: milliseconds since the epoch. */
   fill(
     caps: RetentionLimits & { readonly days: number },
     now: number,
   ): { readonly calls: number; readonly fills: readonly Fill[] }
 }
 
-/** As they are where the database is; each may throw. */
+/** Reads on the database itself; each may throw. */
 export type AllReads = FillReads & CallLogReads & ArtifactReads & UsageReads & RoutingReads & SessionReads
 export type ReadName = keyof AllReads
 
-/** Each rejects with `log_unavailable` when the request log cannot be read. */
+/** Each rejects with `log_unavailable` if the request log cannot be read. */
 export type Reads = {
   readonly [Each in ReadName]: (...args: Parameters<AllReads[Each]>) => Promise<ReturnType<AllReads[Each]>>
+}
+
+export interface RetentionLimits {
+  readonly rows: number
+  /** Size of the database and write-ahead log together. */
+  readonly bytes: number
 }

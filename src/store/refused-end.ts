@@ -1,5 +1,6 @@
-// The end of a call that was refused but may be on record: nothing was sent. If it is not on record, this writes nothing.
-// Pure.
+// Makes the end of a call that was refused but may be on record: nothing was sent. Writes nothing for a call
+// that is not on record. Pure.
+import { UNKNOWN_USAGE } from '../pricing/pricing.ts'
 import type { Write } from './writes.ts'
 
 export const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at: number): Write => ({
@@ -10,7 +11,7 @@ export const refusedEnd = ({ call, route }: Extract<Write, { kind: 'open' }>, at
   fallbacks: 0,
   target: route.candidates[0],
   ended: null,
-  cost: { usd: null, price: null },
+  cost: UNKNOWN_USAGE,
   outcome: {
     state: 'failed',
     status: 503,

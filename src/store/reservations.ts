@@ -1,16 +1,17 @@
-// What is set aside for the open calls of keys that have a budget. Sees every write to the record: it adds to
-// an opening what is set aside, so that a killed gateway's calls are charged at the next start, and to an attempt's end what
-// it is charged if nothing was counted. Knows no database.
-import type { Claim } from '../budget.ts'
+// Reservations for the open calls of keys with a budget. Observes every write to the record: adds the
+// reserved amount to an opening, so that a killed gateway's calls are charged at the next start, and the
+// charge to the end of an attempt without a reported cost. Knows no database.
+import type { Claim } from '../core/budget.ts'
+import { usedNothing } from '../core/call.ts'
 import type { Store } from './store.ts'
 import type { EndedAttempt, Write } from './writes.ts'
 
 export interface Reservations {
-  /** US dollars that are set aside for the open calls of a key. */
+  /** Returns US dollars reserved for the open calls of a key. */
   reserved(keyName: string): number
-  /** Before the call is opened. */
+  /** Call before the call is opened. */
   add(claim: Claim): void
-  /** Nothing more is done for the call. Where it was opened, its end gives back what was set aside. */
+  /** Ends the work for a call. If it was opened, its end releases the reservation. */
   forget(callId: string): void
   /** The store's `write`. */
   readonly write: Store['write']
@@ -18,12 +19,12 @@ export interface Reservations {
 
 export function createReservations(write: Store['write']): Reservations {
   const claims = new Map<string, Claim>()
-  /** Those whose opening was written, or is being. */
+  /** Calls whose opening is or was being written. */
   const opened = new Set<string>()
   const sums = new Map<string, number>()
   const change = ({ keyName }: Claim, usd: number) => {
     const sum = (sums.get(keyName) ?? 0) + usd
-    // Without the last open call nothing is set aside, whatever floating point makes of it.
+    // Without open calls nothing is reserved, whatever the floating-point sum.
     if (usd < 0 && ![...claims.values()].some((claim) => claim.keyName === keyName)) sums.delete(keyName)
     else sums.set(keyName, sum)
   }
@@ -61,15 +62,15 @@ export function createReservations(write: Store['write']): Reservations {
     }
     const charge = what.ended && what.cost.usd === null ? chargeOf(what.ended, claim) : 0
     await write({ ...what, charge })
-    if (what.kind === 'close') drop(what.id) // not before its cost is on record, or it would count nowhere meanwhile
+    if (what.kind === 'close') drop(what.id) // only now, or it would not count meanwhile
   }
 }
 
 /**
- * What an attempt without a reported cost counts: nothing if it was not sent or was refused by an error status, all
- * that was set aside where the provider answered without usage, else its input.
+ * Returns the charge for an attempt without a reported cost: nothing if it was not sent or was refused by an
+ * error status, the whole reservation if the provider answered without usage, else its input.
  */
-function chargeOf({ outcome, status, target }: EndedAttempt, claim: Claim): number {
-  if (outcome === 'not_sent' || (status !== null && status >= 300)) return 0
-  return claim.costAt(target, outcome === 'answered' ? 'all' : 'input')
+function chargeOf(ended: EndedAttempt, claim: Claim): number {
+  if (usedNothing(ended)) return 0
+  return claim.costAt(ended.target, ended.outcome === 'answered' ? 'all' : 'input')
 }

@@ -1,7 +1,7 @@
-// Answers about sessions from sums and from the last call of each: the same for every engine. Pure; knows no SQL.
-import { timeOfId } from '../call.ts'
+// Builds answers about sessions from sums and their last calls, for every engine. Pure; knows no SQL.
+import { timeOfId } from '../core/call.ts'
 import type { Session, SessionModel, SessionPart } from './reads.ts'
-import { calls, costOf, failed, type Sum, tokensOf, total, withoutCost } from './usage-sum.ts'
+import { aborted, calls, costsOf, failed, type Sum, tokensOf, total } from './sql/usage-sum.ts'
 
 /** A session and the id of its first call. */
 export interface Begun {
@@ -43,7 +43,7 @@ export const byModel = (parts: readonly (ModelOf & { readonly sum: Sum })[]): Se
     })
     .sort((a, b) => b.calls - a.calls)
 
-/** The agents of a session, and what the calls of each were for, in the order in which they began. */
+/** Returns the agents of a session, with the purposes of their calls, in order of their first call. */
 export const byAgent = (
   parts: readonly (AgentOf & { readonly first_id: string; readonly last_id: string; readonly sum: Sum })[],
 ): SessionPart[] =>
@@ -69,9 +69,12 @@ export const byAgent = (
 
 export const newestFirst = (a: Begun, b: Begun): number => (a.first_id < b.first_id ? 1 : -1)
 const seen = (callId: string): string => new Date(timeOfId(callId)).toISOString()
-const countsOf = (sum: Sum) => ({ calls: calls(sum), failed: failed(sum) })
+const countsOf = (sum: Sum) => ({
+  calls: calls(sum),
+  failed: failed(sum),
+  aborted: aborted(sum),
+})
 const amountsOf = (sum: Sum) => ({
   tokens: tokensOf(sum),
-  cost_usd: costOf(sum),
-  calls_without_cost: withoutCost(sum),
+  ...costsOf(sum),
 })

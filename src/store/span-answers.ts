@@ -1,28 +1,28 @@
-// Answers about a span of time from sums that were grouped: the same for every engine. Pure; knows no SQL.
+// Builds answers about a span of time from grouped sums: the same for every engine. Pure; knows no SQL.
 import { type Latencies, medianOf } from './latency.ts'
 import type { History, RoutingShares, Share, TargetUsage, Usage, UsageKey } from './reads.ts'
 import {
+  aborted,
   calls,
-  costOf,
+  costsOf,
   failed,
   fellBack,
   type Sum,
   savedOf,
   tokensOf,
   total,
-  withoutCost,
-} from './usage-sum.ts'
+} from './sql/usage-sum.ts'
 
 export type GroupKey = string | number | null
 
-/** Calls that are alike in the columns that were grouped by. */
+/** Calls with equal values in the grouped columns. */
 export interface SpanGroup {
-  /** As many as columns were asked for. */
+  /** One for each grouped column. */
   readonly keys: readonly GroupKey[]
   readonly sum: Sum
 }
 
-/** What is grouped by: labels of a series, or `@start`, the beginning of the bucket of time, ms. */
+/** Grouping keys: labels of a series, or `@start`, the start of the bucket of time, ms. */
 export type GroupBy =
   | '@start'
   | 'resolved_provider'
@@ -32,7 +32,7 @@ export type GroupBy =
   | 'tier'
   | 'key_name'
 
-/** What usage can be told apart by -> its column. */
+/** Grouping of usage -> its column. */
 export const COLUMN_OF = {
   provider: 'resolved_provider',
   model: 'resolved_model',
@@ -41,7 +41,7 @@ export const COLUMN_OF = {
   key: 'key_name',
 } as const satisfies Record<UsageKey, GroupBy>
 
-/** Collects groups; the sum of one that is new is empty. */
+/** Collects groups; a new one starts with an empty sum. */
 export function groupSums(): { sumOf(keys: readonly GroupKey[]): Sum; all(): SpanGroup[] } {
   const groups = new Map<string, SpanGroup>()
   return {
@@ -70,7 +70,7 @@ export function groupLatencies() {
   }
 }
 
-/** Groups by `@start`, and by one key more where there is one. */
+/** Groups by `@start` and, if given, one further key. */
 export function historyOf(groups: readonly SpanGroup[], by: UsageKey | undefined): History {
   const start = ({ keys }: SpanGroup) => keys[0] as number
   return {
@@ -128,11 +128,11 @@ const usageOf = (sum: Sum): Usage => {
   return {
     calls: calls(sum),
     failed: failed(sum),
+    aborted: aborted(sum),
     fell_back: fellBack(sum),
     input_tokens: input,
     output_tokens: output,
-    cost_usd: costOf(sum),
-    calls_without_cost: withoutCost(sum),
+    ...costsOf(sum),
     saved_usd: savedOf(sum),
   }
 }

@@ -1,15 +1,15 @@
-// What a write says of a provider's answer, in a form that any table accepts. A provider may put anything into a number or
-// a text: what cannot be a count, a status or an amount is unknown, texts are cut. Pure; knows the writes and no database.
-import type { Tokens } from '../call.ts'
-import type { Cost } from '../pricing.ts'
+// Makes a write acceptable to any table. A provider may put anything into a number or a text: an impossible
+// count, status or amount becomes unknown, texts are cut. Pure; knows the writes and no database.
+import type { Tokens } from '../core/call.ts'
+import { type Cost, UNKNOWN_USAGE } from '../pricing/pricing.ts'
 import type { EndedAttempt, Write } from './writes.ts'
 
-/** The most characters of a provider's text that go on record. */
+/** Maximum characters of a provider's text on record. */
 const MOST_TEXT = 256
-/** No attempt costs more, US dollars. */
+/** Maximum cost of an attempt, US dollars. */
 const MOST_USD = 1e9
 
-/** The write as it can be recorded; `open` comes from the gateway itself and stays as it is. */
+/** Returns the write as it can be recorded; `open` comes from the gateway itself and stays as it is. */
 export function storable(write: Write): Write {
   switch (write.kind) {
     case 'open':
@@ -29,8 +29,8 @@ export function storable(write: Write): Write {
           status: count(outcome.status),
           errorCode: text(outcome.errorCode),
           responseModel: text(outcome.responseModel),
-          // One that is cut would be another.
-          responseId: (outcome.responseId?.length ?? 0) > MOST_TEXT ? null : (outcome.responseId ?? null),
+          responseId: idOf(outcome.responseId),
+          containerId: idOf(outcome.containerId),
           latencyMs: amount(outcome.latencyMs) ?? 0,
           ttftMs: amount(outcome.ttftMs),
           tokens: tokensOf(outcome.tokens),
@@ -41,8 +41,8 @@ export function storable(write: Write): Write {
 }
 
 /**
- * The same without anything that a provider said: for a table that refuses it all the same. What is left says that the
- * call was made, where it went and how it ended.
+ * Returns the write without any content of the provider, for a table that still refuses it. It keeps the fact
+ * of the call, its target and its end.
  */
 export function reduced(write: Write): Write {
   const silent = (ended: EndedAttempt): EndedAttempt => ({
@@ -56,14 +56,14 @@ export function reduced(write: Write): Write {
     case 'streaming':
       return write
     case 'next':
-      return { ...write, ended: silent(write.ended), cost: UNKNOWN }
+      return { ...write, ended: silent(write.ended), cost: UNKNOWN_USAGE }
     case 'close': {
       const { ended, outcome } = write
       const { state, latencyMs, ttftMs } = outcome
       return {
         ...write,
         ended: ended && silent(ended),
-        cost: UNKNOWN,
+        cost: UNKNOWN_USAGE,
         outcome: {
           state,
           latencyMs,
@@ -78,8 +78,6 @@ export function reduced(write: Write): Write {
   }
 }
 
-const UNKNOWN: Cost = { usd: null, price: null }
-
 const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedAttempt): EndedAttempt => ({
   n,
   target,
@@ -90,10 +88,14 @@ const endOf = ({ n, target, outcome, status, errorCode, tokens, losses }: EndedA
   losses: losses ? losses.map(String) : null,
 })
 
-const costOf = ({ usd, price }: Cost): Cost => ({
-  usd: typeof usd === 'number' && usd < MOST_USD ? amount(usd) : null,
-  price: typeof price === 'object' ? price : null,
-})
+function costOf({ usd, missing, price }: Cost): Cost {
+  const plausible = typeof usd === 'number' && usd < MOST_USD ? amount(usd) : null
+  return {
+    usd: plausible,
+    missing: plausible === null && missing.length === 0 ? UNKNOWN_USAGE.missing : missing,
+    price: typeof price === 'object' ? price : null,
+  }
+}
 
 function tokensOf(tokens: Tokens | null): Tokens | null {
   if (typeof tokens !== 'object' || tokens === null) return null
@@ -114,7 +116,10 @@ const count = (value: unknown): number | null =>
 const amount = (value: unknown): number | null =>
   typeof value === 'number' && value >= 0 && value < Number.POSITIVE_INFINITY ? value : null
 
-/** SQLite ends a text at NUL when it measures it; half a character has no UTF-8. */
+/** A truncated id would be another one. */
+const idOf = (id: string | null | undefined): string | null => (id && id.length <= MOST_TEXT ? id : null)
+
+/** SQLite ends a text at NUL when it measures it; a lone surrogate has no UTF-8. */
 function text(value: unknown): string | null {
   if (typeof value !== 'string') return null
   const short = value.length > MOST_TEXT ? value.slice(0, MOST_TEXT) : value

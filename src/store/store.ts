@@ -1,64 +1,60 @@
-// The store as the gateway sees it: write what happens to a call, read what happened to calls. Knows no database.
+// The store as the gateway sees it: writes the events of calls, reads them back. Knows no database.
 
-import type { TracedCall } from '../tracing.ts'
+import type { TracedCall } from '../core/tracing.ts'
 import type { ArtifactLimits, MakeArtifact } from './artifact-buffer.ts'
-import type { Reads } from './reads.ts'
+import type { Reads, RetentionLimits } from './reads.ts'
 import type { Write } from './writes.ts'
 
 export interface Store {
   /**
-   * Resolves when the write is committed. `open` and `next` reject when it cannot be: then nothing may be
-   * sent. `streaming` and `close` never reject, they are tried until they succeed.
+   * Resolves when the write is committed. `open` and `next` reject if it cannot be: then nothing may be sent.
+   * `streaming` and `close` never reject, they are retried until they succeed.
    */
   write(write: Write): Promise<void>
-  /** Keeps the artifact of a call whose `close` was written. `weight` is what holding on to it costs, bytes. */
+  /** Stores the artifact of a call whose `close` was written. `weight`: bytes of memory it retains. */
   saveArtifact(callId: string, weight: number, make: MakeArtifact): void
-  /** What was written. */
+  /** Reads of the record. */
   readonly calls: Reads
-  /** Calls that a gateway before this one left open. */
+  /** Calls that an earlier gateway left open. */
   readonly interrupted: readonly TracedCall[]
-  /** What the keys have spent; throws `log_unavailable` when that cannot be read. */
+  /** Spending of the keys; throws `log_unavailable` if it cannot be read. */
   readonly spending: Spending
-  /** Why the store cannot be written to right now; null when it can. */
+  /** Why the store cannot be written at present; null if it can. */
   readonly failure: string | null
-  /** Why what was written cannot be read right now; null when it can. */
+  /** Why the record cannot be read at present; null if it can. */
   readonly readFailure: string | null
-  /** Waits for the end of open calls and commits it, for at most `graceMs`; then gives the directory free. */
+  /** Waits for the end of open calls and commits it, for at most `graceMs`; then unlocks the directory. */
   close(graceMs?: number): Promise<void>
 }
 
-/** The store of a gateway in a fleet, whose calls go to a log that several gateways share. */
+/** Store of a gateway in a fleet, whose calls go to a log that several gateways share. */
 export interface Journal extends Store {
-  /** Where it is, for a thread that reads it. */
+  /** File of the journal, for a thread that reads it. */
   readonly file: string
-  /** Resolves when what was written so far is committed; rejects where that cannot be told. */
+  /** Resolves when all writes so far are committed; rejects if that is unknown. */
   settle(): Promise<void>
-  /** The shared log has taken all of the outbox up to this number. */
+  /** The shared log has the outbox up to this number. */
   shipped(seq: number): Promise<void>
 }
 
-/** What the keys have spent, a sum of its own: retention may drop a call in the month in which it was made. */
+/** Spending of the keys, a separate sum: retention may drop a call in the month in which it was made. */
 export interface Spending {
-  /** What a key's calls of the month of `at` (ms since the epoch) count. */
+  /** Returns the spending of a key in the month of `at` (ms since the epoch). */
   spent(keyName: string, at: number): Spent
 }
 
 /** US dollars. */
 export interface Spent {
-  /** All that counts. */
+  /** Everything that counts. */
   readonly usd: number
-  /** The part of it that was not reported: calls that were left, broke off, or answered without usage. */
+  /** The unreported part of it: calls that were aborted, broke off, or were answered without usage. */
   readonly estimatedUsd: number
+  /** Attempts whose cost is missing, or partly missing, and is not estimated either. */
+  readonly unknownAttempts: number
 }
 
-/** `shared`: what is recorded is in the log of the fleet, too, before a byte leaves. */
+/** `shared`: the record is also in the log of the fleet before a byte leaves. */
 export type Durability = 'process' | 'full' | 'shared'
-
-export interface RetentionLimits {
-  readonly rows: number
-  /** Database and write-ahead log together. */
-  readonly bytes: number
-}
 
 export interface StoreOptions {
   readonly directory: string
@@ -69,10 +65,10 @@ export interface StoreOptions {
   readonly now: () => number
   /** Milliseconds that have really passed since some moment; by default those of the process. */
   readonly elapsed?: () => number
-  /** What is written is to go to the log of a fleet. */
+  /** True if calls also go to the log of a fleet. */
   readonly fleet?: boolean
-  /** Hears of it when nothing can be written any more. */
+  /** Called when nothing can be written any more. */
   readonly onFailure?: (message: string) => void
-  /** Hears why a thread of an open store died. It is started again. */
+  /** Called with the reason when a thread of an open store has died. It is restarted. */
   readonly onDeath?: (reason: string) => void
 }

@@ -1,25 +1,29 @@
-// The four things that are ever written about a call, as values. Knows no database.
-import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../call.ts'
-import type { Cost } from '../pricing.ts'
+// The four events of a call that are ever written, as values. Knows no database.
+import type { AttemptEnd, Call, CallOutcome, Route, Target } from '../core/call.ts'
+import type { KnownCost } from '../core/record.ts'
+import type { Cost } from '../pricing/pricing.ts'
 
-/** An attempt's end, with whose it was. */
+/** Parts missing from the cost of an interrupted call, as in its column. */
+export const INTERRUPTED_COST_MISSING = JSON.stringify(['attempt'])
+
+/** End of an attempt, with its target. */
 export interface EndedAttempt extends AttemptEnd {
   readonly n: number
   readonly target: Pick<Target, 'provider' | 'model'>
 }
 
 /**
- * - `open`: the call is routed, and its first attempt is about to leave unless the cache has the answer.
- * - `next`: an attempt failed and another is about to leave.
- * - `streaming`: the response headers went to the client.
- * - `close`: the call is over; `ended` is its last attempt, null where none was made.
+ * - `open`: the call is routed, and its first attempt is about to be sent unless the cache has the answer.
+ * - `next`: an attempt failed and another is about to be sent.
+ * - `streaming`: the response headers were sent to the client.
+ * - `close`: the call is over; `ended` is its last attempt, null if there was none.
  */
 export type Write =
   | {
       readonly kind: 'open'
       readonly call: Call
       readonly route: Route
-      /** US dollars that are set aside of its key's budget; absent where there is none. */
+      /** US dollars reserved in its key's budget; absent without a budget. */
       readonly reserved?: number
     }
   | {
@@ -27,13 +31,13 @@ export type Write =
       readonly id: string
       readonly at: number
       readonly ended: EndedAttempt
-      /** What the attempt that ended cost. */
+      /** Cost of the attempt that ended. */
       readonly cost: Cost
-      /** What it counts in its key's budget where that is not known, US dollars; absent without a budget. */
+      /** Charge to its key's budget if the cost is unknown, US dollars; absent without a budget. */
       readonly charge?: number
       readonly target: Target
       readonly fallbacks: number
-      /** Requests that have left so far. */
+      /** Requests sent so far. */
       readonly requestsSent: number
     }
   | { readonly kind: 'streaming'; readonly id: string; readonly ttftMs: number }
@@ -42,11 +46,13 @@ export type Write =
       readonly id: string
       readonly at: number
       readonly ended: EndedAttempt | null
-      /** What that attempt cost; where the cache had the answer, what it would have cost. */
+      /** Cost of that attempt; for an answer from the cache, the cost that it would have had. */
       readonly cost: Cost
-      /** As in `next`. */
+      /** Cost of the attempts before it; absent if there were none. */
+      readonly earlier?: KnownCost
+      /** See `next`. */
       readonly charge?: number
-      /** Who served, or was tried last. */
+      /** The target that served, or was tried last. */
       readonly target: Pick<Target, 'provider' | 'model' | 'tier'>
       readonly fallbacks: number
       readonly outcome: CallOutcome

@@ -1,8 +1,8 @@
 // What Langfuse and Phoenix make of our spans: their rules, from their public sources of autumn 2026, as tables.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { answer, fail, USAGE } from '../../mocks/stand-in.ts'
-import { ask, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, fail, USAGE } from '../../mocks/test-upstream.ts'
+import { ask, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 import { collector, type SeenSpan, seen } from './test-collector.ts'
 
 type Attributes = SeenSpan['attributes']

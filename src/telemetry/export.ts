@@ -1,18 +1,18 @@
-// Sends the spans of calls to a collector, after the fact: hears which calls ended, reads them from the record and posts
-// them as OTLP in protobuf. The collector cannot affect a call; what it does not accept in time is dropped and counted.
-// Loaded only with `telemetry:`.
+// Sends the spans of calls to a collector, after the fact: learns of ended calls, reads them from the record
+// and posts them as OTLP in protobuf. The collector cannot affect a call; spans that it does not accept in
+// time are dropped and counted. Loaded only with `telemetry:`.
 import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { pairsIn } from '../config/otel.ts'
-import type { CallDetail } from '../record.ts'
-import { type TracedCall, type TracingSettings, traceOf } from '../tracing.ts'
+import type { CallDetail } from '../core/record.ts'
+import { type TracedCall, type TracingSettings, traceOf } from '../core/tracing.ts'
 import { type Content, type Resource, type Span, spansOf } from './spans.ts'
 
 export interface ExportOptions {
-  /** Where OTLP is taken; `/v1/traces` is added. */
+  /** Base address for OTLP; `/v1/traces` is appended. */
   readonly endpoint: string
-  /** The whole address instead. */
+  /** Complete address instead. */
   readonly tracesEndpoint: string | undefined
-  /** A secret: `name=value`, with commas between. */
+  /** A secret: `name=value`, separated by commas. */
   readonly headers: string | undefined
   readonly service: string
   /** Further attributes of the service. */
@@ -20,31 +20,31 @@ export interface ExportOptions {
   readonly version: string
   readonly instance: string
   readonly tracing: TracingSettings
-  /** Whether requests and answers go along. */
+  /** True to include requests and answers. */
   readonly content: boolean
   readonly calls: {
     find(id: string): Promise<CallDetail | null>
     artifact(id: string): Promise<string | null>
   }
-  /** Hears of it when calls begin to be dropped, or are not any more (null). */
+  /** Called with the reason when calls begin to be dropped, and with null when that ends. */
   readonly onFailure: (reason: string | null) => void
 }
 
 export interface TraceExport {
   /** A call is closed on record. */
   ended(call: TracedCall): void
-  /** Spans that were not sent. */
+  /** Number of spans that were not sent. */
   readonly dropped: number
-  /** Sends what waits, for a moment. */
+  /** Sends the waiting spans, for a moment. */
   close(): Promise<void>
 }
 
-/** Calls that may wait. */
+/** Maximum calls that wait. */
 const MOST_WAITING = 2_000
 const A_TIME = 100
 const EVERY_MS = 1_000
 const ANSWER_MS = 5_000
-/** How long it waits after a failure, at first and at most, ms. */
+/** Initial and maximum delay after a failure, ms. */
 const BACKOFF_MS = 1_000
 const MOST_BACKOFF_MS = 30_000
 
@@ -52,14 +52,7 @@ export function startTraceExport(options: ExportOptions): TraceExport {
   const { tracing, calls } = options
   const url = options.tracesEndpoint ?? `${options.endpoint.replace(/\/+$/, '')}/v1/traces`
   const headers = { ...pairsIn(options.headers ?? ''), 'content-type': 'application/x-protobuf' }
-  const resource: Resource = {
-    attributes: {
-      'service.version': options.version,
-      'service.instance.id': options.instance,
-      ...options.attributes,
-      'service.name': options.service,
-    },
-  }
+  const resource = resourceOf(options)
   let waiting: string[] = []
   let dropped = 0
   let backoff = 0
@@ -77,11 +70,11 @@ export function startTraceExport(options: ExportOptions): TraceExport {
     const artifact = options.content ? await calls.artifact(id).catch(() => null) : null
     return spansOf(call, traceOf(call, tracing), resource, options.version, contentsIn(artifact))
   }
-  /** Whether the collector took them, or there is no use in trying again. */
+  /** Returns true if the collector accepted them, or a retry is useless. */
   async function send(ids: readonly string[]): Promise<boolean> {
     const spans = (await Promise.all(ids.map(read))).flat()
     if (spans.length === 0) return true
-    // The serializer's types want the SDK's classes; it reads these members and no other.
+    // The serializer's types want the SDK's classes; it reads only these members.
     const body = ProtobufTraceSerializer.serializeRequest(spans as never)
     try {
       const response = await fetch(url, {
@@ -138,7 +131,7 @@ export function startTraceExport(options: ExportOptions): TraceExport {
       if (!traceOf(call, tracing).sampled) return
       if (waiting.length >= MOST_WAITING) {
         waiting.shift()
-        dropped += 2 // a call's own and an attempt's, at least
+        dropped += 2 // at least a call's own and an attempt's
       }
       waiting.push(call.id)
       later()
@@ -155,12 +148,22 @@ export function startTraceExport(options: ExportOptions): TraceExport {
   }
 }
 
+/** Describes the gateway as a service. */
+const resourceOf = ({ version, instance, attributes, service }: ExportOptions): Resource => ({
+  attributes: {
+    'service.version': version,
+    'service.instance.id': instance,
+    ...attributes,
+    'service.name': service,
+  },
+})
+
 interface KeptExchange {
   readonly request: { readonly body?: string }
   readonly answer: { readonly body?: string }
 }
 
-/** Requests and answers of a call's attempts, as its artifact holds them. */
+/** Returns requests and answers of a call's attempts from its artifact. */
 function contentsIn(artifact: string | null): Content[] {
   if (artifact === null) return []
   const { exchanges } = JSON.parse(artifact) as { exchanges: KeptExchange[] }

@@ -1,5 +1,5 @@
-// The names that spans use: the conventions of OpenTelemetry for generative AI, as they were last published (1.41), pinned
-// here and nowhere else. All of them are in development; a later version is a change of this table.
+// Names used in spans: OpenTelemetry's conventions for generative AI, as last published (1.41), pinned here
+// and nowhere else. All are in development; a later version is a change of this table.
 export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
 
 export const NAMES = {
@@ -14,9 +14,9 @@ export const NAMES = {
   cacheReadTokens: 'gen_ai.usage.cache_read.input_tokens',
   cacheCreationTokens: 'gen_ai.usage.cache_creation.input_tokens',
   reasoningTokens: 'gen_ai.usage.reasoning.output_tokens',
-  /** No convention yet; the name that Langfuse reads before its own estimate. */
+  /** No convention yet; Langfuse prefers this name to its own estimate. */
   cost: 'gen_ai.usage.cost',
-  /** What went to the provider and what came back, as they are; names of OpenInference, which Phoenix and Langfuse read. */
+  /** The raw request and answer of the provider; names of OpenInference, which Phoenix and Langfuse read. */
   input: 'input.value',
   output: 'output.value',
   conversation: 'gen_ai.conversation.id',

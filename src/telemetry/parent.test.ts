@@ -1,11 +1,11 @@
 // The trace of a caller over real sockets: continued, linked to, or not looked at; and which provider is told of it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { answer, fail } from '../../mocks/stand-in.ts'
-import { createWitness } from '../../mocks/witness.ts'
-import { parseConfig } from '../config.ts'
-import { createGateway } from '../gateway.ts'
-import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test-gateway.ts'
+import { createWitness } from '../../mocks/server/create.ts'
+import { answer, fail } from '../../mocks/test-upstream.ts'
+import { parseConfig } from '../config/load.ts'
+import { createGateway } from '../gateway/create-gateway.ts'
+import { ask, TWO_TARGETS, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
 import { collector, seen } from './test-collector.ts'
 
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'

@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startStandIn } from '../../mocks/stand-in.ts'
-import { ask, temporaryDirectory } from '../test-gateway.ts'
+import { startStandIn } from '../../mocks/test-upstream.ts'
+import { ask, temporaryDirectory } from '../test/test-gateway.ts'
 import { collector, seen } from './test-collector.ts'
 
 async function serve(t: TestContext, config: string) {

@@ -1,8 +1,8 @@
-// A call on record as spans: one for the call, and below it one for each attempt. Usage and cost are on the attempts alone,
-// so nothing is counted twice. Ids follow from the record, so an export that is repeated makes no second trace. Pure; knows
-// no prompt but those that it is handed.
-import type { AttemptRecord, CallDetail } from '../record.ts'
-import { type SpanPlace, spanIdOf, type TraceOfCall } from '../tracing.ts'
+// Converts a recorded call to spans: one for the call, and below it one for each attempt. Usage and cost are
+// on the attempts alone, so nothing is counted twice. Ids follow from the record, so a repeated export makes
+// no second trace. Pure; knows no prompt except those it is given.
+import type { AttemptRecord, CallDetail } from '../core/record.ts'
+import { type SpanPlace, spanIdOf, type TraceOfCall } from '../core/tracing.ts'
 import { NAMES, SCHEMA_URL } from './names.ts'
 
 type Attributes = Record<string, string | number | boolean>
@@ -10,7 +10,7 @@ type Attributes = Record<string, string | number | boolean>
 type HrTime = readonly [number, number]
 type SpanContext = SpanPlace & { readonly traceFlags: 1; readonly isRemote?: true }
 
-/** A span as OpenTelemetry's serializer takes it. */
+/** A span in the format of OpenTelemetry's serializer. */
 export interface Span {
   readonly name: string
   /** 1: server, 2: client. */
@@ -39,13 +39,13 @@ export interface Resource {
   readonly attributes: Attributes
 }
 
-/** What went to a provider and what came back; null where it is not kept. */
+/** Request to a provider and its answer; null if not stored. */
 export interface Content {
   readonly request: string | null
   readonly answer: string | null
 }
 
-/** `contents`: of the attempts, in their order; only where they are to be told. */
+/** `contents`: of the attempts, in their order; only if they are to be sent. */
 export function spansOf(
   call: CallDetail,
   { traceId, parent, link }: TraceOfCall,
@@ -136,7 +136,7 @@ const usageOf = ({ tokens, cost_usd }: AttemptRecord): Record<string, number | n
   [NAMES.cost]: cost_usd,
 })
 
-/** Characters of a request or an answer; collectors refuse what is much larger. */
+/** Maximum characters of a request or an answer; collectors refuse much larger ones. */
 const MOST_CONTENT = 2 ** 16
 
 const contentOf = (content: Content | undefined): Record<string, string | null> => ({
@@ -151,7 +151,7 @@ const operationOf = (endpoint: string): string =>
       ? 'image_generation'
       : 'chat'
 
-/** Only what is known. */
+/** Returns only the known values. */
 const known = (all: Readonly<Record<string, string | number | boolean | null>>): Attributes =>
   Object.fromEntries(Object.entries(all).filter(([, value]) => value !== null)) as Attributes
 

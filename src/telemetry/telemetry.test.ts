@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answer, chunk, DONE, fail, stream, usageChunk } from '../../mocks/stand-in.ts'
-import { ask, providerKey, TWO_TARGETS, testGateway } from '../test-gateway.ts'
+import { answer, chunk, DONE, fail, stream, usageChunk } from '../../mocks/test-upstream.ts'
+import { ask, providerKey, TWO_TARGETS, testGateway } from '../test/test-gateway.ts'
 import { NAMES } from './names.ts'
 import { collector, seen } from './test-collector.ts'
 

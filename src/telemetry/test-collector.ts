@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { slowness } from '../test-gateway.ts'
+import { slowness } from '../test/test-gateway.ts'
 
 /** A field of a protobuf message: its number and its bytes or its number. */
 type Fields = Map<number, (Buffer | bigint)[]>

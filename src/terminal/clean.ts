@@ -1,23 +1,25 @@
-// Makes text from elsewhere safe for a terminal: no control sequences, and no more cells than there are.
-// Knows no colour and no segment, and not how wide a character is.
+// Makes foreign text safe for a terminal: no control sequences, and no more cells than available. Knows no
+// colour and no segment, and not how wide a character is.
 
-/** No label is worth more; also bounds the work for a hostile one. Characters. */
+/** Maximum characters of a label; also bounds the work for a hostile one. */
 const LONGEST = 512
 
-/** Controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use, line separators. No literal,
- * because its classes would be built when the file is parsed, for every start. */
+/**
+ * Controls (C0, C1, escape), formatting (bidi, zero width), surrogates, private use, line separators. A
+ * string, because the classes of a literal would be built at parse time, on every start.
+ */
 const STEERING = '[\\p{C}\\p{Zl}\\p{Zp}]'
-/** ASCII, and the marks that the line itself makes: one cell each, known without asking the tables. */
+/** ASCII, and the marks that the line itself uses: one cell each, known without the tables. */
 const ORDINARY = /^[\x20-\x7e·→↷↑↓…⚠]*$/
 
-/** A label without any character that steers the terminal or turns text around (LINE-07). */
+/** Returns the label without characters that control the terminal or reverse text (LINE-07). */
 export const plain = (label: string): string => clean(label.slice(0, LONGEST))
 
-/** The same for a text of any length: one line, whatever it held. */
+/** Does the same for a text of any length; the result is one line. */
 export const clean = (text: string): string =>
   isOrdinary(text) ? text : text.replace(new RegExp(STEERING, 'gu'), '')
 
-/** The same with each such character written as an escape, as JSON does it: nothing is lost, and nothing steers. */
+/** Does the same, but writes each such character as a JSON escape, so that nothing is lost. */
 export const escaped = (text: string): string =>
   isOrdinary(text)
     ? text
@@ -27,13 +29,13 @@ export const escaped = (text: string): string =>
           .join(''),
       )
 
-/** Says how many terminal cells a text takes. */
+/** Returns how many terminal cells a text takes. */
 export type Measure = (text: string) => number
 
-/** Every character takes one cell, and none steers the terminal. */
+/** Returns true if every character takes one cell and none controls the terminal. */
 export const isOrdinary = (text: string): boolean => ORDINARY.test(text)
 
-/** As much of a text as goes into `limit` cells, `…` where something is missing. */
+/** Returns as much of a text as fits into `limit` cells, ending in `…` if cut. */
 export function cut(text: string, limit: number, cells: Measure): string {
   if (cells(text) <= limit) return text
   let kept = ''

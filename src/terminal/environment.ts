@@ -1,17 +1,17 @@
-// What the environment says about the terminal that the client draws on; stdout is a pipe and cannot be asked.
+// Reads the properties of the client's terminal from the environment; stdout is a pipe and has no size.
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** COLUMNS, terminal cells; null when it is not set, no number, or 0, which terminals of unknown size report. */
+/** Returns COLUMNS, in cells; null if unset, not a number, or 0, which terminals of unknown size report. */
 export function columnsOf(env: Env): number | null {
   const columns = /^\d{1,5}$/.test(env.COLUMNS ?? '') ? Number(env.COLUMNS) : 0
   return columns > 0 ? columns : null
 }
 
-/** Colours are not wanted, or not understood. */
+/** Returns true if colours are unwanted or unsupported. */
 export const isColourless = (env: Env): boolean => Boolean(env.NO_COLOR) || env.TERM === 'dumb'
 
-/** Terminals that are known to make OSC 8 links; tmux and ssh may strip them, so there they are left out. */
+/** Returns true for terminals known to support OSC 8 links, unless in tmux or ssh, which may strip them. */
 export function showsLinks(env: Env): boolean {
   if (env.FORCE_HYPERLINK !== undefined) return env.FORCE_HYPERLINK !== '0'
   if (env.TMUX || env.STY || env.SSH_CONNECTION) return false

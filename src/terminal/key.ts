@@ -1,25 +1,27 @@
-// The gateway key: from the environment or a private file, never from an argument (LINE-08). Code that gets it
-// here may send it to the gateway and nowhere else.
+// Finds the gateway key: from the environment or a private file, never from an argument (LINE-08). Callers
+// may send it to the gateway and nowhere else.
 import { readFileSync, statSync } from 'node:fs'
 
 export interface FoundKey {
   readonly key: string | null
-  /** Why there is none although one was named; holds no secret. */
+  /** Why a named key is missing; holds no secret. */
   readonly problem: string | null
 }
 
 type Env = Readonly<Record<string, string | undefined>>
 
-/** WAYBILL_KEY, else the file. A file that others may read is refused. */
+/** Returns WAYBILL_KEY, else the content of the file. Refuses a file that others may read. */
 export function findKey(env: Env, file: string | null): FoundKey {
   if (env.WAYBILL_KEY) return checked(env.WAYBILL_KEY, 'WAYBILL_KEY')
   if (!file) return { key: null, problem: null }
   try {
-    const { mode, uid } = statSync(file)
+    const stats = statSync(file)
+    const { mode, uid } = stats
     const own = process.getuid === undefined || uid === process.getuid()
-    // Windows has neither owner nor mode here.
+    // Windows reports neither owner nor mode here.
     if (process.platform !== 'win32' && (!own || (mode & 0o077) !== 0))
       return { key: null, problem: `the key file ${file} is open to others; run chmod 600 on it` }
+    if (!stats.isFile() || stats.size > MOST_BYTES) return checked('', file)
     return checked(readFileSync(file, 'utf8').trim(), file)
   } catch (error) {
     return {
@@ -28,6 +30,9 @@ export function findKey(env: Env, file: string | null): FoundKey {
     }
   }
 }
+
+/** Maximum bytes of a key file: a key has at most 1,000 characters, and devices and pipes have no size. */
+const MOST_BYTES = 4_096
 
 const checked = (key: string, where: string): FoundKey =>
   /^[\x21-\x7e]{1,1000}$/.test(key)

@@ -1,6 +1,6 @@
-// How long, how long ago, how much money, how many tokens: in few characters, for people. Pure.
+// Formats durations, ages, amounts of money and tokens in few characters, for people. Pure.
 
-/** `812 ms`, `4.2 s`, `3 min`. */
+/** Formats `812 ms`, `4.2 s`, `3 min`. */
 export const duration = (ms: number): string =>
   ms < 999.5
     ? `${Math.round(ms)} ms`
@@ -8,7 +8,7 @@ export const duration = (ms: number): string =>
       ? `${(ms / 1000).toFixed(1)} s`
       : `${Math.round(ms / 60_000)} min`
 
-/** `12 s ago`, `3 min ago`, `2 h ago`, `4 d ago`. */
+/** Formats `12 s ago`, `3 min ago`, `2 h ago`, `4 d ago`. */
 export function ago(ms: number): string {
   const [unit, size] = UNITS.find(([, each]) => ms >= each) ?? ['s', 1000]
   return `${Math.floor(Math.max(0, ms) / size)} ${unit} ago`
@@ -20,8 +20,22 @@ const UNITS: readonly [string, number][] = [
   ['min', 60_000],
 ]
 
-export const dollars = (cost: number): string =>
-  cost === 0 ? '$0' : cost < 0.00005 ? '<$0.0001' : cost < 0.1 ? `$${cost.toFixed(4)}` : `$${cost.toFixed(2)}`
+const SMALLEST = 0.000001
+const WHOLE = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+
+/**
+ * Formats `$0.000365`, `$0.0123`, `$0.50`, `$12.34`, `$1,234`: the same text everywhere for the same amount.
+ * Below a dollar, three significant digits, down to a millionth; `≥ ` marks an incomplete amount.
+ */
+export function dollars(usd: number, isMinimum = false): string {
+  if (isMinimum) return `≥ ${usd < SMALLEST ? '$0' : dollars(usd)}`
+  if (usd === 0) return '$0'
+  if (usd < SMALLEST) return '<$0.000001'
+  if (usd >= 999.5) return `$${WHOLE.format(usd)}`
+  if (usd >= 0.9995) return `$${usd.toFixed(2)}`
+  const digits = Math.min(6, Math.max(2, 2 - Math.floor(Math.log10(usd))))
+  return `$${usd.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, '$1')}`
+}
 
 export const count = (tokens: number): string =>
   tokens < 1000 ? `${tokens}` : `${(tokens / 1000).toFixed(1)}k`

@@ -1,26 +1,26 @@
-// A table for a terminal: columns as wide as they need to be; if there is not enough room, the widest of those that may be
-// cut are cut. Pure; knows no stream.
+// Formats a table for a terminal: columns as wide as needed; if there is not enough room, the widest of the
+// shrinkable ones are cut. Pure; knows no stream.
 import truncated from 'fast-string-truncated-width'
 import { clean } from './clean.ts'
 
 export interface TableOptions {
-  /** Cells of the terminal; null where stdout is none: then nothing is cut. */
+  /** Width of the terminal in cells; null if stdout is not a terminal: nothing is cut. */
   readonly columns: number | null
-  /** The first row holds the names of the columns; true unless it is said. */
+  /** True (the default) if the first row holds the names of the columns. */
   readonly header?: boolean
-  /** Columns of figures, by name, or by number where there is no header. */
+  /** Right-aligned columns, by name, or by number without a header. */
   readonly right?: readonly (string | number)[]
   /** Columns that may be cut, named likewise. */
   readonly shrink?: readonly (string | number)[]
-  /** Stands before each line. */
+  /** Prefix of each line. */
   readonly indent?: string
 }
 
 const GAP = 2
-/** No column is cut below this. */
+/** Minimum cells of a column that is cut. */
 const LEAST = 6
 
-/** Lines, each with its end. What would steer the terminal is taken out. A column that is empty in each row is left out. */
+/** Returns the lines with their ends, without control characters and columns that are empty in every row. */
 export function table(rows: readonly (readonly string[])[], options: TableOptions): string {
   const { columns, header = true, right = [], shrink = [], indent = '' } = options
   const [first = []] = rows

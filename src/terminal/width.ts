@@ -1,5 +1,5 @@
-// Width of any text in terminal cells: CJK and emoji take two. The program loads this only for a label that is not
-// ordinary, because the tables cost 1 ms of start-up (LINE-09).
+// Measures any text in terminal cells: CJK and emoji take two. Loaded only for a label that is not ordinary,
+// because the tables cost 1 ms of start-up (LINE-09).
 import measure from 'fast-string-truncated-width'
 import { isOrdinary } from './clean.ts'
 

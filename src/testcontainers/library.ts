@@ -1,6 +1,6 @@
-// What `waybill/testcontainers` gives.
+// The exports of `waybill/testcontainers`.
 export type { LedgerEntry, LedgerPage } from '../../mocks/ledger.ts'
-export type { ScriptedAnswer } from '../../mocks/script.ts'
-export type { CallRecord } from '../record.ts'
+export type { ScriptedAnswer } from '../../mocks/server/script.ts'
+export type { CallRecord } from '../core/record.ts'
 export { type StartedWaybillContainer, WaybillContainer } from './waybill-container.ts'
 export { type StartedWitnessContainer, WitnessContainer } from './witness-container.ts'

@@ -1,9 +1,9 @@
-// What the containers of this project have in common: our image, and the last output of one that does not become ready.
+// Common parts of this project's containers: the image, and the last output of a failed start.
 import { text } from 'node:stream/consumers'
 import { GenericContainer, getContainerRuntimeClient, type StartedTestContainer } from 'testcontainers'
 import manifest from '../../package.json' with { type: 'json' }
 
-/** The image of this version, which `npm run image` makes in the project. */
+/** The image of this version; `npm run release -- image` builds it in the project. */
 export const IMAGE = `waybill:${manifest.version}`
 
 export class OwnContainer extends GenericContainer {
@@ -17,7 +17,7 @@ export class OwnContainer extends GenericContainer {
     )
   }
 
-  /** Rejects with what the container printed. */
+  /** Rejects with the container's output. */
   protected async startOrTell(): Promise<StartedTestContainer> {
     this.#printed = ''
     try {
@@ -32,7 +32,7 @@ export class OwnContainer extends GenericContainer {
     this.#id = id
   }
 
-  /** Of a container that ended before its ports were open; testcontainers leaves it lying, so it goes here. */
+  /** Returns the output of a container that ended before its ports were open, and removes it. */
   async #lastWords(): Promise<string> {
     if (this.#id === null) return ''
     const { container: containers } = await getContainerRuntimeClient()

@@ -1,5 +1,6 @@
-// Waybill as a container, for the tests of programs that use a gateway: it answers from recordings by default, so
-// that they need no key and no network. Knows the image; of the gateway, only the format of a record.
+// Waybill as a container, for the tests of programs that use a gateway: it answers from recordings by
+// default, so they need no key and no network. Knows the image and, of the gateway, only the format of a
+// record.
 
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,20 +10,20 @@ import {
   type StartedTestContainer,
   Wait,
 } from 'testcontainers'
-import type { CallRecord } from '../record.ts'
+import type { CallRecord } from '../core/record.ts'
 import { IMAGE, OwnContainer } from './own-container.ts'
 
-/** Where the gateway listens in its container. */
+/** Port of the gateway inside its container. */
 const PORT = 4949
 
-/** What a client shows where no key is asked for; clients insist on having one. */
+/** Placeholder for clients that insist on a key although none is required. */
 const ANY_KEY = 'waybill-asks-for-no-key'
 
-/** A record is final within this time after its answer, contract LOG-04, ms. */
+/** Maximum delay from an answer to its final record, contract LOG-04, ms. */
 const LAG = 1_000
 
 /**
- * The gateway in a container that is thrown away after the test.
+ * The gateway in a container, removed after the test.
  *
  * @example
  * const waybill = await new WaybillContainer().start()
@@ -41,21 +42,21 @@ export class WaybillContainer extends OwnContainer {
       .withWaitStrategy(Wait.forHttp('/readyz', PORT, { abortOnContainerExit: true }).withReadTimeout(250))
   }
 
-  /** Answers from the recordings in a directory on this machine instead of those in the image. */
+  /** Answers from the recordings in a local directory instead of those in the image. */
   withRecordings(directory: string): this {
     return this.withCopyDirectoriesToContainer([
       { source: directory, target: '/data/recordings' },
     ]).withCommand(['serve', '--replay', '/data/recordings'])
   }
 
-  /** Runs on this configuration, in the words of waybill.yaml, instead of the example. */
+  /** Uses this configuration, with the settings of waybill.yaml, instead of the example. */
   withConfig(config: object): this {
     return this.withCopyContentToContainer([
       { content: JSON.stringify(config), target: '/data/waybill.yaml' }, // JSON is YAML
     ])
   }
 
-  /** Asks for a key, which is made here; `apiKey` of the started container is it. */
+  /** Requires a key, which is generated here: `apiKey` of the started container. */
   withKeys(): this {
     this.#key = `waybill-${randomBytes(24).toString('base64url')}`
     const digest = createHash('sha256').update(this.#key).digest('hex')
@@ -63,8 +64,9 @@ export class WaybillContainer extends OwnContainer {
   }
 
   /**
-   * Reaches the providers of the configuration instead of recordings; for stand-ins on a network of the test.
-   * `keys`: the environment variables that the configuration names. A gateway that can spend asks for a key itself.
+   * Reaches the providers of the configuration instead of recordings; for mock providers on a network of the
+   * test. `keys`: the environment variables that the configuration names. A gateway that can spend requires a
+   * key by itself.
    */
   withLiveProviders(keys: Readonly<Record<string, string>> = {}): this {
     return this.withKeys()
@@ -72,12 +74,12 @@ export class WaybillContainer extends OwnContainer {
       .withCommand(['serve'])
   }
 
-  /** Rejects with what the gateway printed when it does not become ready. */
+  /** Rejects with the gateway's output if it does not become ready. */
   override async start(): Promise<StartedWaybillContainer> {
     return new StartedWaybillContainer(await this.startOrTell(), this.#key ?? ANY_KEY)
   }
 
-  /** The names under which tests and neighbours call the gateway; it refuses every other Host. */
+  /** Sets the names under which tests and neighbours reach the gateway; it refuses every other Host. */
   protected override async beforeContainerCreated(): Promise<void> {
     const { info } = await getContainerRuntimeClient()
     const names = [info.containerRuntime.host, ...this.networkAliases]
@@ -86,11 +88,11 @@ export class WaybillContainer extends OwnContainer {
 }
 
 export class StartedWaybillContainer extends AbstractStartedContainer {
-  /** Where it listens, for example `http://localhost:32768`. */
+  /** Base URL of the gateway, for example `http://localhost:32768`. */
   readonly url: string
-  /** The same for clients of the OpenAI API: ends in `/v1`. */
+  /** Base URL for clients of the OpenAI API: ends in `/v1`. */
   readonly baseUrl: string
-  /** What a client shows; a placeholder where the gateway asks for no key. */
+  /** Key for clients; a placeholder if the gateway requires none. */
   readonly apiKey: string
 
   constructor(container: StartedTestContainer, apiKey: string) {
@@ -101,8 +103,8 @@ export class StartedWaybillContainer extends AbstractStartedContainer {
   }
 
   /**
-   * The records of the calls so far, newest first, at most 200; `filter` is the query of `/api/usage/request-logs`.
-   * Waits up to a second for calls that have just been answered to be final.
+   * Returns the records of the calls so far, newest first, at most 200; `filter` is the query of
+   * `/api/usage/request-logs`. Waits up to a second for the records of recent calls to be final.
    */
   async requestLogs(filter: Readonly<Record<string, string>> = {}): Promise<readonly CallRecord[]> {
     const deadline = Date.now() + LAG

@@ -1,10 +1,10 @@
-// The witness as a container: providers for a gateway in another one. Knows the image and the words of the control port.
+// The mock providers as a container, for a gateway in another one. Knows the image and the control port.
 import { AbstractStartedContainer, type StartedTestContainer, Wait } from 'testcontainers'
 import type { LedgerPage } from '../../mocks/ledger.ts'
-import type { ScriptedAnswer } from '../../mocks/script.ts'
+import type { ScriptedAnswer } from '../../mocks/server/script.ts'
 import { IMAGE, OwnContainer } from './own-container.ts'
 
-/** Where its providers listen in the container, and its control port, which is for that container only. */
+/** Port of its providers inside the container; the control port is for that container only. */
 const PORT = 4950
 const CONTROL_PORT = 4951
 
@@ -19,12 +19,12 @@ const COMMAND = [
   '--json',
 ]
 
-/** The line in which the witness tells its providers. */
+/** The output line that lists its providers. */
 const TOLD = /\{"url".*\}/
 
 /**
- * The witness in a container: stand-ins for all providers, with a ledger of what arrived. A gateway reaches it on
- * a network that both are on, by the name that `withNetworkAliases` gives it.
+ * Mock providers in a container, with a ledger of the requests. A gateway reaches them on a shared network, by
+ * the name that `withNetworkAliases` sets.
  *
  * @example
  * const network = await new Network().start()
@@ -46,13 +46,13 @@ export class WitnessContainer extends OwnContainer {
     this.withExposedPorts(PORT).withCommand(COMMAND).withWaitStrategy(Wait.forLogMessage(TOLD))
   }
 
-  /** Answers from the recordings in a directory on this machine instead of those in the image. */
+  /** Answers from the recordings in a local directory instead of those in the image. */
   withRecordings(directory: string): this {
     const target = '/data/recordings'
     return this.withCopyDirectoriesToContainer([{ source: directory, target }]).#with('--recordings', target)
   }
 
-  /** Takes as long over an answer as the provider took, instead of no time. */
+  /** Answers at the pace of the recorded provider instead of at once. */
   withRecordedPace(): this {
     return this.#with('--pace', 'recorded')
   }
@@ -62,7 +62,7 @@ export class WitnessContainer extends OwnContainer {
     return this.withCommand([...COMMAND, ...this.#options])
   }
 
-  /** Rejects with what the witness printed when it does not start. */
+  /** Rejects with the container's output if it does not start. */
   override async start(): Promise<StartedWitnessContainer> {
     const container = await this.startOrTell()
     let printed = ''
@@ -87,12 +87,12 @@ export class StartedWitnessContainer extends AbstractStartedContainer {
     this.#aliases = aliases
   }
 
-  /** A provider's base URL for programs on this machine. Throws for an unknown name. */
+  /** Returns a provider's base URL for programs on this machine. Throws for an unknown name. */
   baseUrl(provider: string): string {
     return this.#at(`${this.getHost()}:${this.getMappedPort(PORT)}`, provider)
   }
 
-  /** A provider's base URL for containers on the same network. Throws where the witness has no alias there. */
+  /** Returns a provider's base URL for containers on the same network. Throws without an alias there. */
   networkUrl(provider: string): string {
     const [alias] = this.#aliases
     if (alias === undefined)
@@ -100,27 +100,27 @@ export class StartedWitnessContainer extends AbstractStartedContainer {
     return this.#at(`${alias}:${PORT}`, provider)
   }
 
-  /** The key that a provider takes. */
+  /** Returns the key that a provider accepts. */
   key(provider: string): string {
     return this.#find(provider).key
   }
 
-  /** What arrived, in the order of arrival: the entries after number `since`. */
+  /** Returns the ledger of arrived requests, in order: the entries after number `since`. */
   async ledger(since = 0): Promise<LedgerPage> {
     return JSON.parse(await this.#control('GET', `/ledger?since=${since}`))
   }
 
-  /** Spells out how the call that carries this nonce is answered, 16 hex digits. */
+  /** Scripts the answers to the call that carries this nonce, 16 hex digits. */
   async script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void> {
     await this.#control('PUT', `/script/${nonce}`, JSON.stringify(answers))
   }
 
-  /** Lets go what a script holds at this gate. */
+  /** Releases everything that a script holds at this gate. */
   async release(gate: string): Promise<void> {
     await this.#control('POST', `/release/${encodeURIComponent(gate)}`)
   }
 
-  /** The control port answers its own machine only, so the request is made inside the container. */
+  /** Requests run inside the container, because the control port answers only its own machine. */
   async #control(method: string, path: string, body?: string): Promise<string> {
     const request = `
       const [method, path, body] = process.argv.slice(1)

@@ -1,7 +1,8 @@
-// Chat answers <-> blocks, whole. Shapes: OpenAI API reference, "Chat"; sealed reasoning as OpenRouter sends it.
+// Converts whole chat answers to blocks and back. Format: OpenAI API reference, "Chat"; OpenRouter's
+// reasoning.
 import { randomUUID } from 'node:crypto'
-import type { Tokens } from '../../call.ts'
-import type { Losses } from '../../losses.ts'
+import type { Tokens } from '../../core/call.ts'
+import type { Losses } from '../../core/losses.ts'
 import {
   type Answer,
   type AnswerBlocks,
@@ -25,7 +26,7 @@ const STOPS: Readonly<Record<string, Stop>> = {
   content_filter: 'refusal',
 }
 
-/** `calls`: the answer holds some; many servers say `stop` all the same. */
+/** `hasCalls`: many servers say `stop` even for an answer with calls. */
 export function stopOf(reason: unknown, hasCalls: boolean, losses: Losses): Stop | null {
   if (typeof reason !== 'string') return null
   const stop = STOPS[reason]
@@ -60,7 +61,7 @@ export function parseAnswer(json: Json, { family }: Peer, losses: Losses): Answe
   return { blocks, stop: stopOf(member(choice, 'finish_reason'), hasCalls, losses), sequence: null }
 }
 
-/** Ollama and others leave ids out. */
+/** Adds a missing id: Ollama and others leave ids out. */
 const withId = (block: Block): Block =>
   block.type === 'call' && block.id === '' ? { ...block, id: newCallId() } : block
 
@@ -101,20 +102,20 @@ export function safe<B extends { readonly id: string }>(block: B, losses: Losses
   return { ...block, id: safeId(block.id) }
 }
 
-/** What a client of chat could not read. */
+/** Reports the loss of a block that chat clients cannot read. */
 export function nameLost(block: Block, losses: Losses): void {
   if (block.type === 'unknown') losses.add(block.loss)
   else if (block.type === 'image' || block.type === 'document') losses.add(block.type)
   else if (block.type === 'result') losses.add('unknown.block')
 }
 
-/** OpenRouter's shape, which its clients return unchanged. */
+/** Writes OpenRouter's format, which its clients return unchanged. */
 export const detailFor = (text: string, carrier: string, index: number): Json =>
   text === ''
     ? { type: 'reasoning.encrypted', data: carrier, index }
     : { type: 'reasoning.text', text, signature: carrier, index }
 
-/** What is not known stays away. */
+/** Leaves out unknown counts. */
 export function usageFor(tokens: Tokens, losses: Losses): Json {
   const { input, output, cached_input, cache_write, cache_write_1h: forHour, reasoning } = tokens
   if (forHour) losses.add('usage')

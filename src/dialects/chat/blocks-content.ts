@@ -1,12 +1,12 @@
-// What a message of chat holds -> blocks, in a request or as an answer. Shapes: OpenAI API reference, "Chat"; reasoning as DeepSeek,
-// Groq and OpenRouter send it.
-import type { Loss, Losses } from '../../losses.ts'
+// Converts the content of a chat message, in a request or an answer, to blocks. Format: OpenAI API reference,
+// "Chat"; reasoning as DeepSeek, Groq and OpenRouter send it.
+import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, Source } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, type Json, list, member, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 
-/** What an assistant said: in a request, or as an answer. `family` made what is sealed without a mark of ours. */
+/** Converts an assistant's message. `family`: owner of opaque data that does not carry our mark. */
 export function answerBlocks(message: Json, losses: Losses, family: string | null = null): Block[] {
   const { content, refusal, tool_calls: calls, function_call: call, annotations, audio, images } = message
   const blocks = [...reasoningOf(message, family, losses), ...partsOf(content, losses)]
@@ -22,7 +22,7 @@ export function answerBlocks(message: Json, losses: Losses, family: string | nul
   return blocks
 }
 
-/** Sealed details come beside the text; if there are any, the text is theirs. */
+/** Opaque details may accompany the text; if they have a text of their own, it replaces the message's. */
 function reasoningOf(message: Json, family: string | null, losses: Losses): Block[] {
   const { reasoning_content: content, reasoning, reasoning_details: details } = message
   const blocks = list(details).flatMap((detail) => detailOf(detail, family, losses))
@@ -31,7 +31,7 @@ function reasoningOf(message: Json, family: string | null, losses: Losses): Bloc
   return text === '' ? blocks : [{ type: 'reasoning', text, opaque: null }, ...blocks]
 }
 
-/** OpenRouter's `reasoning_details`: text with a signature, a summary, or something encrypted. Ours carry a mark. */
+/** Converts OpenRouter's `reasoning_details`: signed text, a summary, or encrypted data. Ours are marked. */
 export function detailOf(detail: unknown, family: string | null, losses: Losses): Block[] {
   if (!isObject(detail)) return []
   const text = textOf(detail.text) || textOf(detail.summary)
@@ -43,7 +43,7 @@ export function detailOf(detail: unknown, family: string | null, losses: Losses)
   return [{ type: 'reasoning', text, opaque }]
 }
 
-/** A text, or a list of parts. */
+/** Converts a text or a list of parts. */
 export function partsOf(content: unknown, losses: Losses): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return list(content).flatMap((part) => partOf(part, losses))
@@ -61,7 +61,7 @@ function partOf(part: unknown, losses: Losses): Block[] {
     case 'refusal':
       losses.add('refusal')
       return [{ type: 'text', text: textOf(part.refusal) }]
-    // Mistral's way to reason.
+    // Mistral's format of reasoning.
     case 'thinking':
       return [
         {
@@ -84,7 +84,7 @@ function partOf(part: unknown, losses: Losses): Block[] {
       return [{ type: 'document', source, name: null }]
     }
     case 'file':
-      return [fileOf(part.file, cache)]
+      return [fileOf(part.file ?? part, cache)] // Mistral gives the file without an object around it
     default:
       return [unknown(part, 'unknown.block')]
   }
@@ -97,7 +97,7 @@ function fileOf(file: unknown, cache: object): Block {
   return { type: 'document', source: sourceOf(textOf(data)), name, ...cache }
 }
 
-/** An address, or a `data:` URL with the bytes themselves. */
+/** Parses an address, or a `data:` URL. */
 function sourceOf(url: string): Source {
   const [, mediaType, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
   return data === undefined ? { kind: 'url', url } : { kind: 'base64', mediaType: mediaType!, data }

@@ -1,7 +1,7 @@
-// A chat request -> blocks. Shapes: OpenAI API reference, "Chat"; reasoning as DeepSeek, Groq and OpenRouter send it. Says what no
-// other dialect could carry; never throws for a shape that it does not know.
+// Converts a chat request to blocks. Format: OpenAI API reference, "Chat"; reasoning as DeepSeek, Groq and
+// OpenRouter send it. Reports losses that every dialect has; never throws for an unknown format.
 
-import type { Loss, Losses } from '../../losses.ts'
+import type { Loss, Losses } from '../../core/losses.ts'
 import { type Choice, type Conversation, extrasOf, type Format, type Tool, type Turn } from '../blocks.ts'
 import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'

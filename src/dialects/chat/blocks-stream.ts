@@ -1,11 +1,12 @@
-// Chat answers <-> blocks, streamed. Shapes: OpenAI API reference, "Chat", "Streaming". A chunk never says that a block ends: text
-// and reasoning end where something else begins, calls at the end of the answer, for their parts may interleave.
+// Converts chat streams to blocks and back. Format: OpenAI API reference, "Chat", "Streaming". No chunk marks
+// the end of a block: text and reasoning end when something else begins, calls at the end of the answer,
+// because their parts may interleave.
 
-import type { Losses } from '../../losses.ts'
+import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Opened, Peer, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import type { StreamEvent } from '../dialect.ts'
 import { isObject, type Json, list, member, textOf } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { newCallId, originalId } from '../tool-ids.ts'
 import { detailFor, nameLost, newId, now, safe, stopOf, usageFor, wordOf } from './blocks-answer.ts'
 import { argsOf, detailOf } from './blocks-content.ts'
@@ -13,13 +14,13 @@ import { argsOf, detailOf } from './blocks-content.ts'
 export class ChatReader implements BlockReader {
   readonly #peer: Peer
   readonly #losses: Losses
-  /** The block of text or reasoning that the last delta belonged to. */
+  /** The block of text or reasoning of the last delta. */
   #current: { readonly key: string; readonly type: 'text' | 'reasoning' } | null = null
-  /** The reasoning of that block so far. */
+  /** Reasoning of that block so far. */
   #thought = ''
   #blocks = 0
   #count = 0
-  /** By the index of the chunk. A call is opened when its name is known; what comes before waits. */
+  /** By the index of the chunk. A call is opened when its name is known; earlier deltas wait. */
   readonly #calls = new Map<unknown, { key: string; id: string; args: string; isOpen: boolean }>()
 
   constructor(peer: Peer, losses: Losses) {
@@ -46,11 +47,11 @@ export class ChatReader implements BlockReader {
     if (!texts) this.#add('reasoning', textOf(thought) || textOf(reasoning), out)
     for (const block of sealed) {
       if (block.type !== 'reasoning') continue
-      // Some say all of it once more where they seal it.
+      // Some servers repeat all of it together with the opaque data.
       if (!this.#thought.endsWith(block.text) || block.opaque === null)
         this.#add('reasoning', block.text, out)
       if (block.opaque) out.push({ type: 'seal', key: this.#begin('reasoning', out), opaque: block.opaque })
-      // What is sealed is complete.
+      // Opaque data ends its block.
       if (block.opaque) this.#close(out)
     }
     if (typeof content === 'string') this.#add('text', content, out)
@@ -65,7 +66,7 @@ export class ChatReader implements BlockReader {
     if (isObject(delta.function_call)) this.#call({ index: 0, function: delta.function_call }, out)
   }
 
-  /** Mistral streams parts, thoughts among them. */
+  /** Mistral streams parts, including thoughts. */
   #parts(parts: readonly unknown[], out: BlockEvent[]): void {
     for (const part of parts) {
       if (!isObject(part)) continue
@@ -107,7 +108,7 @@ export class ChatReader implements BlockReader {
     const kind = isObject(custom) ? 'custom' : 'function'
     const name = textOf(member(made, 'name')) || textOf(member(custom, 'name'))
     const args = argsOf(member(made, 'arguments') ?? member(custom, 'input'))
-    // Some servers leave the index out, others give all calls the same: then another id begins another call.
+    // Some servers omit the index, others give all calls the same one: then a new id begins a new call.
     const at = index ?? 0
     let call = this.#calls.get(at)
     const isAnother =
@@ -138,7 +139,7 @@ export class ChatWriter implements BlockWriter {
   #model = ''
   #calls = -1
   #thoughts = 0
-  /** Of the open block of reasoning: its text, and what seals it. */
+  /** Text and opaque data of the open reasoning block. */
   #thought = ''
   #seal: Opaque | null = null
   #argsSeen = false
@@ -189,7 +190,7 @@ export class ChatWriter implements BlockWriter {
     return this.#chunk({ tool_calls: [{ index: this.#calls, id, type: kind, ...made }] })
   }
 
-  /** Text and seal together, once both are known: clients return such a detail as it came. */
+  /** Writes text and opaque data together, once both are known: clients return such a detail unchanged. */
   #sealed(): string {
     const [text, opaque] = [this.#thought, this.#seal]
     this.#thought = ''

@@ -1,6 +1,6 @@
-// Turns of blocks -> the messages of a chat request. Shapes: OpenAI API reference, "Chat". Keeps to what most servers of this dialect
-// take: texts as plain strings where they are alone, results of tools as texts, images in a user's message.
-import type { Losses } from '../../losses.ts'
+// Converts turns of blocks to chat messages. Format: OpenAI API reference, "Chat". Writes the form that most
+// servers accept: a lone text as a plain string, tool results as texts, images in a user's message.
+import type { Losses } from '../../core/losses.ts'
 import {
   type Block,
   type CallBlock,
@@ -19,7 +19,7 @@ export function messagesOf(turns: readonly Turn[], peer: Peer, losses: Losses): 
   return oneByOne(said.flatMap((turn) => messagesFor(turn, peer, losses)))
 }
 
-/** Its models are as strict about ids where others serve them. */
+/** Returns true for Mistral and its models at other hosts, which are as strict about ids. */
 const isMistral = ({ host, model }: Peer): boolean =>
   /(^|\.)mistral\.ai$/.test(host) || /[sx]tral/i.test(model)
 
@@ -30,7 +30,7 @@ const withIdsForMistral = ({ role, blocks }: Turn): Turn => ({
   ),
 })
 
-/** Instructions that follow each other are one message: many servers take only one at the beginning. */
+/** Merges successive instructions into one message: many servers accept only one, at the beginning. */
 function oneByOne(messages: readonly object[]): object[] {
   const out: { role?: string; content?: unknown }[] = []
   for (const message of messages as typeof out) {
@@ -82,14 +82,14 @@ function assistantFor(blocks: readonly Block[], { family, takesReasoning }: Peer
   return message
 }
 
-/** As it came, see `detailOf` of requests; the text of a stream came apart from its seal. */
+/** Returns the detail as sent, see `detailOf` of requests; in a stream, its text came separately. */
 function detailOf(bytes: string, text: string): Json | null {
   try {
     const detail: unknown = JSON.parse(bytes)
     if (!isObject(detail)) return null
     return detail.type === 'reasoning.text' ? { ...detail, text } : detail
   } catch {
-    return null // sealed by one of the same family that speaks another dialect
+    return null // made by the same family in another dialect
   }
 }
 
@@ -98,7 +98,7 @@ export const callFor = ({ id, name, kind, args }: CallBlock): object =>
     ? { id, type: 'custom', custom: { name, input: args } }
     : { id, type: 'function', function: { name, arguments: args === '' ? '{}' : args } }
 
-/** Results come first, each a message; what they hold beside text follows in a message of the user's. */
+/** Tool results come first, each a message; their non-text content follows in a user's message. */
 function userFor(blocks: readonly Block[], losses: Losses): object[] {
   const messages: object[] = []
   const moved: object[] = []
@@ -133,7 +133,7 @@ function resultFor({ id, blocks, error }: ResultBlock, moved: object[], losses: 
   return { role: 'tool', tool_call_id: id, content: error ? `[error] ${said}` : said }
 }
 
-/** Parts of a user's message; none of what cannot be written. */
+/** Returns the parts of a user's message, without those that cannot be written. */
 function partsFor(blocks: readonly Block[], losses: Losses): object[] {
   return blocks.flatMap((block): object[] => {
     if (block.type === 'text') return block.text === '' ? [] : [{ type: 'text', text: block.text }]
@@ -164,7 +164,7 @@ function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] 
       if (audio !== undefined)
         return [{ type: 'input_audio', input_audio: { data: source.data, format: audio } }]
       const file_data = `data:${source.mediaType};base64,${source.data}`
-      // A file needs a name here.
+      // Chat requires a file name.
       return [{ type: 'file', file: { filename: name ?? 'document.pdf', file_data } }]
     }
     default:

@@ -1,6 +1,6 @@
-// Blocks -> a chat request. Shapes: OpenAI API reference, "Chat".
+// Converts blocks to a chat request. Format: OpenAI API reference, "Chat".
 
-import type { Losses } from '../../losses.ts'
+import type { Losses } from '../../core/losses.ts'
 import {
   type Conversation,
   effortOfBudget,
@@ -19,7 +19,7 @@ const EXTRAS = new Set(
   ),
 )
 
-/** OpenAI itself has another name for the limit than those who speak like it. */
+/** Returns true for OpenAI itself, which names the output limit differently from compatible servers. */
 const isOpenAi = (host: string): boolean => /(^|\.)openai(\.azure)?\.com$/.test(host)
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
@@ -33,7 +33,7 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
         choice.type === 'tool' ? { type: 'function', function: { name: choice.name } } : choice.type
     if (parallel !== null) body.parallel_tool_calls = parallel
   }
-  // OpenAI takes four.
+  // OpenAI accepts at most four.
   if (stop.length > 0) body.stop = stop.slice(0, MOST_STOPS)
   if (stop.length > MOST_STOPS) losses.add('stop')
   losses.of(asked.sampling.topK, 'sampling.top_k')
@@ -81,7 +81,7 @@ function effortFor(
     losses.of(budget, 'thinking.budget')
     return nearestEffort(effort, EFFORTS, losses)
   }
-  // Most servers take no word for either.
+  // Most servers have no setting for either.
   if (on !== null && budget === null) losses.add(on ? 'effort' : 'thinking.off')
   if (budget === null || on === false) return null
   losses.add('thinking.budget')

@@ -1,4 +1,4 @@
-// How chat is translated, to and from: joins the parts.
+// Joins the parts of the chat translation.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { parseRequest } from './blocks-request.ts'
@@ -6,9 +6,9 @@ import { ChatReader, ChatWriter } from './blocks-stream.ts'
 import { writeRequest } from './blocks-write.ts'
 
 export const blocks = {
-  // Every provider speaks it, and no other can read what one of them sealed.
+  // Many providers speak it, and none can read another's opaque reasoning.
   family: null,
-  // OpenAI alone takes `custom` tools.
+  // Only OpenAI accepts `custom` tools.
   tools: { name: /^[a-zA-Z0-9_-]{1,64}$/, namespaces: false, custom: false },
   parseRequest,
   writeRequest,

@@ -1,15 +1,16 @@
-// Chat completions as clients speak them: what is read of a request, and how an error is worded. Shapes: OpenAI API
-// reference, "Chat" and "Errors".
+// Chat completions on the client side. Format: OpenAI API reference, "Chat" and "Errors".
 import { z } from 'zod'
-import { errorSchema, GatewayError } from '../../errors.ts'
+import { errorSchema } from '../../core/error-schema.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ClientDialect } from '../dialect.ts'
 import { sessionInMetadata } from '../session-hint.ts'
+import { kept } from './kept.ts'
 import { askForUsage } from './stream-options.ts'
 import { ChatTraits } from './traits.ts'
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(z.unknown()),
@@ -43,9 +44,11 @@ export const client = {
     }
   },
 
+  kept,
+
   estimateInput: ({ text }) => new ChatTraits(JSON.parse(text)).inputTokens,
 
-  // Usage is always asked for and is withheld where it is not wanted; other options change the stream.
+  // Usage is always requested and removed for clients that do not want it; other options change the stream.
   cacheIdentity: ({ text, stream }) =>
     stream
       ? canonical(spliceMembers(text, { stream_options: askForUsage }), ['stream'])

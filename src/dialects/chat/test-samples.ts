@@ -1,5 +1,5 @@
 // Chat completions as they are on the wire, written by hand after OpenAI's API reference.
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 const event = (json: object) => `data: ${JSON.stringify(json)}\n\n`
 const choice = (delta: object, finish_reason: string | null = null) => [{ index: 0, delta, finish_reason }]

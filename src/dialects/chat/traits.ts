@@ -1,11 +1,11 @@
-// What a chat request is like. Reads only what is asked for.
-import type { RequestTraits } from '../../request-traits.ts'
-import { estimateTokens, textOf } from '../../token-estimate.ts'
+// Traits of a chat request, computed on demand.
+import type { RequestTraits } from '../../core/request-traits.ts'
+import { BINARY, estimateTokens, textOf } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
 const isFilled = (value: unknown): boolean => Array.isArray(value) && value.length > 0
 
-/** Each part is computed when it is first read. Never throws, whatever the body holds. */
+/** Each trait is computed on first read. Never throws, whatever the body holds. */
 export class ChatTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
@@ -31,8 +31,10 @@ export class ChatTraits implements RequestTraits {
   }
 
   get inputTokens(): number {
-    const { messages, tools, functions } = this.#body
-    this.#inputTokens ??= estimateTokens(textOf([messages, tools, functions]))
+    const { messages, tools, functions, response_format, prediction } = this.#body
+    this.#inputTokens ??= estimateTokens(
+      textOf([messages, prediction], BINARY, [tools, functions, response_format]),
+    )
     return this.#inputTokens
   }
 

@@ -1,11 +1,12 @@
-// Chat completions as providers speak them: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama, vLLM.
-// Shapes: OpenAI API reference, "Chat" and "Streaming".
-import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
+// Chat completions on the provider side: OpenAI, Groq, OpenRouter, DeepSeek, Mistral, xAI, Together, Ollama,
+// vLLM. Format: OpenAI API reference, "Chat" and "Streaming".
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { type Replacement, spliceMembers } from '../../json/splice.ts'
-import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { count, isObject, type Json, member } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { askForUsage } from './stream-options.ts'
 
@@ -14,7 +15,7 @@ export const upstream = {
 
   request({ text, stream, wantsUsage, forwarded }, model, { basePath, key }) {
     const values: Record<string, Replacement> = { model: JSON.stringify(model) }
-    // Usage is what the record is for, so it is always asked for; the relay withholds what the client did not want.
+    // The record needs usage, so it is always requested; the relay removes it if the client did not want it.
     if (stream && !wantsUsage) values.stream_options = askForUsage
     const accept = stream ? 'text/event-stream' : 'application/json'
     const headers = ['content-type', 'application/json', 'accept', accept]
@@ -52,16 +53,16 @@ class ChatStream implements StreamReader {
   }
 }
 
-/** Characters of an end mark, with what may stand around it. */
+/** Maximum characters of an end mark with its surroundings. */
 const MOST_MARK = 64
 
-/** It ends an answer and is none: a stream that holds nothing else has not begun. */
+/** An end mark is not an answer: a stream that holds nothing else has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
 
 function read(json: Json): Mutable<ParsedEvent> {
   const { usage, model, error } = json
   const choices = Array.isArray(json.choices) ? json.choices : null
-  const reported = usage ?? member(json.x_groq, 'usage') // Groq puts it there where it was not asked for
+  const reported = usage ?? member(json.x_groq, 'usage') // Groq's place for unrequested usage
   let [finished, unusual, text] = [false, false, '']
   for (const choice of choices ?? []) {
     const reason = member(choice, 'finish_reason')
@@ -84,10 +85,10 @@ function read(json: Json): Mutable<ParsedEvent> {
   }
 }
 
-/** How an answer ends that is as good as any. */
+/** Finish reasons of a normal answer. */
 const USUAL: unknown[] = ['stop', 'length', 'tool_calls', 'function_call']
 
-/** What a delta adds to the answer. DeepSeek and Groq name their thoughts differently. */
+/** Returns the text that a delta adds. DeepSeek and Groq name their thoughts differently. */
 function textOf(delta: unknown): string {
   if (!isObject(delta)) return ''
   const { content, reasoning_content: thought, reasoning, refusal, tool_calls: calls } = delta
@@ -103,7 +104,10 @@ function textOf(delta: unknown): string {
 
 const asText = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** OpenAI's `usage`; DeepSeek names its cached tokens `prompt_cache_hit_tokens`, OpenRouter those written `cache_write_tokens`. */
+/**
+ * Parses OpenAI's `usage`; DeepSeek names its cached tokens `prompt_cache_hit_tokens`, OpenRouter those
+ * written `cache_write_tokens`.
+ */
 function tokensOf(usage: Json): Tokens {
   const { prompt_tokens_details: input, completion_tokens_details: output } = usage
   return {

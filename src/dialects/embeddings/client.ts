@@ -1,12 +1,13 @@
-// Embeddings as clients ask for them. Shapes: OpenAI API reference, "Embeddings".
+// Embeddings on the client side. Format: OpenAI API reference, "Embeddings".
 import { z } from 'zod'
-import { errorSchema, GatewayError } from '../../errors.ts'
+import { errorSchema } from '../../core/error-schema.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { estimateTokens } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import { estimateTokens } from '../../token-estimate.ts'
 import type { ClientDialect } from '../dialect.ts'
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   input: z.union([z.string(), z.array(z.unknown())], 'expected a text, a list of texts, or tokens'),
@@ -54,7 +55,7 @@ export const client = {
 function tokensIn(input: unknown): number {
   const texts: string[] = []
   let tokens = 0
-  const waiting = [input] // and no recursion: how deep a request is, is its sender's to choose
+  const waiting = [input] // not recursive: the sender decides how deep a request is
   while (waiting.length > 0) {
     const value = waiting.pop()
     if (typeof value === 'string') texts.push(value)

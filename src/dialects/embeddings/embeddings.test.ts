@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import OpenAI from 'openai'
-import { type Script, stream } from '../../../mocks/stand-in.ts'
-import { providerKey, type Setup, testGateway } from '../../test-gateway.ts'
+import { type Script, stream } from '../../../mocks/test-upstream.ts'
+import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
 import { samples as images } from '../images/test-samples.ts'
 import { samples } from './test-samples.ts'
 

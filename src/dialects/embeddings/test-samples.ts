@@ -1,6 +1,6 @@
 // Embeddings as they are on the wire, written by hand after OpenAI's API reference.
 import { samples as chat } from '../chat/test-samples.ts'
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 export const samples: Samples = {
   request: (model) =>

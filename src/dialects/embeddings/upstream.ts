@@ -1,5 +1,5 @@
-// Embeddings as providers answer them: OpenAI, Azure, Mistral, OpenRouter, Ollama, vLLM. An answer comes whole.
-import { EMPTY_EVENT, type Tokens } from '../../call.ts'
+// Embeddings on the provider side: OpenAI, Azure, Mistral, OpenRouter, Ollama, vLLM. Never streamed.
+import { EMPTY_EVENT, type Tokens } from '../../core/call.ts'
 import type { UpstreamDialect } from '../dialect.ts'
 import { count, isObject, type Json } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
@@ -8,7 +8,7 @@ import { requestTo } from '../openai-request.ts'
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
 
-  // 2,048 texts, the most that OpenAI takes, with 1,536 numbers each: lists of numbers are quick to read.
+  // 2,048 texts, OpenAI's maximum, with 1,536 numbers each: lists of numbers are quick to read.
   mostValues: 4_000_000,
 
   request: requestTo('/embeddings'),
@@ -34,7 +34,7 @@ export const upstream = {
   readError,
 } satisfies UpstreamDialect
 
-/** A model that makes vectors writes nothing: its output is no unknown, it is 0. */
+/** An embedding model writes no text: its output is known to be 0. */
 function tokensOf(usage: Json): Tokens {
   const input = count(usage.prompt_tokens)
   const output = input === null ? null : 0

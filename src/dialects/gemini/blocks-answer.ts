@@ -1,7 +1,8 @@
-// Gemini's answers <-> blocks, whole. Shapes: Gemini API reference, "GenerateContentResponse".
+// Converts Gemini's whole answers to blocks and back. Format: Gemini API reference,
+// "GenerateContentResponse".
 import { randomUUID } from 'node:crypto'
-import type { Tokens } from '../../call.ts'
-import type { Losses } from '../../losses.ts'
+import type { Tokens } from '../../core/call.ts'
+import type { Losses } from '../../core/losses.ts'
 import type { Answer, AnswerBlocks, Block, Peer, ReasoningBlock, Stop } from '../blocks.ts'
 import { type Json, list, member } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
@@ -22,7 +23,7 @@ const STOPS: Readonly<Record<string, Stop>> = {
   IMAGE_PROHIBITED_CONTENT: 'refusal',
 }
 
-/** A call of a tool ends with STOP, like a text; a prompt that was blocked has no candidate. */
+/** A tool call ends with STOP, like a text; a blocked prompt has no candidate. */
 export function stopOf(json: Json, hasCalls: boolean, losses: Losses): Stop | null {
   if (member(json.promptFeedback, 'blockReason') != null) return 'refusal'
   const reason = member(list(json.candidates)[0], 'finishReason')
@@ -48,7 +49,7 @@ export function wordOf(stop: Stop, losses: Losses): string {
   return WORDS[stop]
 }
 
-/** The parts of the first candidate, and what beside them no other dialect has. */
+/** Returns the parts of the first candidate. Reports the loss of content that no other dialect has. */
 export function candidateBlocks(json: Json, { family }: Peer, losses: Losses): Block[] {
   const candidates = list(json.candidates)
   if (candidates.length > 1) losses.add('n')
@@ -95,7 +96,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 
 export const newId = (): string => `resp_${randomUUID().replaceAll('-', '')}`
 
-/** Blocks of an answer -> parts for a client; thoughts wait for a part that can carry their seals. */
+/** Converts blocks of an answer to parts for a client; thoughts wait for a part to carry their signatures. */
 export class PartWriter {
   readonly #losses: Losses
   #thoughts: ReasoningBlock[] = []
@@ -133,7 +134,7 @@ export class PartWriter {
     }
   }
 
-  /** A thought of a stream, whose text has been sent already. */
+  /** Takes a thought of a stream whose text has already been sent. */
   thought(block: ReasoningBlock): void {
     this.#thoughts.push(block)
   }
@@ -145,20 +146,20 @@ export class PartWriter {
     return { ...part, thoughtSignature }
   }
 
-  /** What nothing came behind. */
+  /** Returns the thoughts that no other part followed. */
   end(): Json[] {
     return this.#thoughts.length > 0 ? [this.signed({ text: '' })] : []
   }
 }
 
-/** Google counts thoughts beside the candidates. What is not known stays away. */
+/** Google counts thoughts separately from the candidates. Leaves out unknown counts. */
 export function usageFor(
   { input, output, cached_input, cache_write, reasoning }: Tokens,
   losses: Losses,
 ): Json {
-  // xAI does not count thoughts as output.
+  // xAI does not include thoughts in its output.
   const beside = (reasoning ?? 0) > (output ?? 0) ? (reasoning ?? 0) : 0
-  // It has no count of what was written to a cache.
+  // Gemini has no count of tokens written to a cache.
   if (cache_write || beside > 0) losses.add('usage')
   return {
     ...(input === null ? {} : { promptTokenCount: input }),

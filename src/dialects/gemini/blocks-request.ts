@@ -1,7 +1,6 @@
-// A Gemini request -> blocks. Shapes: Gemini API reference, "Generating content", "Function calling", "Thought signatures".
-// Says what no other dialect could carry; never throws for a shape that it does not know. Over 250 lines, because Google has
-// a word of its own for each thing, in two spellings.
-import type { Loss, Losses } from '../../losses.ts'
+// Converts a Gemini request to blocks. Format: Gemini API reference, "Generating content", "Function
+// calling", "Thought signatures". Reports losses that every dialect has; never throws for an unknown format.
+import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Block,
   type Choice,
@@ -43,7 +42,7 @@ const CONFIG_FIELDS: Readonly<Record<string, Loss>> = {
   mediaResolution: 'image.detail',
 }
 
-/** Names in camelCase, as the reference has them. */
+/** Returns the names in camelCase, as in the reference. */
 const camel = (json: unknown): Json =>
   Object.fromEntries(
     Object.entries(isObject(json) ? json : {}).map(([name, value]) => [
@@ -90,7 +89,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   }
 }
 
-/** Calls by their ids; those of clients that send none are numbered, and results find them by name. */
+/** Tracks calls by id. Calls without ids are numbered, and results find them by name. */
 export class Calls {
   readonly #open: { readonly id: string; readonly name: string }[] = []
   #n = 0
@@ -110,14 +109,14 @@ export class Calls {
   }
 }
 
-/** The parts of a content, in blocks. */
+/** Converts the parts of a content to blocks. */
 export function partsOf(content: unknown, calls: Calls, losses: Losses, family = FAMILY): Block[] {
   const blocks: Block[] = []
   for (const part of list(member(content, 'parts'))) {
     const json = camel(part)
     const thoughts = thoughtsIn(json.thoughtSignature)
     if (thoughts) {
-      // The marks of ours hold the thoughts too: some clients return parts that are thoughts, and some do not.
+      // Our marks also hold the thoughts' text, because not all clients return parts that are thoughts.
       const isBare = (block: Block) => block.type === 'reasoning' && (block.opaque?.bytes ?? '') === ''
       while (blocks.length > 0 && isBare(blocks.at(-1)!)) blocks.pop()
       blocks.push(...thoughts, ...(isEmptyText(json) ? [] : [blockOf(json, calls, losses)]))
@@ -162,7 +161,7 @@ function fileBlock(source: Source, name: unknown): Block {
   return { type: 'document', source, name: typeof name === 'string' ? name : null }
 }
 
-/** Google's words for a plain result are `output` and `error`; any other object stays JSON. */
+/** Google's members for a plain result are `output` and `error`; any other object stays JSON. */
 function resultOf(response: Json, calls: Calls, losses: Losses): Block {
   const { id, name, response: said, parts } = response
   const error = member(said, 'error')

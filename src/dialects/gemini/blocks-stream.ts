@@ -1,20 +1,20 @@
-// Gemini's answers <-> blocks, streamed: each event is an answer of its own with some parts more. Shapes: Gemini API
-// reference, "streamGenerateContent".
-import type { Losses } from '../../losses.ts'
+// Converts Gemini's streams to blocks and back: each event is an answer with some further parts. Format:
+// Gemini API reference, "streamGenerateContent".
+import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opaque, Peer, SerialEvent } from '../blocks.ts'
 import { mayHoldCarriers } from '../carrier.ts'
-import type { StreamEvent } from '../dialect.ts'
 import { isObject, type Json } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { candidateBlocks, newId, PartWriter, stopOf, usageFor, wordOf } from './blocks-answer.ts'
 
 export class GeminiReader implements BlockReader {
   readonly #peer: Peer
   readonly #losses: Losses
   #key = 0
-  /** The text or the thought that goes on from event to event. */
+  /** The text or thought that continues from event to event. */
   #open: 'text' | 'reasoning' | null = null
   #hasCalls = false
-  /** Thoughts so far that nothing sealed. */
+  /** Text of the thoughts that no signature has covered yet. */
   #told = ''
 
   constructor(peer: Peer, losses: Losses) {
@@ -26,7 +26,7 @@ export class GeminiReader implements BlockReader {
     const json = event.json()
     if (!isObject(json)) return []
     const events: BlockEvent[] = []
-    // What another gateway sealed for clients that drop thoughts holds their text once more.
+    // Another gateway's carrier, made for clients that drop thoughts, repeats their text.
     const repeats = mayHoldCarriers(event.data)
     for (const block of candidateBlocks(json, this.#peer, this.#losses)) {
       if (block.type === 'reasoning') {
@@ -51,7 +51,7 @@ export class GeminiReader implements BlockReader {
     return events
   }
 
-  /** A seal ends the thought that it is on; a seal elsewhere is a separate block. */
+  /** A signature on a thought ends it; any other signature is a separate block. */
   #thought(said: string, opaque: Opaque | null, repeats: boolean): BlockEvent[] {
     const bytes = opaque?.bytes ?? ''
     const isRepeated = repeats && said !== '' && this.#told.startsWith(said)
@@ -87,7 +87,7 @@ export class GeminiReader implements BlockReader {
   }
 }
 
-/** A call is written when its arguments are complete: clients take no half of one. */
+/** Writes a call when its arguments are complete, because clients do not accept partial ones. */
 export class GeminiWriter implements BlockWriter {
   readonly #losses: Losses
   readonly #parts: PartWriter

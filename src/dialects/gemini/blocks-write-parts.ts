@@ -1,6 +1,6 @@
-// Blocks -> the parts of a Gemini request. Shapes: Gemini API reference, "Generating content", "Function calling", "Thought
-// signatures".
-import type { Losses } from '../../losses.ts'
+// Converts blocks to the parts of a Gemini request. Format: Gemini API reference, "Generating content",
+// "Function calling", "Thought signatures".
+import type { Losses } from '../../core/losses.ts'
 import { type Block, type Peer, type ResultBlock, type Source, textOfBlocks } from '../blocks.ts'
 import type { Json } from '../json.ts'
 import { argumentsOf } from '../json-exact.ts'
@@ -8,7 +8,7 @@ import { NO_SIGNATURE, Signer } from './signatures.ts'
 
 export interface Writing {
   readonly peer: Peer
-  /** Of the tools that were called, by the id of the call. */
+  /** Names of the called tools, by the id of the call. */
   readonly names: ReadonlyMap<string, string>
   readonly losses: Losses
 }
@@ -80,7 +80,7 @@ function dataFor(source: Exclude<Source, { kind: 'text' }>, losses: Losses): Jso
   return []
 }
 
-/** Models since 3 refuse a turn whose first call has no signature; of another model's call none can be had. */
+/** Models since 3 refuse a turn whose first call has no signature, which another model's call cannot have. */
 export function withSignedCall(parts: readonly Json[], peer: Peer): Json[] {
   const first = isSince3(peer) ? parts.findIndex((part) => 'functionCall' in part) : -1
   return parts.map((part, n) => (n === first ? { thoughtSignature: NO_SIGNATURE, ...part } : part))

@@ -1,7 +1,7 @@
-// Blocks -> a Gemini request. Shapes: Gemini API reference, "Generating content", "Function calling", "Thought signatures",
-// "Thinking". Keeps what Google asks of a conversation: roles in turn, a name on every result, seals on the parts that they
-// belong to.
-import type { Losses } from '../../losses.ts'
+// Converts blocks to a Gemini request. Format: Gemini API reference, "Generating content", "Function
+// calling", "Thought signatures", "Thinking". Meets Google's rules for a conversation: alternating roles, a
+// name on every result, signatures on the parts that they belong to.
+import type { Losses } from '../../core/losses.ts'
 import {
   type Block,
   budgetOfEffort,
@@ -57,7 +57,7 @@ export function writeRequest(
   return body
 }
 
-/** Turns of one role become one; an instruction in mid-conversation becomes part of the user's. */
+/** Merges successive turns of one role; instructions in mid-conversation join the user's turn. */
 function merged(turns: readonly Turn[], losses: Losses): Turn[] {
   const out: { role: Turn['role']; blocks: Block[] }[] = []
   for (const { role, blocks } of turns) {
@@ -112,11 +112,11 @@ function configFor(
   return config
 }
 
-/** The most that every model that thinks takes. */
+/** Largest budget that every thinking model accepts, tokens. */
 const MOST_BUDGET = 24_576
 const LEVELS = ['minimal', 'low', 'medium', 'high']
 
-/** Models since 3 take a level, those before a number of tokens; 0 switches thinking off where that can be. */
+/** Models since 3 accept a level, older ones a number of tokens; 0 switches thinking off if possible. */
 function thinkingFor(
   { effort, budget, on }: Conversation['reasoning'],
   peer: Peer,

@@ -1,4 +1,4 @@
-// How Gemini is translated, to and from: joins the parts.
+// Joins the parts of the Gemini translation.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { FAMILY, parseRequest } from './blocks-request.ts'
@@ -12,7 +12,7 @@ export const blocks = {
   parseRequest,
   writeRequest,
   parseAnswer,
-  // Without events a stream is a list of answers.
+  // Without server-sent events, a stream is a list of answers.
   writeAnswer(answer, { path }, losses) {
     const written = writeAnswer(answer, losses)
     return path?.endsWith(':streamGenerateContent') ? [written] : written

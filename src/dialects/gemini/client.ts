@@ -1,23 +1,24 @@
-// Gemini as clients speak it: what is read of a request, and how an error is worded. Shapes: Gemini API reference,
-// "Generating content" and "Counting tokens".
+// Gemini on the client side: reads requests and words errors. Format: Gemini API reference, "Generating
+// content" and "Counting tokens".
 import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { mapElements, spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { errorBody, errorSchema } from './errors.ts'
 import { estimateAll } from './input.ts'
+import { kept } from './kept.ts'
 import { GeminiTraits } from './traits.ts'
 
-/** Google's clients differ in the version that they ask for. */
+/** Google's clients differ in the version they use. */
 const VERSIONS = ['v1beta', 'v1', 'v1alpha']
 const at = (verb: string) => VERSIONS.map((version) => `/${version}/models/*:${verb}`)
 const [PATH = '', ...ALSO_AT] = [...at('generateContent'), ...at('streamGenerateContent')]
 const [COUNT_PATH = '', ...COUNT_ALSO_AT] = at('countTokens')
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({ contents: z.array(z.unknown()) })
-/** A count is asked for contents, or for a whole request. */
+/** A count covers contents or a whole request. */
 const countSchema = z.object({
   contents: z.array(z.unknown()).optional(),
   generateContentRequest: z.looseObject({}).optional(),
@@ -54,9 +55,11 @@ export const client = {
     }
   },
 
+  kept,
+
   estimateInput: ({ text }) => new GeminiTraits(JSON.parse(text)).inputTokens,
 
-  // The model is in the path; without events, a streamed answer is a different one from a whole answer.
+  // The model is in the path; without server-sent events, a streamed answer differs from a whole one.
   cacheIdentity({ text, model, forwarded, query, stream, path }) {
     const body = canonical(text, [])
     return body === null
@@ -77,7 +80,7 @@ export const client = {
   errorBody,
   errorEvent: (error, requestId) => `data: ${errorBody(error, requestId)}\n\n`,
 
-  // Without events a stream is a list of answers.
+  // Without server-sent events, a stream is a list of answers.
   renameModel: (json, model) => {
     const rename = (answer: string) =>
       'modelVersion' in JSON.parse(answer) ? spliceMembers(answer, { modelVersion: model }) : answer
@@ -85,10 +88,10 @@ export const client = {
   },
 } satisfies ClientDialect
 
-/** Credentials of Google's, for whom a call is made and who pays for it: all of that is the provider's entry to say. */
+/** Google's headers for credentials, impersonation and billing, which only the provider's entry may set. */
 const CREDENTIALS = /^x-goog-(api-key|user-project|iam-.+|authenticated-user-.+)$/
 
-/** Headers that say something to Google go there, unknown ones too. */
+/** Returns all other headers of Google's, including unknown ones. */
 const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     /^x-(goog|gemini)-/.test(name) && !CREDENTIALS.test(name) && value !== undefined
@@ -96,11 +99,11 @@ const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
       : [],
   )
 
-/** Name and value of who asks change no answer. */
+/** Skips the name and value of headers that identify the client and change no answer. */
 const isMeant = (_: string, at: number, all: readonly string[]): boolean =>
   !/^x-(goog-api-client|gemini-api-privileged-user-id)$/.test(all[at - (at % 2)]!)
 
-/** The query without the key that it may hold; the rest keeps its bytes. */
+/** Removes the key from a query; the rest keeps its bytes. */
 const withoutKey = (query: string): string =>
   query
     .split('&')

@@ -6,8 +6,8 @@ import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { type GenerateContentResponse, GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import type { Script } from '../../../mocks/stand-in.ts'
-import { testGateway } from '../../test-gateway.ts'
+import type { Script } from '../../../mocks/test-upstream.ts'
+import { testGateway } from '../../test/test-gateway.ts'
 import { crossStream, readStream } from '../test-crossing.ts'
 
 async function crossed(t: TestContext, api: string, script: Script, model = 'gemini-2.5-flash') {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { errorBody } from './errors.ts'
 
 test('an overload that only others call 529 is told as Google tells it, so that its clients try again', () => {

@@ -1,8 +1,8 @@
-// Errors in Google's shape: which status of RPC stands for which of HTTP, how one is written and how one is read. Shapes:
-// Google API design guide, "Errors"; Gemini API reference.
+// Writes and reads errors in Google's format, and maps its RPC statuses to those of HTTP. Format: Google API
+// design guide, "Errors"; Gemini API reference.
 import { z } from 'zod'
-import type { ProviderError } from '../../call.ts'
-import type { GatewayError } from '../../errors.ts'
+import type { ProviderError } from '../../core/call.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { errorCode, errorStatus, isObject, member } from '../json.ts'
 
 const STATUSES: Readonly<Record<number, string>> = {
@@ -25,11 +25,11 @@ const detail = (type: string, fields: object) => ({
   ...fields,
 })
 
-/** An error of the gateway itself. Clients that wait read how long from `RetryInfo`. */
+/** Writes an error of the gateway's own. Clients take the time to wait from `RetryInfo`. */
 export const errorBody = (error: GatewayError, requestId: string): string =>
   JSON.stringify({
     error: {
-      code: error.status === 529 ? 503 : error.status, // Google says overload so, and its clients look for it
+      code: error.status === 529 ? 503 : error.status, // Google's overload status
       message: error.message,
       status: statusOf(error.status),
       details: [
@@ -40,7 +40,7 @@ export const errorBody = (error: GatewayError, requestId: string): string =>
     },
   })
 
-/** The shape of that body. */
+/** Schema of that body. */
 export const errorSchema = z.strictObject({
   error: z.strictObject({
     code: z.int(),
@@ -50,10 +50,10 @@ export const errorSchema = z.strictObject({
   }),
 })
 
-/** What Google says with a 400 about a key that is wrong. */
+/** Google's reason in a 400 for a wrong key. */
 const WRONG_KEY = 'API_KEY_INVALID'
 
-/** A provider's error, alone or as the only one of a list, as a stream that is no event stream has it; null for what has another shape. */
+/** Reads a provider's error, alone or in a list, as in a stream without SSE; null for any other format. */
 export function errorIn(json: unknown): ProviderError | null {
   const error = member(Array.isArray(json) ? json[0] : json, 'error')
   if (!isObject(error) || typeof error.message !== 'string') return null

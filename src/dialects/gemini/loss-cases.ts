@@ -1,6 +1,6 @@
-// What is lost between Gemini and other dialects, as cases: see ../loss-cases.ts.
+// Cases of losses between Gemini and other dialects: see ../loss-cases.ts.
 import type { Json } from '../json.ts'
-import type { LossCase } from '../loss-cases.ts'
+import type { LossCase } from '../loss-case.ts'
 
 export const PLAIN: Json = { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] }
 

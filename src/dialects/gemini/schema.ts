@@ -1,13 +1,13 @@
-// Google's own form of a schema, which is OpenAPI's, -> JSON Schema. Never recurses deeper than a schema may be.
-import type { Losses } from '../../losses.ts'
+// Converts Google's schema format, which is OpenAPI's, to JSON Schema, with bounded recursion.
+import type { Losses } from '../../core/losses.ts'
 import { isObject, type Json } from '../json.ts'
 
-/** What only Google's form has. */
+/** Members that only Google's format has. */
 const OWN = new Set(['propertyOrdering', 'property_ordering', 'example'])
-/** Deeper is no schema of arguments; what lies there is taken as it is. */
+/** Maximum depth of a schema; deeper content is passed on unchanged. */
 const DEEPEST = 64
 
-/** Null where there is none. */
+/** Null if it is not a schema. */
 export function jsonSchemaOf(schema: unknown, losses: Losses, depth = 0): Json | null {
   if (!isObject(schema)) return null
   if (depth > DEEPEST) return schema

@@ -1,16 +1,17 @@
-// Thought signatures. Google seals what a model thought and puts the seal on a part of what it said: a call, a text, or a thought.
-// In blocks it is a reasoning block before that part. The other way round, what another family sealed travels in the signature
-// of the next part, its text too: clients of Google's return signatures unchanged, but not the parts that are thoughts.
+// Thought signatures. Google signs a model's thoughts and attaches the signature to a part of the answer: a
+// call, a text, or a thought. In blocks it becomes a reasoning block before that part. Conversely, another
+// family's opaque reasoning travels in the signature of the next part, with its text: Google's clients return
+// signatures unchanged, but not the parts that are thoughts.
 import type { Block, ReasoningBlock } from '../blocks.ts'
 import { packOpaque, unpackOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
 
-/** Where a seal stood, if not on a call or on a thought; no signature has a colon. */
+/** Prefix of a signature on a text; no signature has a colon. */
 const ON_TEXT = 'text:'
-/** On a text that is empty: at the end of a stream. */
+/** Prefix of a signature on an empty text, at the end of a stream. */
 const ALONE = 'alone:'
 
-/** What Google takes in the place of a signature where another model made the call; Gemini CLI sends it, too. */
+/** Value that Google accepts as the signature of another model's call; Gemini CLI sends it, too. */
 export const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 const sealed = (text: string, family: string, bytes: string): ReasoningBlock => ({
@@ -19,7 +20,7 @@ const sealed = (text: string, family: string, bytes: string): ReasoningBlock => 
   opaque: { family, bytes },
 })
 
-/** A part of Google's in blocks. A thought without a seal is the family's own all the same. */
+/** Converts a part to blocks. A thought without a signature still belongs to the family. */
 export function parts(part: Json, family: string, block: () => Block): Block[] {
   const { text, thought, thoughtSignature: seal } = part
   const signature = typeof seal === 'string' && seal !== NO_SIGNATURE ? seal : ''
@@ -29,11 +30,11 @@ export function parts(part: Json, family: string, block: () => Block): Block[] {
   return [sealed('', family, typeof text === 'string' ? ON_TEXT + signature : signature), block()]
 }
 
-/** Blocks of the provider's own family -> parts: what becomes of a reasoning block, and what waits for the next part. */
+/** Converts blocks of the provider's own family to parts. A lone signature waits for the next part. */
 export class Signer {
   #waiting: { readonly isText: boolean; readonly signature: string } | null = null
 
-  /** The parts of a reasoning block. */
+  /** Returns the parts of a reasoning block. */
   seal({ text, opaque }: ReasoningBlock): Json[] {
     const before = this.flush()
     const bytes = opaque?.bytes ?? ''
@@ -46,7 +47,7 @@ export class Signer {
     return before
   }
 
-  /** A part with the seal that waits for one of its kind; a seal that belongs to none goes before it alone. */
+  /** Returns the part with the waiting signature, if the kinds match; otherwise the signature goes first. */
   sign(part: Json): Json[] {
     const waiting = this.#waiting
     if (waiting === null || waiting.isText !== 'text' in part) return [...this.flush(), part]
@@ -63,14 +64,14 @@ export class Signer {
 
 const THOUGHTS = 'thoughts:'
 
-/** Thoughts of any family as one signature for a client of Google's. */
+/** Packs thoughts of any family into one signature for Google's clients. */
 export function carrierOf(thoughts: readonly ReasoningBlock[]): string {
   const pairs = thoughts.map(({ text, opaque }) => [text, opaque?.bytes ?? null])
   const family = thoughts.find(({ opaque }) => opaque)?.opaque?.family ?? ''
   return packOpaque({ family, bytes: THOUGHTS + JSON.stringify(pairs) })
 }
 
-/** What such a signature holds; null for one of Google's own. */
+/** Returns the thoughts packed in a signature; null for one of Google's own. */
 export function thoughtsIn(signature: unknown): ReasoningBlock[] | null {
   const opaque = typeof signature === 'string' ? unpackOpaque(signature) : null
   if (!opaque) return null

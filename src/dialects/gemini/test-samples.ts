@@ -1,5 +1,5 @@
 // Gemini as it is on the wire, written by hand after Google's API reference.
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 const line = (json: object) => `data: ${JSON.stringify(json)}\r\n\r\n`
 const said = (text: string) => ({ candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0 }] })

@@ -1,10 +1,10 @@
-// What a Gemini request is like. Reads only what is asked for.
-import type { RequestTraits } from '../../request-traits.ts'
-import { estimateTokens } from '../../token-estimate.ts'
+// Traits of a Gemini request, computed on demand.
+import type { RequestTraits } from '../../core/request-traits.ts'
+import { estimateTokens } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 import { either, inputOf } from './input.ts'
 
-/** Each part is computed when it is first read. Never throws, whatever the body holds. */
+/** Each trait is computed on first read. Never throws, whatever the body holds. */
 export class GeminiTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
@@ -18,7 +18,7 @@ export class GeminiTraits implements RequestTraits {
     return listOf(this.#body.tools).length > 0
   }
 
-  /** Those that a tool returned, too. */
+  /** Includes images returned by a tool. */
   get images(): boolean {
     this.#images ??= partsOf(this.#body).some(
       (part) => isImage(part) || listOf(either(either(part, 'functionResponse'), 'parts')).some(isImage),
@@ -26,7 +26,7 @@ export class GeminiTraits implements RequestTraits {
     return this.#images
   }
 
-  /** As its level is named, else by the tokens that thinking may take; a budget that the model sets itself says nothing. */
+  /** From the level, else from the budget for thinking; a budget left to the model is no effort. */
   get effort(): string | null {
     const thinking = either(either(this.#body, 'generationConfig'), 'thinkingConfig')
     const level = either(thinking, 'thinkingLevel')
@@ -36,7 +36,7 @@ export class GeminiTraits implements RequestTraits {
     return budget === 0 ? 'none' : budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
   }
 
-  /** A signed thought is taken by the provider alone that made it. */
+  /** Only the provider that signed a thought accepts it. */
   get opaqueReasoning(): boolean {
     return partsOf(this.#body).some((part) => either(part, 'thoughtSignature') !== undefined)
   }
@@ -47,7 +47,7 @@ export class GeminiTraits implements RequestTraits {
   }
 }
 
-/** The most tokens of thinking that count as this effort. */
+/** Maximum thinking tokens that count as this effort. */
 const LOW = 4_096
 const MEDIUM = 16_384
 

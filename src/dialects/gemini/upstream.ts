@@ -1,9 +1,10 @@
-// Gemini as providers speak it: Google's Gemini API, and Vertex AI with a key. Shapes: Gemini API reference, "Generating
-// content".
-import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
+// Gemini on the provider side: Google's Gemini API, and Vertex AI with a key. Format: Gemini API reference,
+// "Generating content".
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { count, isObject, type Json, member } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 import { errorIn } from './errors.ts'
 
@@ -18,7 +19,7 @@ const requestTo: UpstreamDialect['request'] = (
   if (key !== null) headers.push('x-goog-api-key', key)
   const asked = path ?? `/v1beta/models/*:${stream ? 'streamGenerateContent' : 'generateContent'}`
   const search = query || (stream ? 'alt=sse' : '')
-  // Google's clients are given an address without a version; one that has a version is taken as it is.
+  // Google's clients take a base URL without a version; one with a version is used as it is.
   const below = VERSION.test(basePath) ? asked.replace(/^\/\w+/, '') : asked
   return {
     path: `${basePath}${below.replace('*', () => encoded(model))}${search && `?${search}`}`,
@@ -42,7 +43,7 @@ export const upstream = {
     },
   },
 
-  // A stream that was not asked for as events is a list of answers.
+  // A stream not requested as server-sent events is a list of answers.
   readAnswer(text) {
     const json: unknown = JSON.parse(text)
     const error = errorIn(json)
@@ -80,7 +81,7 @@ const encoded = (model: string): string => model.split('/').map(encodeURICompone
 
 const NAMES_MODEL = /"(model|generateContentRequest)"\s*:/
 
-/** The body may name the model as well, itself or in the request that it asks a count for. */
+/** Renames the model in the body, which may also name it inside the request to count. */
 function withModel(text: string, model: string): string {
   if (!NAMES_MODEL.test(text)) return text
   const named = JSON.stringify(`models/${model}`)
@@ -96,7 +97,7 @@ const isAnswer = (json: unknown): json is Json =>
   isObject(json) &&
   (Array.isArray(json.candidates) || isObject(json.promptFeedback) || isObject(json.usageMetadata))
 
-/** How an answer ends that is as good as any; a part of a stream that is not the last has no reason. */
+/** Finish reasons of a normal answer; all but the last part of a stream have none. */
 const USUAL: unknown[] = ['STOP', 'MAX_TOKENS', 'FINISH_REASON_UNSPECIFIED', null, undefined]
 
 class GeminiStream implements StreamReader {
@@ -113,7 +114,7 @@ class GeminiStream implements StreamReader {
   readAnswer({ candidates, promptFeedback, usageMetadata, modelVersion }: Json): ParsedEvent {
     const all = Array.isArray(candidates) ? candidates : []
     const reasons = all.map((candidate) => member(candidate, 'finishReason'))
-    const isBlocked = member(promptFeedback, 'blockReason') != null // then there is no candidate, and none follows
+    const isBlocked = member(promptFeedback, 'blockReason') != null // no candidate will follow
     if (isObject(usageMetadata)) this.#tokens = mergeTokens(this.#tokens, tokensOf(usageMetadata))
     const finished = isBlocked || reasons.some((reason) => reason != null)
     return {
@@ -128,7 +129,7 @@ class GeminiStream implements StreamReader {
   }
 }
 
-/** What the parts of a candidate say, thoughts and arguments of calls too. */
+/** Returns the text of a candidate's parts, including thoughts and arguments of calls. */
 function textOf(content: unknown): string {
   const parts = member(content, 'parts')
   if (!Array.isArray(parts)) return ''
@@ -144,8 +145,9 @@ function textOf(content: unknown): string {
 }
 
 /**
- * Google's `usageMetadata`. Thoughts are counted beside the candidates, what its own tools read beside the prompt, and
- * nothing is left out where it is 0: what an answer without output cost in output is the total without the input.
+ * Parses Google's `usageMetadata`. Thoughts are not included in the candidates, input of Google's own tools
+ * not in the prompt, and zeros are omitted: the output of an answer without a count for it is the total minus
+ * the input.
  */
 function tokensOf(usage: Json): Tokens {
   const [prompt, toolPrompt, candidates, thoughts, total] = [

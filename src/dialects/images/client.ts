@@ -1,12 +1,13 @@
-// Images as clients ask for them. Shapes: OpenAI API reference, "Images" and "Image streaming".
+// Images on the client side. Format: OpenAI API reference, "Images" and "Image streaming".
 import { z } from 'zod'
-import { errorSchema, GatewayError } from '../../errors.ts'
+import { errorSchema } from '../../core/error-schema.ts'
+import { GatewayError } from '../../core/errors.ts'
+import { estimateTokens } from '../../core/token-estimate.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import { estimateTokens } from '../../token-estimate.ts'
 import type { ClientDialect } from '../dialect.ts'
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   prompt: z.string(),

@@ -1,6 +1,6 @@
 // Images as they are on the wire, written by hand after OpenAI's API reference.
 import { samples as chat } from '../chat/test-samples.ts'
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 const event = (json: { type: string; [name: string]: unknown }) =>
   `event: ${json.type}\ndata: ${JSON.stringify(json)}\n\n`

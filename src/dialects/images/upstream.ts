@@ -1,10 +1,11 @@
-// Images as providers answer them: OpenAI, and those that follow it. Pictures come whole, or in a stream that ends with
-// the event of the last picture.
-import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../call.ts'
-import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+// Images on the provider side: OpenAI and compatible ones. Pictures arrive whole, or in a stream that ends
+// with the event of the last picture.
+import { EMPTY_EVENT, type ParsedEvent, type Tokens } from '../../core/call.ts'
+import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { count, isObject, type Json, member } from '../json.ts'
 import { errorOf, readError } from '../openai-errors.ts'
 import { requestTo } from '../openai-request.ts'
+import type { StreamEvent } from '../stream-event.ts'
 
 export const upstream = {
   relayedHeaders: /^(x-request-id|x-ratelimit-.+)$/,
@@ -48,7 +49,7 @@ class ImageStream implements StreamReader {
 
 const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
 
-/** `images`: for providers that count no tokens and have a price for each picture. */
+/** `images`: for providers that charge per picture and count no tokens. */
 function tokensOf(usage: unknown, images: number): Tokens {
   return {
     source: isObject(usage) ? 'reported' : null,

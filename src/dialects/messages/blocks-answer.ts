@@ -1,7 +1,8 @@
-// Answers in messages <-> blocks, whole. Shapes: Anthropic API reference, "Messages", "Handling stop reasons".
+// Converts whole answers in messages to blocks and back. Format: Anthropic API reference, "Messages",
+// "Handling stop reasons".
 import { randomUUID } from 'node:crypto'
-import type { Tokens } from '../../call.ts'
-import type { Losses } from '../../losses.ts'
+import type { Tokens } from '../../core/call.ts'
+import type { Losses } from '../../core/losses.ts'
 import type { Answer, AnswerBlocks, Block, Peer, Stop } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
@@ -55,13 +56,13 @@ export function writeAnswer({ model, blocks, stop, sequence, tokens }: Answer, l
   }
 }
 
-/** A block of an answer; none where a client of this dialect could not read it. */
+/** Converts a block of an answer; empty if a client of this dialect could not read it. */
 export function blockFor(block: Block, losses: Losses): object[] {
   switch (block.type) {
     case 'text':
       return [{ type: 'text', text: block.text }]
     case 'reasoning': {
-      // Unsealed reasoning is marked too: it must not reach another family as its own.
+      // Unsigned reasoning is marked too: it must not reach another family as its own.
       const carrier = packOpaque(block.opaque ?? { family: '', bytes: '' })
       return [{ type: 'thinking', thinking: block.text, signature: carrier }]
     }
@@ -83,8 +84,8 @@ export function blockFor(block: Block, losses: Losses): object[] {
 }
 
 /**
- * Anthropic leaves what was read from a cache or written to one out of `input_tokens`. What is not known stays away. Some
- * servers report more from the cache than they read: then the sum is the input all the same.
+ * Anthropic's `input_tokens` excludes tokens read from or written to a cache. Leaves out unknown counts. Some
+ * servers report more cached tokens than input: the sum is still the input.
  */
 export function usageFor(tokens: Tokens | null): Json {
   if (!tokens) return {}

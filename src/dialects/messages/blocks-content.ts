@@ -1,5 +1,6 @@
-// What a message holds -> blocks, in a request or as an answer. Shapes: Anthropic API reference, "Messages".
-import type { Loss, Losses } from '../../losses.ts'
+// Converts the content of a message, in a request or an answer, to blocks. Format: Anthropic API reference,
+// "Messages".
+import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, Opaque, Source } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, list, member, textOf } from '../json.ts'
@@ -7,16 +8,16 @@ import { originalId } from '../tool-ids.ts'
 
 export const FAMILY = 'anthropic'
 
-/** Redacted thinking is told from a signature by this; no signature has a colon. */
+/** Prefix that tells redacted thinking from a signature; no signature has a colon. */
 export const REDACTED = 'redacted:'
 
-/** A text, or a list of blocks. */
+/** Converts a text or a list of blocks. */
 export function blocksOf(content: unknown, losses: Losses, family = FAMILY): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return list(content).map((block) => blockOf(block, losses, family))
 }
 
-/** One block of a message or of an answer. */
+/** Converts one block of a message or of an answer. */
 export function blockOf(block: unknown, losses: Losses, family = FAMILY): Block {
   if (!isObject(block)) return unknown(block, 'unknown.block')
   const cache = block.cache_control == null ? {} : { cache: block.cache_control }

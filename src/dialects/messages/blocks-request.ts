@@ -1,7 +1,7 @@
-// A messages request -> blocks. Shapes: Anthropic API reference, "Messages". Says what no other dialect could carry; never
-// throws for a shape that it does not know.
+// Converts a messages request to blocks. Format: Anthropic API reference, "Messages". Reports losses that
+// every dialect has; never throws for an unknown format.
 
-import type { Loss, Losses } from '../../losses.ts'
+import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Block,
   type Choice,
@@ -13,11 +13,11 @@ import {
   type Tool,
   type Turn,
 } from '../blocks.ts'
-import type { ClientRequest } from '../dialect.ts'
+import type { ClientRequest } from '../client-request.ts'
 import { isObject, type Json, list, member, numberOf, textOf } from '../json.ts'
 import { blocksOf, FAMILY } from './blocks-content.ts'
 
-/** The line that only Anthropic takes out of a prompt again. */
+/** A line that only Anthropic removes from a prompt. */
 const ATTRIBUTION = 'x-anthropic-billing-header:'
 
 const READ = new Set(
@@ -36,6 +36,7 @@ const FIELDS: Readonly<Record<string, Loss>> = {
   mcp_servers: 'mcp_servers',
   betas: 'betas',
   diagnostics: 'metadata',
+  thread: 'thread',
 }
 
 export function parseRequest(
@@ -128,7 +129,7 @@ function lost(losses: Losses, word: Loss): [] {
   return []
 }
 
-/** Tools that the client itself runs are known by their shape to Claude alone; all others are run by Anthropic. */
+/** Only Claude knows the tools that the client runs by their format; all others are run by Anthropic. */
 const kindOfTool = (type: string): Loss =>
   /^tool_search/.test(type)
     ? 'tool.search'

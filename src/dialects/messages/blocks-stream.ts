@@ -1,10 +1,10 @@
-// Answers in messages <-> blocks, streamed. Shapes: Anthropic API reference, "Streaming".
+// Converts streams in messages to blocks and back. Format: Anthropic API reference, "Streaming".
 
-import type { Losses } from '../../losses.ts'
+import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, BlockWriter, Opened, Peer, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
-import type { StreamEvent } from '../dialect.ts'
 import { isObject, type Json, member, textOf } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { isReplaced, safeId } from '../tool-ids.ts'
 import { blockFor, newId, stopOf, usageFor, wordOf } from './blocks-answer.ts'
 import { blockOf, opaqueOf } from './blocks-content.ts'
@@ -14,7 +14,7 @@ const KNOWN = /^(content_block_(start|delta|stop)|message_delta)$/
 export class MessagesReader implements BlockReader {
   readonly #peer: Peer
   readonly #losses: Losses
-  /** Blocks that are open: text, reasoning, calls. */
+  /** Open blocks: text, reasoning, calls. */
   readonly #open = new Set<number>()
 
   constructor(peer: Peer, losses: Losses) {
@@ -24,7 +24,7 @@ export class MessagesReader implements BlockReader {
 
   read(event: StreamEvent): readonly BlockEvent[] {
     const { name, data } = event
-    // What is not known is not looked into: it may be anything.
+    // Unknown events are not read: they may hold anything.
     if ((name !== '' && !KNOWN.test(name)) || data.trim() === '[DONE]') return []
     const json = event.json()
     if (!isObject(json)) return []
@@ -101,10 +101,10 @@ const event = (json: { readonly type: string } & Json): string =>
 
 export class MessagesWriter implements BlockWriter {
   readonly #losses: Losses
-  /** What seals the open block of reasoning; written when it closes. */
+  /** Opaque data of the open reasoning block; written when it closes. */
   #seal = ''
   #argsSeen = false
-  /** Blocks that could not be written leave no gap in the indexes. */
+  /** Number of blocks that could not be written: they leave no gap in the indexes. */
   #skipped = 0
 
   constructor(losses: Losses) {
@@ -156,7 +156,7 @@ export class MessagesWriter implements BlockWriter {
     return { type: 'tool_use', id: safeId(block.id), name: block.name, input: {} }
   }
 
-  /** A call without arguments is a call with an empty object. */
+  /** A call without arguments has an empty object. */
   #end(index: number, { type }: Opened): string {
     if (type === 'reasoning')
       return event({
@@ -174,7 +174,7 @@ export class MessagesWriter implements BlockWriter {
   }
 }
 
-/** How much was read is known at the end only, but clients want numbers here. */
+/** The input count is known only at the end, but clients want numbers here. */
 const begun = (model: string): Json => ({
   id: newId(),
   type: 'message',

@@ -1,5 +1,6 @@
-// Blocks -> what a message of a request holds. Shapes: Anthropic API reference, "Messages", "Extended thinking".
-import type { Losses } from '../../losses.ts'
+// Converts blocks to the content of a request's message. Format: Anthropic API reference, "Messages",
+// "Extended thinking".
+import type { Losses } from '../../core/losses.ts'
 import type { Block, Peer, ResultBlock, Source } from '../blocks.ts'
 import { argumentsOf } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
@@ -15,7 +16,7 @@ export function textFor(block: Block, losses: Losses): object[] {
   return []
 }
 
-/** A block of a request; none where it cannot be written. */
+/** Converts a block of a request; empty if it cannot be written. */
 export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
   switch (block.type) {
     case 'text':
@@ -65,7 +66,7 @@ export function blockFor(block: Block, peer: Peer, losses: Losses): object[] {
   }
 }
 
-/** Without its seal, earlier reasoning is nothing that Anthropic takes. */
+/** Anthropic does not accept earlier reasoning without its signature. */
 function reasoningFor(
   { text, opaque }: Extract<Block, { type: 'reasoning' }>,
   { family, takesReasoning }: Peer,

@@ -1,7 +1,8 @@
-// Blocks -> a messages request. Shapes: Anthropic API reference, "Messages", "Extended thinking". Keeps what Anthropic asks of a
-// conversation: roles in turn, results first in the turn behind their calls, thinking only where it can go on.
+// Converts blocks to a messages request. Format: Anthropic API reference, "Messages", "Extended thinking".
+// Meets Anthropic's rules for a conversation: alternating roles, results first in the turn after their calls,
+// thinking only if it can continue.
 
-import type { Losses } from '../../losses.ts'
+import type { Losses } from '../../core/losses.ts'
 import {
   type Block,
   budgetOfEffort,
@@ -15,7 +16,7 @@ import {
 import { FAMILY } from './blocks-content.ts'
 import { blockFor, hint, textFor } from './blocks-write-content.ts'
 
-/** `max_tokens` where the client names none: it must be there, and every model since Claude 4 takes it. */
+/** Default `max_tokens`, which is required; every model since Claude 4 accepts this value. */
 const DEFAULT_MAX = 32_000
 
 const EXTRAS = new Set([
@@ -63,14 +64,14 @@ export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): R
   return body
 }
 
-/** An instruction in mid-conversation becomes part of the user's turn. */
+/** Moves an instruction in mid-conversation into the user's turn. */
 function foldedTurn(turn: Turn, losses: Losses): Turn {
   if (turn.role === 'user' || turn.role === 'assistant') return turn
   losses.add('system.place')
   return { role: 'user', blocks: turn.blocks }
 }
 
-/** Turns of one role become one, with the results of tools at its beginning. */
+/** Merges successive turns of one role, with tool results first. */
 function merged(turns: readonly Turn[], losses: Losses): Turn[] {
   const out: { role: Turn['role']; blocks: Block[] }[] = []
   for (const { role, blocks } of turns) {
@@ -93,7 +94,7 @@ function toolFor(tool: Tool, losses: Losses): object {
   return {
     name,
     ...(description === null ? {} : { description }),
-    // A schema without a type is refused.
+    // Anthropic refuses a schema without a type.
     input_schema: { type: 'object', ...schema },
     ...(strict === null ? {} : { strict }),
     ...hint(tool),
@@ -113,10 +114,10 @@ function choiceFor(
   return { type: choice.type === 'required' ? 'any' : 'auto', ...single }
 }
 
-/** The least that thinking may take. */
+/** Minimum thinking budget, tokens. */
 const LEAST_BUDGET = 1_024
 
-/** Thinking is asked for where it may be: not beside a forced tool, and not where a turn with calls goes on that has lost its own. */
+/** Asks for thinking if allowed: not with a forced tool, nor in a turn with calls that lost its thinking. */
 function writeReasoning(
   body: Record<string, unknown>,
   {
@@ -153,7 +154,7 @@ function writeReasoning(
   body.thinking = { type: 'enabled', budget_tokens: tokens }
 }
 
-/** A turn that waits for results must begin with thinking, else Anthropic refuses to think on. */
+/** A turn that waits for results must begin with thinking, or Anthropic refuses to continue it. */
 function canGoOn(turns: readonly Turn[], { family }: Peer): boolean {
   const last = turns.findLast(({ role }) => role === 'assistant')
   if (!last?.blocks.some(({ type }) => type === 'call')) return true
@@ -176,7 +177,7 @@ function writeSampling(
     body.temperature = Math.min(temperature, 1)
     if (temperature > 1) losses.add('sampling.temperature')
   }
-  // Newer models take one of the two.
+  // Newer models accept only one of the two.
   if (topP !== null && (thinks || temperature !== null)) losses.add('sampling.temperature')
   else if (topP !== null) body.top_p = topP
   if (topK !== null && thinks) losses.add('sampling.top_k')

@@ -1,4 +1,4 @@
-// How messages are translated, to and from: joins the parts.
+// Joins the parts of the messages translation.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { FAMILY } from './blocks-content.ts'

@@ -1,7 +1,6 @@
-// Messages as clients speak them: what is read of a request, and how an error is worded. Shapes: Anthropic API
-// reference, "Messages" and "Errors".
+// Messages on the client side. Format: Anthropic API reference, "Messages" and "Errors".
 import { z } from 'zod'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
@@ -9,9 +8,10 @@ import { isObject } from '../json.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { errorBody, errorSchema } from './errors.ts'
 import { estimateAll } from './input.ts'
+import { isThreaded, kept, threadUnsupported } from './kept.ts'
 import { MessagesTraits } from './traits.ts'
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
   messages: z.array(z.unknown()),
@@ -30,6 +30,7 @@ export const client = {
     const parsed = schema.safeParse(json)
     if (!parsed.success) throw invalid(parsed.error.issues[0]!)
     const { model, stream } = parsed.data
+    const isThread = isThreaded(json)
     return {
       request: {
         model,
@@ -41,12 +42,16 @@ export const client = {
       },
       traits: new MessagesTraits(json),
       sessionHints: [sessionInMetadata(json.metadata)],
+      keepsAnswer: isThread,
+      ...(isThread && { noKeeper: threadUnsupported }),
     }
   },
 
+  kept,
+
   estimateInput: ({ text }) => new MessagesTraits(JSON.parse(text)).inputTokens,
 
-  // Betas change what an answer may hold.
+  // Betas change the content of an answer.
   cacheIdentity({ text, forwarded, query }) {
     const body = canonical(text, ['stream'])
     return body === null ? null : JSON.stringify([forwarded, query, body])
@@ -65,7 +70,7 @@ export const client = {
 
   ping: 'event: ping\ndata: {"type":"ping"}\n\n',
 
-  // A stream names the model once, inside the message that its first event begins.
+  // A stream names the model once, inside the message of its first event.
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)
     return isObject(parsed) && parsed.type === 'message_start'
@@ -74,7 +79,7 @@ export const client = {
   },
 } satisfies ClientDialect
 
-/** Version and betas decide what a request means: all of them go to the provider, unknown ones too. */
+/** Returns the version and betas, including unknown ones: they decide what a request means. */
 const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
   Object.entries(headers).flatMap(([name, value]) =>
     name.startsWith('anthropic-') && value !== undefined ? [name, String(value)] : [],

@@ -1,8 +1,7 @@
-// Errors in Anthropic's shape: which type stands for which status, how one is written and how one is read. Shapes:
-// Anthropic API reference, "Errors".
+// Errors in Anthropic's format, with its statuses. Format: Anthropic API reference, "Errors".
 import { z } from 'zod'
-import type { ProviderError } from '../../call.ts'
-import type { GatewayError } from '../../errors.ts'
+import type { ProviderError } from '../../core/call.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { errorCode, isObject, type Json } from '../json.ts'
 
 const TYPES: Readonly<Record<number, string>> = {
@@ -29,22 +28,33 @@ const typeOf = ({ status, code }: GatewayError): string =>
     ? 'overloaded_error'
     : (TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error'))
 
-/** An error of the gateway itself. */
+/** Writes an error of the gateway's own. */
 export const errorBody = (error: GatewayError, requestId: string): string =>
   JSON.stringify({
     type: 'error',
-    error: { type: typeOf(error), message: error.message },
+    error: {
+      type: typeOf(error),
+      message: error.message,
+      ...(error.details && { details: error.details }),
+    },
     request_id: requestId,
   })
 
-/** The shape of that body. */
+/** Schema of that body. */
 export const errorSchema = z.strictObject({
   type: z.literal('error'),
-  error: z.strictObject({ type: z.string(), message: z.string() }),
+  error: z.strictObject({
+    type: z.string(),
+    message: z.string(),
+    details: z
+      .looseObject({ error_code: z.string() })
+      .optional()
+      .describe('For programs: of a thread that cannot be continued, or not be held.'),
+  }),
   request_id: z.string(),
 })
 
-/** A provider's error; null for what has another shape. */
+/** Reads a provider's error; null for any other format. */
 export function errorIn(json: unknown): ProviderError | null {
   if (!isObject(json) || json.type !== 'error' || !isObject(json.error)) return null
   const { type, message } = json.error as Json

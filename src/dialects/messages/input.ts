@@ -1,44 +1,37 @@
-// What of a messages request a model reads: the texts of all kinds of blocks and of tools, and how many pictures and
-// files. Never recurses: the sender chooses how deep a request is.
-import { estimateTokens } from '../../token-estimate.ts'
+// The part of a messages request that a model reads: texts of all blocks and tools, and the number of
+// pictures and files. Not recursive: the sender decides how deep a request is.
+import { countMembers, estimateTokens, textOf } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 
-/** Members that no model reads as text: proofs, ciphers and hints for the provider. */
-const UNREAD = new Set(['signature', 'encrypted_content', 'encrypted_index', 'cache_control'])
-
-/** Kinds of sources that hold no text: pictures and files, as bytes or by reference. */
-const isBinary = (source: Json): boolean => source.type !== 'text' && source.type !== 'content'
+/** Members that no model reads as text: pictures, files, signatures, encrypted data, provider hints. */
+const UNREAD = new Set([
+  'source',
+  'data',
+  'signature',
+  'encrypted_content',
+  'encrypted_index',
+  'cache_control',
+])
 
 export interface Input {
-  /** Names of members too: they stand for what a provider writes around messages and tools. */
+  /** Includes names of members: they stand for the text that a provider puts around messages and tools. */
   readonly text: string
   readonly binaries: number
 }
 
-export function inputOf({ system, messages, tools }: Json): Input {
-  const texts: string[] = []
-  let binaries = 0
-  const waiting: unknown[] = [system, messages, tools]
-  while (waiting.length > 0) {
-    const value = waiting.pop()
-    if (typeof value === 'string') texts.push(value)
-    else if (Array.isArray(value)) for (const each of value) waiting.push(each)
-    else if (isObject(value)) {
-      const isRedacted = value.type === 'redacted_thinking'
-      for (const [name, each] of Object.entries(value)) {
-        if (UNREAD.has(name) || (isRedacted && name === 'data')) continue
-        if (name === 'source' && isObject(each) && isBinary(each)) binaries++
-        else waiting.push(name, each)
-      }
-    }
-  }
-  return { text: texts.join('\n'), binaries }
+export function inputOf({ system, messages, tools, output_config, output_format }: Json): Input {
+  const text = textOf([system, messages], UNREAD, [tools, output_config, output_format])
+  return { text, binaries: countMembers([system, messages], isBinary) }
 }
 
-/** Tokens of a picture or a file, as budgets count them. */
+/** Sources hold text, or pictures and files as bytes or by reference. */
+const isBinary = (name: string, source: unknown): boolean =>
+  name === 'source' && isObject(source) && source.type !== 'text' && source.type !== 'content'
+
+/** Tokens assumed for a picture or a file, as in budgets. */
 const BINARY_TOKENS = 1_500
 
-/** An answer to "how long is this", where no provider gives one. */
+/** Estimates the length of a request if no provider counts it. */
 export function estimateAll(body: Json): number {
   const { text, binaries } = inputOf(body)
   return estimateTokens(text) + BINARY_TOKENS * binaries

@@ -3,8 +3,8 @@
 // one fixture.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Script, stream } from '../../../mocks/stand-in.ts'
-import { providerKey, type Setup, testGateway } from '../../test-gateway.ts'
+import { type Script, stream } from '../../../mocks/test-upstream.ts'
+import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
 import { samples } from './test-samples.ts'
 import { MessagesTraits } from './traits.ts'
 

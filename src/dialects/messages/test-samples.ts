@@ -1,5 +1,5 @@
 // Messages as they are on the wire, written by hand after Anthropic's API reference.
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 const event = (json: { type: string; [name: string]: unknown }) =>
   `event: ${json.type}\ndata: ${JSON.stringify(json)}\n\n`

@@ -1,10 +1,10 @@
-// What a messages request is like. Reads only what is asked for.
-import type { RequestTraits } from '../../request-traits.ts'
-import { estimateTokens } from '../../token-estimate.ts'
+// Traits of a messages request, computed on demand.
+import type { RequestTraits } from '../../core/request-traits.ts'
+import { estimateTokens } from '../../core/token-estimate.ts'
 import { isObject, type Json } from '../json.ts'
 import { inputOf } from './input.ts'
 
-/** Each part is computed when it is first read. Never throws, whatever the body holds. */
+/** Each trait is computed on first read. Never throws, whatever the body holds. */
 export class MessagesTraits implements RequestTraits {
   readonly #body: Json
   #images: boolean | undefined
@@ -19,7 +19,7 @@ export class MessagesTraits implements RequestTraits {
     return Array.isArray(tools) && tools.length > 0
   }
 
-  /** Those that a tool returned, too. */
+  /** Includes images returned by a tool. */
   get images(): boolean {
     const { messages } = this.#body
     this.#images ??= blocksOf(messages).some(
@@ -28,7 +28,7 @@ export class MessagesTraits implements RequestTraits {
     return this.#images
   }
 
-  /** As it is named, else by the tokens that thinking may take; adaptive thinking says nothing. */
+  /** From the named effort, else from the budget for thinking; adaptive thinking is no effort. */
   get effort(): string | null {
     const { output_config: output, thinking } = this.#body
     if (isObject(output) && typeof output.effort === 'string') return output.effort
@@ -39,7 +39,7 @@ export class MessagesTraits implements RequestTraits {
     return budget <= LOW ? 'low' : budget <= MEDIUM ? 'medium' : 'high'
   }
 
-  /** A block that has no signature yet cannot be refused for it. */
+  /** A block without a signature cannot be refused for it. */
   get opaqueReasoning(): boolean {
     return blocksOf(this.#body.messages).some(
       (block) =>
@@ -54,7 +54,7 @@ export class MessagesTraits implements RequestTraits {
   }
 }
 
-/** The most tokens of thinking that count as this effort. */
+/** Maximum thinking tokens that count as this effort. */
 const LOW = 4_096
 const MEDIUM = 16_384
 

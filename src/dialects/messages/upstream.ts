@@ -1,15 +1,16 @@
-// Messages as providers speak them: Anthropic, and those that offer its interface beside their own. Shapes: Anthropic
-// API reference, "Messages", "Streaming", "Versions".
-import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../call.ts'
+// Messages on the provider side: Anthropic, and others that also offer its interface. Format: Anthropic API
+// reference, "Messages", "Streaming", "Versions".
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError } from '../../core/call.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
 import { count, isObject, type Json, member } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-content.ts'
 import { errorIn } from './errors.ts'
 import { laterUsage, tokensOf, type Usage, usageOf } from './usage.ts'
 
-/** For clients that name none; a provider refuses a request without. */
+/** Version for clients that send none; providers require one. */
 const VERSION = '2023-06-01'
 
 const requestTo =
@@ -56,6 +57,7 @@ export const upstream = {
       unusual: !USUAL.includes(reason),
       model: modelOf(json),
       tokens: isObject(usage) ? tokensOf(usageOf(usage)) : null,
+      ...idsOf(json),
     }
   },
 
@@ -70,10 +72,10 @@ export const upstream = {
   },
 } satisfies UpstreamDialect
 
-/** Anthropic's clients are given an address without `/v1`; one that ends in a version, as those of other dialects do, is taken as it is. */
+/** Adds `/v1`, which Anthropic's clients do not expect in a base URL, unless it ends in a version. */
 const versioned = (basePath: string): string => (/\/v\d+$/.test(basePath) ? basePath : `${basePath}/v1`)
 
-/** How an answer ends that is as good as any. */
+/** Stop reasons of a normal answer. */
 const USUAL: unknown[] = ['end_turn', 'max_tokens', 'stop_sequence', 'tool_use', null, undefined]
 
 const KNOWN = new Set([
@@ -92,7 +94,7 @@ class MessagesStream implements StreamReader {
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
     if (data.trim() === '[DONE]') return { ...END, opens: false } // some servers close every stream with it
-    // What is not known is not looked into: it may be anything.
+    // Unknown events are not read: they may hold anything.
     if (name !== '' && !KNOWN.has(name)) return name === 'ping' ? PING : EMPTY_EVENT
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
@@ -116,18 +118,21 @@ class MessagesStream implements StreamReader {
     }
   }
 
-  /** The output that is told here is that of a beginning: it does not count, should no other count come. */
+  /** The output count in this event covers only the start: it does not count if no other follows. */
   #start(message: unknown): ParsedEvent {
     const usage = member(message, 'usage')
     if (isObject(usage)) this.#usage = { ...usageOf(usage), output: null }
-    return { ...EMPTY_EVENT, model: isObject(message) ? modelOf(message) : null, tokens: this.#tokens() }
+    const begun = isObject(message) && { model: modelOf(message), ...idsOf(message) }
+    return { ...EMPTY_EVENT, ...begun, tokens: this.#tokens() }
   }
 
   #delta({ delta, usage }: Json): ParsedEvent {
     const reason = member(delta, 'stop_reason')
     if (isObject(usage)) this.#usage = laterUsage(this.#usage, usageOf(usage))
     const [finished, unusual] = [reason != null, !USUAL.includes(reason)]
-    return { ...EMPTY_EVENT, finished, unusual, tokens: isObject(usage) ? this.#tokens() : null }
+    const { containerId } = idsOf({ container: member(delta, 'container') })
+    const tokens = isObject(usage) ? this.#tokens() : null
+    return { ...EMPTY_EVENT, finished, unusual, tokens, ...(containerId && { containerId }) }
   }
 
   #tokens = () => this.#usage && tokensOf(this.#usage)
@@ -138,14 +143,23 @@ const END: ParsedEvent = { ...EMPTY_EVENT, done: true }
 
 const modelOf = ({ model }: Json): string | null => (typeof model === 'string' ? model : null)
 
-/** What a block begins with, or what is added to it. */
+/** Returns the id of the message, by which a thread (if any) continues, and of its container. */
+function idsOf({ id, container }: Json): { responseId?: string; containerId?: string } {
+  const containerId = member(container, 'id')
+  return {
+    ...(typeof id === 'string' && { responseId: id }),
+    ...(typeof containerId === 'string' && { containerId }),
+  }
+}
+
+/** Returns the text that begins a block or is added to it. */
 function textIn(part: unknown): string {
   if (!isObject(part)) return ''
   const { text, thinking, name, partial_json: json } = part
   return [text, thinking, name, json].filter((each) => typeof each === 'string').join('')
 }
 
-/** An error event in a shape of its own. */
+/** Makes an error of an error event in an unknown format. */
 const unworded = (json: Json): ProviderError => ({
   message: JSON.stringify(json.error ?? json),
   code: null,

@@ -1,14 +1,14 @@
-// Anthropic's `usage`. Its `input_tokens` excludes what was read from a cache or written to one; our `input` includes
-// all of it. A stream reports it in parts, each count as the total so far.
-import type { Tokens } from '../../call.ts'
+// Anthropic's `usage`. Its `input_tokens` excludes tokens read from or written to a cache; our `input`
+// includes them. A stream reports it in parts, each count as the total so far.
+import type { Tokens } from '../../core/call.ts'
 import { count, isObject, type Json, member } from '../json.ts'
 
-/** The counts as they are reported. */
+/** Counts as reported. */
 export interface Usage {
   readonly input: number | null
   readonly cacheRead: number | null
   readonly cacheWrite: number | null
-  /** Of these, what is kept for an hour. */
+  /** Part of these that is cached for an hour. */
   readonly forHour: number | null
   readonly output: number | null
   readonly thinking: number | null
@@ -23,7 +23,7 @@ export const usageOf = (usage: Json): Usage => ({
   thinking: count(member(usage.output_tokens_details, 'thinking_tokens')),
 })
 
-/** Written to be kept for five minutes and for an hour, where only these are told. */
+/** Sums the tokens cached for five minutes and for an hour, if only these are reported. */
 function writtenFor(kinds: unknown): number | null {
   if (!isObject(kinds)) return null
   const counts = [kinds.ephemeral_5m_input_tokens, kinds.ephemeral_1h_input_tokens].map(count)
@@ -33,8 +33,8 @@ function writtenFor(kinds: unknown): number | null {
 }
 
 /**
- * What is known after a further report: each count as it was said last. A count of the input does not fall back to
- * nothing: some servers fill in zeros at the end.
+ * Merges a further report: the latest value of each count. A count of the input never returns to zero: some
+ * servers send zeros at the end.
  */
 export function laterUsage(before: Usage | null, now: Usage): Usage {
   if (before === null) return now

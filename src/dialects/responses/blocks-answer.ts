@@ -1,7 +1,7 @@
-// Responses <-> blocks, whole. Shapes: OpenAI API reference, "Responses".
+// Converts whole responses to blocks and back. Format: OpenAI API reference, "Responses".
 import { randomUUID } from 'node:crypto'
-import type { Tokens } from '../../call.ts'
-import type { Losses } from '../../losses.ts'
+import type { Tokens } from '../../core/call.ts'
+import type { Losses } from '../../core/losses.ts'
 import type { Answer, AnswerBlocks, Block, CallBlock, Opened, Peer, Stop } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import { type Json, list, member } from '../json.ts'
@@ -17,7 +17,7 @@ export function parseAnswer(json: Json, { family }: Peer, losses: Losses): Answe
   return { blocks, stop: stopOf(json, hasCalls, losses), sequence: null }
 }
 
-/** Null where the response is not over. */
+/** Null if the response is not over. */
 export function stopOf(
   { status, incomplete_details: why }: Json,
   hasCalls: boolean,
@@ -32,7 +32,7 @@ export function stopOf(
   return 'end'
 }
 
-/** Why a response is incomplete; null where it is not. */
+/** Reason for an incomplete response; null if it is complete. */
 const REASONS: Readonly<Record<Stop, string | null>> = {
   end: null,
   calls: null,
@@ -50,7 +50,7 @@ export function writeAnswer({ model, blocks, stop, tokens }: Answer, losses: Los
 
 export const newId = (prefix: string): string => `${prefix}_${randomUUID().replaceAll('-', '')}`
 
-/** A response before its first item. */
+/** Returns a response before its first item. */
 export const begun = (model: string): Json => ({
   id: newId('resp'),
   object: 'response',
@@ -78,7 +78,7 @@ export const begun = (model: string): Json => ({
   metadata: {},
 })
 
-/** The same when it is over. */
+/** Returns the response once it is over. */
 export function ended(
   response: Json,
   output: readonly object[],
@@ -98,7 +98,7 @@ export function ended(
   }
 }
 
-/** The item of a block that is complete; none where a client of this dialect could not read it. */
+/** Converts a complete block to an item; empty if a client of this dialect could not read it. */
 function itemFor(block: Block, losses: Losses): Json[] {
   switch (block.type) {
     case 'text':
@@ -113,7 +113,7 @@ function itemFor(block: Block, losses: Losses): Json[] {
   }
 }
 
-/** Unsealed reasoning is marked too: it must not reach another family as its own. */
+/** Unencrypted reasoning is marked too: it must not reach another family as its own. */
 export const NOBODYS = { family: '', bytes: '' }
 
 export function nameLost(block: Block, losses: Losses): void {
@@ -161,7 +161,7 @@ export function callItem(
   return { ...base, type: 'tool_search_call', execution: 'client', arguments: json ?? {} }
 }
 
-/** Clients take numbers or nothing at all here: where one of the two is not known, there is no usage. */
+/** Clients expect numbers or nothing here: without both counts, there is no usage. */
 function usageFor({ input, output, cached_input, cache_write, reasoning }: Tokens): Json | null {
   if (input === null || output === null) return null
   const read = {

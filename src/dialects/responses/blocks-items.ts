@@ -1,15 +1,15 @@
-// Items of responses -> blocks: what is in `input` of a request and in `output` of an answer. Shapes: OpenAI API reference,
-// "Responses". Never throws for a shape that it does not know.
-import type { Loss, Losses } from '../../losses.ts'
+// Converts items of responses to blocks: in `input` of a request and in `output` of an answer. Format: OpenAI
+// API reference, "Responses". Never throws for an unknown format.
+import type { Loss, Losses } from '../../core/losses.ts'
 import type { Block, CallBlock, Opaque, ReasoningBlock, Source, Turn } from '../blocks.ts'
 import { unpackOpaque } from '../carrier.ts'
 import { isObject, type Json, list, member, textOf } from '../json.ts'
 import { originalId } from '../tool-ids.ts'
 
-/** The name that a search for tools has as a tool. */
+/** Tool name of the search for tools. */
 export const SEARCH = 'tool_search'
 
-/** An item as a part of a turn. `family` made what is sealed without a mark of ours. */
+/** Converts an item to part of a turn. `family`: owner of opaque data that does not carry our mark. */
 export function partOfItem(item: unknown, losses: Losses, family: string): Turn {
   if (!isObject(item)) return { role: 'user', blocks: [unknown(item, 'unknown.block')] }
   const type = item.type ?? 'message'
@@ -30,7 +30,7 @@ function messageOf({ role, content }: Json, losses: Losses): Turn {
     : { role: 'user', blocks }
 }
 
-/** A text, or a list of parts. */
+/** Converts a text or a list of parts. */
 export function partsOf(content: unknown, losses: Losses): Block[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return list(content).map((part) => partOf(part, losses))
@@ -73,7 +73,7 @@ function partOf(part: unknown, losses: Losses): Block {
   }
 }
 
-/** An address, or a `data:` URL with the bytes themselves. */
+/** Parses an address, or a `data:` URL. */
 function sourceOf(url: string): Source {
   const [, mediaType, data] = /^data:([^;,]*)(?:;[^,]*)?;base64,(.*)$/s.exec(url) ?? []
   return data === undefined ? { kind: 'url', url } : { kind: 'base64', mediaType: mediaType!, data }
@@ -82,15 +82,15 @@ function sourceOf(url: string): Source {
 const BETWEEN = '\n\n'
 const textsOf = (parts: unknown): string[] => list(parts).map((part) => textOf(member(part, 'text')))
 
-/** What can be read of it is its summary, else its content. */
+/** Its readable text is the summary, else the content. */
 export function reasoningOf(item: Json, family: string): ReasoningBlock {
   const summary = textsOf(item.summary)
   const text = (summary.length > 0 ? summary : textsOf(item.content)).join(BETWEEN)
   return { type: 'reasoning', text, opaque: sealOf(item, family) }
 }
 
-/** Null where nothing is sealed. The provider wants its id back too, and the summary in as many parts as it had. */
-export function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string): Opaque | null {
+/** Null without encrypted data. The provider also needs its id, and as many parts of the summary. */
+function sealOf({ id, summary, encrypted_content: sealed }: Json, family: string): Opaque | null {
   if (typeof sealed !== 'string' || sealed === '') return null
   const ours = unpackOpaque(sealed)
   if (ours) return ours
@@ -98,7 +98,7 @@ export function sealOf({ id, summary, encrypted_content: sealed }: Json, family:
   return { family, bytes: JSON.stringify({ id, encrypted_content: sealed, ...parts }) }
 }
 
-/** Members of the item that `sealOf` sealed; null for what is none. */
+/** Returns the members of the item that `sealOf` packed; null for any other text. */
 export function unsealed(bytes: string): Json | null {
   try {
     const json: unknown = JSON.parse(bytes)
@@ -108,7 +108,7 @@ export function unsealed(bytes: string): Json | null {
   }
 }
 
-/** A call of a tool that the client runs; null for any other item. */
+/** Converts a call of a tool that the client runs; null for any other item. */
 export function callOf({ type, call_id, name, namespace, execution, ...item }: Json): CallBlock | null {
   const call = {
     type: 'call',
@@ -130,7 +130,7 @@ export function callOf({ type, call_id, name, namespace, execution, ...item }: J
 
 const OUTPUTS = new Set(['function_call_output', 'custom_tool_call_output', 'tool_search_output'])
 
-/** Of a search for tools, the model is shown what was found as the client described it. */
+/** For a search, the model sees the tools that were found as the client described them. */
 function resultOf({ type, call_id, output, tools }: Json, losses: Losses): Block {
   const found = type === 'tool_search_output' ? JSON.stringify(tools ?? []) : output
   return { type: 'result', id: originalId(textOf(call_id)), blocks: partsOf(found, losses), error: false }
@@ -138,7 +138,7 @@ function resultOf({ type, call_id, output, tools }: Json, losses: Losses): Block
 
 const unknown = (raw: unknown, loss: Loss): Block => ({ type: 'unknown', dialect: 'responses', raw, loss })
 
-/** What an item that cannot be translated is. */
+/** Returns the loss of an item that cannot be translated. */
 function lossOf(type: string): Loss {
   if (type.startsWith('compaction') || type === 'context_compaction') return 'compaction'
   if (type === 'item_reference') return 'store'

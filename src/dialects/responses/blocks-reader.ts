@@ -1,24 +1,24 @@
-// A stream of responses -> blocks. Shapes: OpenAI API reference, "Streaming events". Servers leave events out: what
-// did not come in parts is taken from the finished item, and what came in no item from the response at its end.
-import type { Losses } from '../../losses.ts'
+// Converts a stream of responses to blocks. Format: OpenAI API reference, "Streaming events". Servers leave
+// events out: missing parts are taken from the finished item, and missing items from the response at the end.
+import type { Losses } from '../../core/losses.ts'
 import type { BlockEvent, BlockReader, Peer } from '../blocks.ts'
-import type { StreamEvent } from '../dialect.ts'
 import { isObject, type Json, list, textOf } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { newCallId } from '../tool-ids.ts'
 import { stopOf } from './blocks-answer.ts'
 import { callOf, partOfItem, reasoningOf } from './blocks-items.ts'
 
 type Key = number | string
 
-/** What is known of an item that was begun. */
+/** State of an item that has begun. */
 interface Begun {
-  /** Of reasoning and of calls: the key of their block. */
+  /** Key of the block, for reasoning and calls. */
   key: Key | null
-  /** Of a message: its parts, by their place. */
+  /** Parts of a message, by index. */
   readonly parts: Map<unknown, { readonly key: Key; isOpen: boolean }>
-  /** The characters that were passed on. */
+  /** Characters passed on so far. */
   length: number
-  /** Parts of a summary, else of its content: whichever came first is read. */
+  /** Reasoning is read from the summary or from the content: the one that comes first. */
   source: 'summary' | 'content' | null
   sections: number
 }
@@ -128,7 +128,7 @@ export class ResponsesReader implements BlockReader {
     if (begun) begun.isOpen = false
   }
 
-  /** Between two parts of a summary there is an empty line. */
+  /** Separates two parts of a summary with an empty line. */
   #section(at: unknown, out: BlockEvent[]): void {
     const item = this.#item(at)
     if (item.sections++ > 0 && item.length > 0) this.#add(at, '\n\n', out)

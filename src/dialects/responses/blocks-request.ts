@@ -1,6 +1,6 @@
-// A responses request -> blocks. Shapes: OpenAI API reference, "Responses"; tools as Codex offers them. Says what no other
-// dialect could carry; never throws for a shape that it does not know.
-import type { Loss, Losses } from '../../losses.ts'
+// Converts a responses request to blocks. Format: OpenAI API reference, "Responses"; tools as Codex offers
+// them. Reports losses that every dialect has; never throws for an unknown format.
+import type { Loss, Losses } from '../../core/losses.ts'
 import {
   type Choice,
   type Conversation,
@@ -52,7 +52,7 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   nameIncluded(json.include, losses)
   return {
     turns: [...prompt, ...joined(items.map((item) => partOfItem(item, losses, FAMILY)))],
-    // What a search has found may be called from then on.
+    // Tools found by a search may be called from then on.
     tools: named([...list(tools), ...items.flatMap((item) => foundBy(item))], losses),
     choice: choiceOf(choice, losses),
     parallel: typeof json.parallel_tool_calls === 'boolean' ? json.parallel_tool_calls : null,
@@ -70,11 +70,11 @@ export function parseRequest(json: Json, _request: unknown, losses: Losses): Con
   }
 }
 
-/** Who asks to be shown reasoning, and not how much of it there is to be, wants some. */
+/** Returns true for a request to show reasoning without an effort: it wants some reasoning. */
 const wishesToSee = (reasoning: unknown): true | null =>
   member(reasoning, 'effort') == null && member(reasoning, 'summary') != null ? true : null
 
-/** What is not kept anyway is nothing lost. */
+/** Returns false for a setting that changes nothing, so that leaving it out is no loss. */
 const isSaying = ({ name, value }: Extra): boolean =>
   !(['store', 'background'].includes(name) && value === false) &&
   !(name === 'truncation' && value === 'disabled')
@@ -84,14 +84,14 @@ const verbosityOf = (text: unknown): Extra[] => {
   return value == null ? [] : [{ owner: FAMILY, name: 'verbosity', value, loss: 'verbosity' }]
 }
 
-/** Encrypted reasoning comes without being asked for. */
+/** Encrypted reasoning needs no request. */
 function nameIncluded(include: unknown, losses: Losses): void {
   for (const each of list(include))
     if (/logprobs/.test(String(each))) losses.add('logprobs')
     else if (each !== 'reasoning.encrypted_content') losses.add('tool.server')
 }
 
-/** Items of the assistant that follow each other are one turn, and so are results of tools. */
+/** Joins successive items of the assistant into one turn, and likewise tool results. */
 function joined(parts: readonly Turn[]): Turn[] {
   const turns: { role: Turn['role']; blocks: Turn['blocks'][number][]; isJoined: boolean }[] = []
   for (const { role, blocks } of parts) {
@@ -106,7 +106,7 @@ function joined(parts: readonly Turn[]): Turn[] {
 const foundBy = (item: unknown): readonly unknown[] =>
   member(item, 'type') === 'tool_search_output' ? list(member(item, 'tools')) : []
 
-/** Each tool once: what was searched for twice was found twice. */
+/** Returns each tool once: a repeated search finds the same tools again. */
 function named(tools: readonly unknown[], losses: Losses): Tool[] {
   const byName = new Map<string, Tool>()
   for (const tool of tools.flatMap((each) => toolsOf(each, losses)))
@@ -118,7 +118,7 @@ function toolsOf(tool: unknown, losses: Losses): Tool[] {
   if (!isObject(tool)) return lost(losses, 'unknown.tool')
   const { type, name, description, tools } = tool
   if (type !== 'namespace') return toolOf(tool, null, null, losses)
-  // What is said of the group is said of each of its tools.
+  // Settings of the group apply to each of its tools.
   return list(tools).flatMap((each) =>
     isObject(each)
       ? toolOf(each, textOf(name), textOf(description) || null, losses)
@@ -138,7 +138,7 @@ function toolOf(
   const schema = isObject(parameters) ? parameters : {}
   if (defer === true) losses.add('tool.search')
   if (type === 'function')
-    // Elsewhere, not to be held to its schema is what a tool is where nothing is said.
+    // In other dialects, a tool is not strict by default.
     return [{ ...base, kind: 'function', schema, strict: strict === true ? true : null }]
   if (type === 'custom') {
     const grammar = format == null || member(format, 'type') === 'text' ? {} : { grammar: format }
@@ -149,7 +149,7 @@ function toolOf(
   return lost(losses, kindOf(String(type)))
 }
 
-/** Tools that the client runs are known by their shape to OpenAI's models alone; all others are run by the provider. */
+/** Only OpenAI's models know the tools that the client runs by their format; the provider runs all others. */
 const kindOf = (type: string): Loss =>
   /^tool_search/.test(type)
     ? 'tool.search'

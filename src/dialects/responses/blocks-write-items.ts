@@ -1,5 +1,6 @@
-// Turns of blocks -> items of `input` in a responses request. Shapes: OpenAI API reference, "Responses".
-import type { Losses } from '../../losses.ts'
+// Converts turns of blocks to items of `input` in a responses request. Format: OpenAI API reference,
+// "Responses".
+import type { Losses } from '../../core/losses.ts'
 import {
   type Block,
   type CallBlock,
@@ -17,7 +18,7 @@ import { argumentsOf } from '../json-exact.ts'
 import { idForProvider } from '../tool-ids.ts'
 import { unsealed } from './blocks-items.ts'
 
-/** `kinds`: of the calls so far, by their ids. Text that belongs together stays in one message. */
+/** `kinds`: kinds of the calls so far, by id. Adjacent texts stay in one message. */
 export function itemsFor(
   { role, blocks }: Turn,
   kinds: Map<string, CallKind>,
@@ -48,7 +49,7 @@ export function itemsFor(
   return items
 }
 
-/** What comes beside messages and is not part of one. */
+/** Returns true for content that stands between messages. */
 const isItem = (raw: unknown): raw is object =>
   isObject(raw) && typeof raw.type === 'string' && !/^(input|output)_|^text$|^refusal$/.test(raw.type)
 
@@ -100,7 +101,7 @@ function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] 
         return []
       }
       const file_data = `data:${source.mediaType};base64,${source.data}`
-      // A file needs a name here.
+      // Responses requires a file name.
       return [{ type: 'input_file', filename: name ?? 'document.pdf', file_data }]
     }
     case 'file':
@@ -109,7 +110,7 @@ function documentFor({ source, name }: DocumentBlock, losses: Losses): object[] 
   }
 }
 
-/** Without its seal, earlier reasoning is nothing that the provider knows. */
+/** The provider does not accept earlier reasoning without its encrypted data. */
 function reasoningFor({ text, opaque }: ReasoningBlock, peer: Peer, losses: Losses): object[] {
   const sealed = opaque?.family === peer.family && peer.takesReasoning ? unsealed(opaque.bytes) : null
   if (sealed)
@@ -136,7 +137,7 @@ function callFor({ id, name, namespace, kind, args }: CallBlock, losses: Losses)
   }
 }
 
-/** One text is a text, anything else a list of parts. */
+/** A single text stays a text; anything else becomes a list of parts. */
 function resultFor(block: ResultBlock, kind: CallKind = 'function', losses: Losses): object {
   const { id, blocks, error } = block
   const call_id = idForProvider(id)

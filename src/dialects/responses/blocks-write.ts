@@ -1,6 +1,6 @@
-// Blocks -> a responses request. Shapes: OpenAI API reference, "Responses". Nothing is kept by the provider that the client did
-// not ask to be kept, so reasoning is asked for in a form that can be sent back.
-import type { Losses } from '../../losses.ts'
+// Converts blocks to a responses request. Format: OpenAI API reference, "Responses". Stores nothing at the
+// provider unless the client asked for it, so reasoning is requested in a form that can be sent back.
+import type { Losses } from '../../core/losses.ts'
 import {
   type Block,
   type CallKind,
@@ -24,7 +24,7 @@ const EXTRAS = new Set(
   ),
 )
 
-/** The least that OpenAI takes. */
+/** Minimum output tokens that OpenAI accepts. */
 const LEAST_OUTPUT = 16
 
 export function writeRequest(asked: Conversation, peer: Peer, losses: Losses): Record<string, unknown> {
@@ -94,7 +94,7 @@ function writeReasoning(
   if (word !== null || on === true)
     body.reasoning = { ...(word === null ? {} : { effort: word }), summary: 'auto' }
   const goesOn = turns.some(({ blocks }) => blocks.some((block) => isOwn(block, family)))
-  // Models that do not reason refuse to be asked for it.
+  // Models that do not reason refuse this.
   if ((body.reasoning !== undefined && word !== 'none') || goesOn)
     body.include = ['reasoning.encrypted_content']
   if (word === 'none') body.reasoning = { effort: word }
@@ -103,7 +103,7 @@ function writeReasoning(
 const isOwn = (block: Block, family: string): boolean =>
   block.type === 'reasoning' && block.opaque?.family === family && block.opaque.bytes !== ''
 
-/** Tools of a group stand together, where the first of them stood. */
+/** Puts the tools of a group together, in the place of the first. */
 function toolsFor(tools: readonly Tool[], losses: Losses): object[] {
   const groups = new Map<string, object[]>()
   return tools.flatMap((tool): object[] => {
@@ -127,7 +127,7 @@ function toolFor({ kind, name, description, schema, strict, grammar }: Tool): ob
     return { type: 'custom', name, ...described, ...(grammar === undefined ? {} : { format: flat(grammar) }) }
   const parameters = schema ?? { type: 'object', properties: {} }
   if (kind === 'search') return { type: 'tool_search', execution: 'client', ...described, parameters }
-  // Where nothing is said, OpenAI would hold the tool to its schema, which not every schema allows.
+  // OpenAI's default is strict, which not every schema allows.
   return { type: 'function', name, ...described, parameters, strict: strict ?? false }
 }
 

@@ -1,6 +1,6 @@
-// Blocks -> a stream of responses. Shapes: OpenAI API reference, "Streaming events". Each block is an item, which begins, grows
-// and is done; the last event holds them all; the events are numbered from 0.
-import type { Losses } from '../../losses.ts'
+// Converts blocks to a stream of responses. Format: OpenAI API reference, "Streaming events". Each block is
+// an item that begins, grows and is done; the last event holds them all; events are numbered from 0.
+import type { Losses } from '../../core/losses.ts'
 import type { BlockWriter, Opened, SerialEvent } from '../blocks.ts'
 import { packOpaque } from '../carrier.ts'
 import type { Json } from '../json.ts'
@@ -22,7 +22,7 @@ export class ResponsesWriter implements BlockWriter {
   readonly #output: Json[] = []
   #response: Json = {}
   #number = 0
-  /** Of the open item. */
+  /** Id of the open item. */
   #id = ''
   #text = ''
   #seal = ''
@@ -62,7 +62,7 @@ export class ResponsesWriter implements BlockWriter {
     return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: this.#number++, ...more })}\n\n`
   }
 
-  /** An event about the open item. */
+  /** Writes an event about the open item. */
   #told(type: string, more: Json = {}): string {
     return this.#event(`response.${type}`, { item_id: this.#id, output_index: this.#output.length, ...more })
   }

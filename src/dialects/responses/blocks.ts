@@ -1,4 +1,4 @@
-// How responses are translated, to and from: joins the parts.
+// Joins the parts of the responses translation.
 import type { DialectBlocks } from '../blocks.ts'
 import { parseAnswer, writeAnswer } from './blocks-answer.ts'
 import { ResponsesReader } from './blocks-reader.ts'

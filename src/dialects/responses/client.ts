@@ -1,19 +1,21 @@
-// Responses as clients speak them: what is read of a request, and how an error is worded. Shapes: OpenAI API reference,
-// "Responses" and "Errors"; the headers are those that Codex sends.
+// Responses on the client side: reads requests and words errors. Format: OpenAI API reference, "Responses"
+// and "Errors"; the headers are those that Codex sends.
 import { z } from 'zod'
-import { errorSchema, GatewayError } from '../../errors.ts'
+import { errorSchema } from '../../core/error-schema.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
 import type { ArrivedRequest, ClientDialect } from '../dialect.ts'
 import { isObject, member } from '../json.ts'
 import { sessionInMetadata } from '../session-hint.ts'
 import { failedEvent } from './errors.ts'
+import { kept } from './kept.ts'
 import { ResponsesTraits } from './traits.ts'
 
-/** What the gateway itself needs of the request; everything else is the provider's to judge, and is not even copied. */
+/** Fields that the gateway itself needs; the provider validates all others, which are not even copied. */
 const schema = z.object({
   model: z.string().min(1).max(256),
-  // Absent where a prompt of the provider's, or an answer before, says it all.
+  // Absent if a stored prompt or a previous answer supplies it.
   input: z.union([z.string(), z.array(z.unknown())]).nullish(),
   stream: z.boolean().nullish(),
   previous_response_id: z.string().nullish(),
@@ -30,7 +32,7 @@ export const client = {
   parse({ text, json, headers, query }) {
     const parsed = schema.safeParse(json)
     if (!parsed.success) throw invalid(parsed.error.issues[0]!)
-    const { model, stream, previous_response_id: continues } = parsed.data
+    const { model, stream } = parsed.data
     return {
       request: {
         model,
@@ -47,14 +49,15 @@ export const client = {
         sessionInMetadata(json.metadata),
         json.prompt_cache_key,
       ],
-      continues: continues ?? null,
       ...(asksForCompaction(json.input) && { purpose: 'compaction' }),
     }
   },
 
+  kept,
+
   estimateInput: ({ text }) => new ResponsesTraits(JSON.parse(text)).inputTokens,
 
-  // Betas change what an answer may hold; the other headers only say whose call it is.
+  // Betas change the content of an answer; the other headers only identify the caller.
   cacheIdentity({ text, forwarded, query }) {
     const body = canonical(text, ['stream'])
     const betas = forwarded.filter((_, at) => forwarded[at - (at % 2)]!.startsWith('openai-'))
@@ -64,7 +67,7 @@ export const client = {
   errorBody: (error, requestId) => error.body(requestId),
   errorEvent: failedEvent,
 
-  // A stream names the model inside the response that its first and its last event carry.
+  // A stream names the model inside the response of its first and its last event.
   renameModel: (json, model) => {
     const parsed: unknown = JSON.parse(json)
     return isObject(parsed) && isObject(parsed.response)
@@ -74,7 +77,7 @@ export const client = {
 } satisfies ClientDialect
 
 /**
- * Betas, and what Codex says of the turn, thread and window that a call belongs to. Organization and project name the
+ * Betas, and Codex's headers for the turn, thread and window of a call. Organization and project name the
  * client's own account at the provider, so they belong to its credentials.
  */
 const FORWARDED =
@@ -85,7 +88,7 @@ const dialectHeaders = (headers: ArrivedRequest['headers']): string[] =>
     FORWARDED.test(name) && value !== undefined ? [name, String(value)] : [],
   )
 
-/** Codex puts it last; the answer is the conversation in short, encrypted. */
+/** Codex puts this item last; the answer is an encrypted summary of the conversation. */
 const asksForCompaction = (input: unknown): boolean =>
   Array.isArray(input) && member(input.at(-1), 'type') === 'compaction_trigger'
 

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { type Script, stream } from '../../../mocks/stand-in.ts'
-import { testGateway } from '../../test-gateway.ts'
+import { type Script, stream } from '../../../mocks/test-upstream.ts'
+import { testGateway } from '../../test/test-gateway.ts'
 import { message, response, streamOf } from './test-samples.ts'
 
 async function crossed(t: TestContext, api: string, script: Script, config = '') {

@@ -1,10 +1,10 @@
-// Errors of OpenAI's responses: as a body, as an event that ends a stream, and how each is read. Shapes: OpenAI API
-// reference, "Errors" and "Streaming events".
-import type { ProviderError } from '../../call.ts'
-import type { GatewayError } from '../../errors.ts'
+// Errors of OpenAI's responses: as a body, and as an event that ends a stream. Format: OpenAI API reference,
+// "Errors" and "Streaming events".
+import type { ProviderError } from '../../core/call.ts'
+import type { GatewayError } from '../../core/errors.ts'
 import { errorCode, errorStatus, isObject, type Json } from '../json.ts'
 
-/** What a code of an error inside a 200 stands for; any other may be a failure as well as a refusal. */
+/** Statuses for error codes inside a 200; any other code may be a failure or a refusal. */
 const STATUSES: Readonly<Record<string, number>> = {
   server_error: 500,
   server_is_overloaded: 503,
@@ -16,9 +16,9 @@ const STATUSES: Readonly<Record<string, number>> = {
 }
 
 /**
- * An error of the gateway itself behind `events` others, as the event that ends a stream. Codex reads no event called
- * `error` and would take the stream for one that was cut. The id is that of the request: that of the response may not
- * have been told.
+ * Writes an error of the gateway's own as the last event of a stream that has sent `events` others. Codex
+ * ignores an event called `error` and would report a truncated stream. The id is that of the request, because
+ * the response's may not be known yet.
  */
 export function failedEvent(error: GatewayError, requestId: string, events: number): string {
   const code = error.status === 429 ? 'rate_limit_exceeded' : 'server_error'
@@ -36,7 +36,7 @@ export function failedEvent(error: GatewayError, requestId: string, events: numb
   return `event: response.failed\ndata: ${JSON.stringify(data)}\n\n`
 }
 
-/** The body of an error: OpenAI's object, or the bare text that xAI sends beside its code. Null for what has another shape. */
+/** Reads the body of an error: OpenAI's object, or xAI's bare text with a code. Null for any other format. */
 export function errorIn(json: unknown): ProviderError | null {
   if (!isObject(json)) return null
   if (typeof json.error === 'string') return { message: json.error, ...codeOf(json.code) }
@@ -46,7 +46,7 @@ export function errorIn(json: unknown): ProviderError | null {
     : null
 }
 
-/** What is in an `error` event, flat or as in a body, or in the `error` of a response that failed. */
+/** Reads an `error` event, flat or nested as in a body, or the `error` of a failed response. */
 export function failureIn(json: Json): ProviderError {
   const { code, message } = json
   return typeof message === 'string'

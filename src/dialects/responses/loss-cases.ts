@@ -1,7 +1,7 @@
-// What is lost where responses are translated, as cases (../loss-cases.ts says what a case is).
-import type { Loss } from '../../losses.ts'
+// Cases of losses when responses are translated (see ../loss-cases.ts).
+import type { Loss } from '../../core/losses.ts'
 import type { Json } from '../json.ts'
-import type { LossCase } from '../loss-cases.ts'
+import type { LossCase } from '../loss-case.ts'
 
 export const PLAIN: Json = { model: 'm', input: 'hi' }
 
@@ -15,7 +15,7 @@ const fn = { type: 'function', name: 't', parameters: { type: 'object' } }
 const image = { type: 'input_image', image_url: 'data:image/png;base64,QUJD' }
 const lost = (request: Json, ...loses: Loss[]): Case => ({ request, loses })
 
-/** What no other dialect carries, wherever it goes. */
+/** Losses in every other dialect. */
 const ANYWHERE: readonly Case[] = [
   lost({}),
   lost({ store: false, include: ['reasoning.encrypted_content'], truncation: 'disabled' }),
@@ -98,7 +98,7 @@ const response = (item: object, more: object = {}): Json => ({
 const said = (part: object = {}) =>
   response({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'x', ...part }] })
 
-/** What an answer of a provider that speaks responses loses. */
+/** Losses in the answers of a provider that speaks responses. */
 const ANSWERS: readonly Case[] = [
   { answer: said(), loses: [] },
   { answer: said({ annotations: [{ type: 'url_citation' }] }), loses: ['citations'] },

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import { test } from 'node:test'
-import { type Script, stream } from '../../../mocks/stand-in.ts'
-import { providerKey, type Setup, testGateway } from '../../test-gateway.ts'
+import { type Script, stream } from '../../../mocks/test-upstream.ts'
+import { providerKey, type Setup, testGateway } from '../../test/test-gateway.ts'
 import { message, response, samples, streamOf } from './test-samples.ts'
 import { ResponsesTraits } from './traits.ts'
 

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Script } from '../../../mocks/stand-in.ts'
-import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import type { Script } from '../../../mocks/test-upstream.ts'
+import { type Setup, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { samples as messages } from '../messages/test-samples.ts'
 import { message, response } from './test-samples.ts'
 

@@ -1,5 +1,5 @@
 // Responses as they are on the wire, written by hand after OpenAI's API reference.
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 /** A stream of these events, numbered. */
 export const streamOf = (...events: { type: string; [name: string]: unknown }[]): string =>

@@ -1,16 +1,17 @@
-// Responses as providers speak them: OpenAI, Azure, xAI, OpenRouter, DeepSeek. Shapes: OpenAI API reference,
+// Responses on the provider side: OpenAI, Azure, xAI, OpenRouter, DeepSeek. Format: OpenAI API reference,
 // "Responses" and "Streaming events".
-import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../core/call.ts'
 import { keepElements, spliceMembers } from '../../json/splice.ts'
-import type { StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { StreamReader, UpstreamDialect } from '../dialect.ts'
 import { withoutForeignReasoning } from '../foreign-reasoning.ts'
-import { count, isObject, type Json, member } from '../json.ts'
+import { count, isObject, type Json, list, member } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { FAMILY } from './blocks-request.ts'
 import { errorIn, failureIn } from './errors.ts'
 import { isEncrypted } from './traits.ts'
 
 export const upstream = {
-  // `openai-model` is not among them: Codex takes another model than the one it asked for as a sign of a flagged account.
+  // Without `openai-model`: Codex takes a different model from the requested one for a flagged account.
   relayedHeaders: /^(openai-(?!organization$|project$|model$).+|x-request-id|x-ratelimit-.+|x-codex-.+)$/,
 
   request({ text, stream, forwarded, query }, model, { basePath, key }) {
@@ -33,7 +34,7 @@ export const upstream = {
       if (error) return { ...EMPTY_EVENT, done: true, error }
       throw new Error('not a response')
     }
-    // One that runs in the background is an answer too, though not a finished one.
+    // A background response is an answer too, though not a finished one.
     return { ...readResponse(json, ENDS.includes(String(json.status))), done: true }
   },
 
@@ -51,7 +52,7 @@ export const upstream = {
     code === 'invalid_encrypted_content' ? withoutEncrypted(request) : null,
 } satisfies UpstreamDialect
 
-/** Without the reasoning that another provider encrypted; null where there is none. What the client wrote keeps its bytes. */
+/** Removes reasoning of another provider; null if there is none. The client's own text keeps its bytes. */
 function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
   const { input } = JSON.parse(request.text)
   if (!Array.isArray(input)) return null
@@ -63,7 +64,7 @@ function withoutEncrypted(request: Parameters<UpstreamDialect['request']>[0]) {
   return { ...request, text }
 }
 
-/** How a response ends; those and its beginnings have an event each that carries the response itself. */
+/** Final statuses of a response; these, and its beginning, each have an event with the response itself. */
 const ENDS = ['completed', 'incomplete', 'failed', 'cancelled']
 const PHASES = ['created', 'queued', 'in_progress', ...ENDS]
 
@@ -71,7 +72,7 @@ class ResponsesStream implements StreamReader {
   read(event: StreamEvent): ParsedEvent {
     const { name, data } = event
     if (data.trim() === '[DONE]') return END_MARK // xAI closes every stream with it
-    // What is not known is not looked into: it may be anything.
+    // Unknown events are not read: they may hold anything.
     if (name !== '' && name !== 'error' && !name.startsWith('response.')) return EMPTY_EVENT
     const json = event.json()
     if (!isObject(json)) throw new Error('not a JSON object')
@@ -82,18 +83,18 @@ class ResponsesStream implements StreamReader {
       return readResponse(json.response, ENDS.includes(phase))
     if (type.endsWith('.delta') && typeof json.delta === 'string') return { ...EMPTY_EVENT, text: json.delta }
     if (type === 'response.output_item.added') return { ...EMPTY_EVENT, text: nameOf(json.item) }
-    // Other servers, and OpenAI's own before a stream of this kind begins, say `{"error": {…}}`.
+    // Other servers, and OpenAI's own before such a stream begins, send `{"error": {…}}`.
     return json.type === undefined && json.error != null
       ? { ...EMPTY_EVENT, error: failureIn(json), complete: true }
       : EMPTY_EVENT
   }
 }
 
-/** It ends an answer and is none: a stream that holds nothing else has not begun. */
+/** An end mark is not an answer: a stream that holds nothing else has not begun. */
 const END_MARK: ParsedEvent = { ...EMPTY_EVENT, done: true, opens: false }
 
 function readResponse(response: Json, isOver: boolean): ParsedEvent {
-  const { id, status, model, usage, error, store, incomplete_details: incomplete } = response
+  const { id, status, model, usage, error, store, output, incomplete_details: incomplete } = response
   const isUsual = status === 'completed' || member(incomplete, 'reason') === 'max_output_tokens'
   return {
     ...EMPTY_EVENT,
@@ -103,15 +104,25 @@ function readResponse(response: Json, isOver: boolean): ParsedEvent {
     model: typeof model === 'string' ? model : null,
     tokens: isObject(usage) ? tokensOf(usage) : null,
     error: status === 'failed' ? failureOf(error) : null,
-    // One that the provider does not keep cannot be gone on from.
+    // A response that the provider does not store cannot be continued.
     ...(typeof id === 'string' && store !== false && { responseId: id }),
+    ...(isOver && containerIn(output)),
   }
+}
+
+/** Returns the container that a code interpreter or a shell ran in. */
+function containerIn(output: unknown): { containerId?: string } {
+  for (const item of list(output)) {
+    const id = member(item, 'container_id') ?? member(member(item, 'environment'), 'container_id')
+    if (typeof id === 'string') return { containerId: id }
+  }
+  return {}
 }
 
 const failureOf = (error: unknown): ProviderError =>
   isObject(error) ? failureIn(error) : { message: 'The response failed.', code: null, status: null }
 
-/** What a tool call begins with. */
+/** Returns the name at the start of a tool call. */
 function nameOf(item: unknown): string {
   const name = member(item, 'name')
   return typeof name === 'string' ? name : ''

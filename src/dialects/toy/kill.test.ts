@@ -5,8 +5,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startStandIn } from '../../../mocks/stand-in.ts'
-import { temporaryDirectory } from '../../test-gateway.ts'
+import { startStandIn } from '../../../mocks/test-upstream.ts'
+import { temporaryDirectory } from '../../test/test-gateway.ts'
 import { samples } from './test-samples.ts'
 
 const PROGRAM = join(import.meta.dirname, 'test-process.ts')

@@ -1,6 +1,6 @@
 // A gateway that speaks the toy dialect, as a process of its own, for tests that kill it. argv: provider's base URL, data.
-import { parseConfig } from '../../config.ts'
-import { createGateway } from '../../gateway.ts'
+import { parseConfig } from '../../config/load.ts'
+import { createGateway } from '../../gateway/create-gateway.ts'
 import { toy } from './toy.ts'
 
 const [baseUrl, data] = process.argv.slice(2)

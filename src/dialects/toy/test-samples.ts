@@ -1,5 +1,5 @@
 // The toy dialect on the wire.
-import type { Samples } from '../test-samples.ts'
+import type { Samples } from '../test-sample-type.ts'
 
 const event = (name: string, json: object) => `event: ${name}\ndata: ${JSON.stringify(json)}\n\n`
 

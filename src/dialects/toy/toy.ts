@@ -1,12 +1,14 @@
-// An invented dialect, for the tests: whatever holds for it holds for any. Unlike chat it names the model
-// elsewhere, names its events, splits its usage over two of them, has its own credentials, headers and errors.
+// An invented dialect for the tests: a rule that holds for it holds for any. Unlike chat, it names the model
+// elsewhere, names its events, splits its usage over two of them, and has its own credentials, headers and
+// errors.
 import { z } from 'zod'
-import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../call.ts'
-import { GatewayError } from '../../errors.ts'
+import { EMPTY_EVENT, type ParsedEvent, type ProviderError, type Tokens } from '../../core/call.ts'
+import { GatewayError } from '../../core/errors.ts'
 import { canonical } from '../../json/canonical.ts'
 import { spliceMembers } from '../../json/splice.ts'
-import type { ClientDialect, Dialect, StreamEvent, StreamReader, UpstreamDialect } from '../dialect.ts'
+import type { ClientDialect, Dialect, StreamReader, UpstreamDialect } from '../dialect.ts'
 import { count, errorCode, errorStatus, isObject, type Json, member } from '../json.ts'
+import type { StreamEvent } from '../stream-event.ts'
 import { mergeTokens } from '../usage.ts'
 
 const schema = z.looseObject({

@@ -1,7 +1,7 @@
-// A table of calls. A click on a value narrows the list to it, a click beside it opens the call; the arrows move from
-// cell to cell, and only one of them is a stop of the Tab key.
+// A table of calls. A click on a value narrows the list to it, any other click in the row opens the call; the
+// arrows move from cell to cell, and only one cell is a tab stop.
 import { useRef } from 'preact/hooks'
-import type { CallRecord } from '../../record.ts'
+import type { CallRecord } from '../../core/record.ts'
 import { callHref, callsHref, change, go, path } from '../place.ts'
 import type { Column } from './columns.tsx'
 import { linkOf } from './columns.tsx'
@@ -11,7 +11,7 @@ interface Props {
   readonly columns: readonly Column[]
   readonly label: string
   readonly isBusy?: boolean
-  /** The columns are the default ones, so a phone may leave some of them out. */
+  /** True for the default columns, of which a phone may hide some. */
   readonly isUsual?: boolean
 }
 
@@ -130,7 +130,7 @@ function Value({ column, record, isStop }: { column: Column; record: CallRecord;
   )
 }
 
-/** On the list itself the filter is added to those that are there; elsewhere it opens the list. */
+/** Adds the filter on the list itself; elsewhere opens the list with it. */
 function narrow(parameter: string, value: string): void {
   if (path.value === '/calls') change({ [parameter]: value, cursor: null })
   else go(callsHref({ [parameter]: value }))
@@ -139,7 +139,7 @@ function narrow(parameter: string, value: string): void {
 const focusable = (cell: Element | null | undefined): HTMLElement | null =>
   cell?.querySelector<HTMLElement>('a, button') ?? null
 
-/** What an arrow leads to: the next thing in that direction that can be chosen. */
+/** Returns the next focusable element in the direction of an arrow key. */
 function next(cell: HTMLTableCellElement, key: string): HTMLElement | null {
   const row = cell.parentElement as HTMLTableRowElement
   const across = (from: Element | null, step: 'nextElementSibling' | 'previousElementSibling') => {

@@ -1,5 +1,5 @@
-// A chart of amounts over time, and the table that says the same. Colours come from the style sheet, so that it is drawn
-// anew when the scheme changes.
+// A chart of amounts over time, and a table with the same data. Colours come from the style sheet, so it is
+// redrawn when the scheme changes.
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { type PlainColumn, Table } from './table.tsx'
@@ -7,7 +7,7 @@ import { Time } from './time.tsx'
 
 export interface Series {
   readonly name: string
-  /** As many as there are times; null leaves a gap. */
+  /** One value for each time; null leaves a gap. */
   readonly values: readonly (number | null)[]
 }
 
@@ -20,11 +20,11 @@ interface Props {
   readonly show: (value: number) => string
   readonly kind?: 'bars' | 'line'
   readonly height?: 120 | 160 | 200
-  /** The values are sums already, so the last one is the whole. */
+  /** True if the values are running sums, so that the last one is the total. */
   readonly isSum?: boolean
 }
 
-/** Told apart by more than their hue: they differ in lightness, too. */
+/** Colours that differ in lightness as well as in hue. */
 const COLOURS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6']
 
 const scheme = matchMedia('(prefers-color-scheme: dark)')
@@ -96,7 +96,7 @@ const columnsOf = (
   })),
 ]
 
-/** Each with those below it; drawn from the top one down, so that what lies below covers it. */
+/** Returns each series with those below it; drawn from the top one down, so that lower ones cover it. */
 function stacked(series: readonly Series[]): (number | null)[][] {
   const sums = new Array<number>(series[0]?.values.length ?? 0).fill(0)
   return series
@@ -117,7 +117,7 @@ function optionsOf(
   kind: 'bars' | 'line',
   height: number,
 ): uPlot.Options {
-  // A canvas knows no variables and no schemes: the style sheet is asked what a colour is just now.
+  // A canvas knows no variables and no schemes: reads the current colour from the style sheet.
   const colour = (name: string): string => {
     element.style.color = `var(${name})`
     return getComputedStyle(element).color

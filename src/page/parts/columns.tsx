@@ -1,18 +1,18 @@
-// The columns that a table of calls can have: one for each field of the record, by its definition, and how each kind of
-// value is shown. A field that is new in `src/record.ts` has a column here without a change.
+// Columns for a table of calls: one for each field of the record, by its definition, and the format of each
+// kind of value. A new field in `src/core/record.ts` gets a column here without a change.
 import type { ComponentChild } from 'preact'
-import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../record.ts'
+import { CALL_FIELDS, type CallRecord, type Field, type Kind } from '../../core/record.ts'
 import * as format from '../format.ts'
 import { sessionHref } from '../place.ts'
 import { Time } from './time.tsx'
 
 export interface Column {
-  /** As in the URL: the field, or a part of it behind a dot. */
+  /** As in the URL: the field, or a part of it after a dot. */
   readonly name: string
   readonly title: string
   readonly about: string
   readonly isNumber: boolean
-  /** The filter that a click on a value sets, and to what; null where there is none. */
+  /** The filter that a click on a value sets; null if there is none. */
   filterOf(record: CallRecord): readonly [parameter: string, value: string] | null
   show(record: CallRecord): ComponentChild
 }
@@ -20,7 +20,7 @@ export interface Column {
 const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
 const NUMBERS: readonly Kind[] = ['count', 'ms', 'usd', 'tokens']
 
-/** Shorter than the name of the field, where a table has many. */
+/** Titles for crowded tables, shorter than the field's name. */
 const TITLES: Readonly<Record<string, string>> = {
   created_at: 'time',
   completed_at: 'ended',
@@ -28,6 +28,7 @@ const TITLES: Readonly<Record<string, string>> = {
   resolved_provider: 'provider',
   resolved_model: 'model',
   cost_usd: 'cost',
+  cost_missing: 'not in the cost',
   saved_usd: 'saved',
   latency_ms: 'took',
   ttft_ms: 'first event',
@@ -83,6 +84,7 @@ function show(kind: Kind, value: unknown): ComponentChild {
   if (kind === 'boolean') return value ? 'yes' : 'no'
   if (kind === 'decision') return (value as CallRecord['decision']).cause
   if (kind === 'price') return (value as NonNullable<CallRecord['price']>).source
+  if (kind === 'words') return (value as readonly string[]).join(', ') || 'nothing'
   if (typeof value === 'object') return JSON.stringify(value)
   return String(value)
 }
@@ -96,6 +98,8 @@ const SPECIAL: Readonly<Record<string, (record: CallRecord) => ComponentChild>> 
       {state === 'failed' && status !== null && ` ${status}`}
     </>
   ),
+  cost_usd: (record) => (record.cost_usd === null ? null : format.cost(record)),
+  client: ({ client }) => (client === null ? null : <span title={client}>{client.replace(/ .*/s, '')}</span>),
   session_id: ({ session_id }) =>
     session_id === null ? null : <span title={session_id}>{format.tail(session_id)}</span>,
 }
@@ -108,7 +112,7 @@ export const COLUMNS: readonly Column[] = Object.entries<Field>(CALL_FIELDS).fla
   columnsOf(name, field),
 )
 
-/** What is shown where the URL does not say; a name that is no field is left out. */
+/** Default columns; names that are not fields are left out. */
 export const USUAL = [
   'created_at',
   'state',
@@ -129,6 +133,6 @@ export function chosen(text: string | null): readonly Column[] {
   return found.length > 0 ? found : COLUMNS.filter(({ name }) => USUAL.includes(name))
 }
 
-/** Where a column leads beside its filter. */
+/** Returns the target of a link in a column, in addition to its filter. */
 export const linkOf = (column: Column, record: CallRecord): string | null =>
   column.name === 'session_id' && record.session_id !== null ? sessionHref(record.session_id) : null

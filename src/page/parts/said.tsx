@@ -1,4 +1,4 @@
-// Messages around the data: an error, an empty list, a link to the JSON of a view.
+// Messages around the data: an error, an empty list, a link to a view's JSON.
 import type { ComponentChildren } from 'preact'
 import { type ReadError, readBlob, scoped } from '../api.ts'
 import { canSignOut, hasKeys } from '../who.ts'
@@ -26,7 +26,7 @@ export function Empty({ title, children }: { title: string; children?: Component
   )
 }
 
-/** How the first call is made, as a line that can be pasted. */
+/** Shows the command for a first call, ready to paste. */
 export function FirstCall() {
   const key = hasKeys() ? ' \\\n  -H "authorization: Bearer $WAYBILL_KEY"' : ''
   const line = `curl -s ${location.origin}/v1/chat/completions -H 'content-type: application/json'${key} \\
@@ -59,7 +59,7 @@ async function copy(button: HTMLButtonElement, text: string): Promise<void> {
   }, 1_500)
 }
 
-/** The read endpoint that a view shows. With a token a plain link would not be let in, so the answer is fetched. */
+/** A link to a view's read endpoint. A token cannot go with a plain link, so the answer is fetched. */
 export function JsonLink({ path, name }: { path: string; name: string }) {
   const follow = (event: MouseEvent) => {
     if (!canSignOut()) return
@@ -73,7 +73,7 @@ export function JsonLink({ path, name }: { path: string; name: string }) {
   )
 }
 
-/** Puts an answer into a file of the reader's. */
+/** Saves an answer as a file. */
 export async function saveAs(path: string, name: string): Promise<void> {
   const link = document.createElement('a')
   const url = URL.createObjectURL(await readBlob(path))

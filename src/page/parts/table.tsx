@@ -1,4 +1,5 @@
-// A plain table: a heading and a cell for each column. On a phone each row is a few lines, and a number says its name.
+// A plain table: a heading and a cell for each column. On a phone each row takes a few lines, and each value
+// after the first is labelled.
 import type { ComponentChild } from 'preact'
 
 export interface PlainColumn<Row> {
@@ -33,10 +34,10 @@ export function Table<Row>({ rows, columns, keyOf, isFramed = true }: Props<Row>
         <tbody>
           {rows.map((row) => (
             <tr key={keyOf(row)}>
-              {columns.map(({ title, isNumber, style = '', cell, isBad }) => (
+              {columns.map(({ title, isNumber, style = '', cell, isBad }, index) => (
                 <td
                   key={title}
-                  data-title={isNumber ? title : undefined}
+                  data-title={index > 0 && style !== 'wide' ? title : undefined}
                   class={`${isNumber ? 'number' : style}${isBad?.(row) ? ' bad' : ''}`}
                 >
                   {cell(row) ?? <span class="none">–</span>}

@@ -1,12 +1,19 @@
-// One call: where it went and why, its attempts as a waterfall, what it used and cost by which price, and of its exchange
-// the sizes and times, where it is kept. Over 250 lines, because it is the markup of one view.
+// One call: its route and the reasons for it, its attempts as a waterfall, its usage, cost and price, and the
+// sizes and times of its exchange if stored.
 import { useEffect } from 'preact/hooks'
-import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallDetail, type Field } from '../../record.ts'
+import {
+  ATTEMPT_FIELDS,
+  type AttemptRecord,
+  CALL_FIELDS,
+  type CallDetail,
+  type Field,
+} from '../../core/record.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
 import { listen } from '../live.ts'
 import { COLUMNS, State } from '../parts/columns.tsx'
+import { ratesOf } from '../parts/rates.ts'
 import { Copyable, JsonLink, Trouble } from '../parts/said.tsx'
 import { Time } from '../parts/time.tsx'
 import { callsHref, rest, sessionHref } from '../place.ts'
@@ -45,7 +52,7 @@ export function Call() {
 }
 
 function Found({ call }: { call: CallDetail }) {
-  const { tokens, price, decision } = call
+  const { price, decision } = call
   return (
     <>
       <p class="sentence">
@@ -68,27 +75,7 @@ function Found({ call }: { call: CallDetail }) {
         )}
         .
       </p>
-      <dl class="figures">
-        <Fact name="Took" value={format.ms(call.latency_ms)} />
-        <Fact name="First event" value={format.ms(call.ttft_ms)} />
-        <Fact name="Tokens in" value={format.count(tokens.input)} more={cached(call)} />
-        <Fact
-          name="Tokens out"
-          value={format.count(tokens.output)}
-          more={tokens.reasoning ? `${format.count(tokens.reasoning)} of them reasoning` : ''}
-        />
-        <Fact
-          name="Cost"
-          value={format.usd(call.cost_usd)}
-          more={
-            call.saved_usd !== null
-              ? `${format.usd(call.saved_usd)} saved`
-              : price
-                ? `by ${SOURCES[price.source] ?? price.source}`
-                : ''
-          }
-        />
-      </dl>
+      <Facts call={call} />
       <section class="panel">
         <h2>
           Attempts{' '}
@@ -113,14 +100,14 @@ function Found({ call }: { call: CallDetail }) {
           <h2>
             Price{' '}
             <small>
-              US dollars per million tokens, {price.source}, for {price.model}
+              of {price.model}, from {SOURCES[price.source] ?? price.source}
             </small>
           </h2>
-          <dl class="rates">
-            {Object.entries(price.rates).map(([name, rate]) => (
-              <div key={name}>
-                <dt>{name.replace(/_mtok$/, '').replaceAll('_', ' ')}</dt>
-                <dd>{typeof rate === 'number' ? rate : JSON.stringify(rate)}</dd>
+          <dl class="fields rates">
+            {ratesOf(price.rates).map(({ kind, text }) => (
+              <div key={kind}>
+                <dt>{kind}</dt>
+                <dd>{text}</dd>
               </div>
             ))}
           </dl>
@@ -145,6 +132,42 @@ function Found({ call }: { call: CallDetail }) {
   )
 }
 
+function Facts({ call }: { call: CallDetail }) {
+  const { tokens, price } = call
+  return (
+    <dl class="figures">
+      <Fact name="Took" value={format.ms(call.latency_ms)} />
+      <Fact name="First event" value={format.ms(call.ttft_ms)} />
+      <Fact name="Tokens in" value={format.count(tokens.input)} more={cached(call)} />
+      <Fact
+        name="Tokens out"
+        value={format.count(tokens.output)}
+        more={tokens.reasoning ? `${format.count(tokens.reasoning)} of them reasoning` : ''}
+      />
+      <Fact
+        name="Cost"
+        value={format.cost(call)}
+        more={
+          call.cost_missing?.length
+            ? `without ${call.cost_missing.map((word) => MISSING[word] ?? word).join(', ')}`
+            : call.saved_usd !== null
+              ? `${format.usd(call.saved_usd)} saved`
+              : price
+                ? `by ${SOURCES[price.source] ?? price.source}`
+                : ''
+        }
+      />
+    </dl>
+  )
+}
+
+/** Parts missing from a cost, in words. */
+const MISSING: Readonly<Record<string, string>> = {
+  attempt: 'an attempt that broke off',
+  usage: 'usage that was not reported',
+  price: 'a price that is not known',
+}
+
 const SOURCES: Readonly<Record<string, string>> = { config: 'the configuration' }
 
 const cached = ({ tokens }: CallDetail): string =>
@@ -166,7 +189,7 @@ function Fact({ name, value, more = '' }: { name: string; value: string; more?: 
   )
 }
 
-/** What an attempt says beside what the bar shows: whatever the record holds, by its definition. */
+/** Fields that the bar already shows; all others of the record appear as text, by its definition. */
 const SHOWN_BY_BAR = ['n', 'provider', 'model', 'started_at', 'ended_at', 'outcome', 'tokens', 'cost_usd']
 
 function Waterfall({ call }: { call: CallDetail }) {
@@ -215,7 +238,7 @@ function Waterfall({ call }: { call: CallDetail }) {
   )
 }
 
-/** Fields of an attempt that nothing above shows, such as what a translation lost. */
+/** Shows the remaining fields of an attempt, such as the losses of a translation. */
 function More({ attempt }: { attempt: AttemptRecord }) {
   const others = Object.keys(ATTEMPT_FIELDS).filter(
     (name) => ![...SHOWN_BY_BAR, 'status', 'error_code'].includes(name),
@@ -237,7 +260,7 @@ function More({ attempt }: { attempt: AttemptRecord }) {
   })
 }
 
-/** Every field of the record by its definition; a value that a list can be narrowed to leads there. */
+/** Shows every field of the record by its definition; a value that can be filtered by links to the list. */
 function Fields({ call }: { call: CallDetail }) {
   return (
     <dl class="fields">
@@ -245,7 +268,8 @@ function Fields({ call }: { call: CallDetail }) {
         const filter = column.filterOf(call)
         const raw = column.name === 'session_id' ? call.session_id : null
         const field = (CALL_FIELDS as Record<string, Field>)[column.name]
-        const shown = column.name === 'id' ? call.id : (raw ?? column.show(call))
+        const isWhole = column.name === 'id' || column.name === 'client'
+        const shown = isWhole ? (call[column.name as 'id' | 'client'] ?? '–') : (raw ?? column.show(call))
         return (
           <div key={column.name} title={column.about}>
             <dt>{column.name}</dt>
@@ -265,7 +289,7 @@ function Fields({ call }: { call: CallDetail }) {
   )
 }
 
-/** Never with a key in it: where one is needed, it comes from the environment of the user who pastes this. */
+/** Never contains a key: if one is needed, it comes from the environment of the user who pastes this. */
 function curlOf({ id }: CallDetail): string {
   return `curl -s${hasKeys() ? ' -H "authorization: Bearer $WAYBILL_KEY"' : ''} ${location.origin}/api/usage/request-logs/${id}`
 }

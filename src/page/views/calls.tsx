@@ -1,9 +1,18 @@
-// The request log: what it is narrowed to, its columns, its pages, and new calls as they come.
+// The request log: its filters, columns and pages, and new calls as they arrive.
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
-import type { CallRecord } from '../../record.ts'
+import type { CallRecord } from '../../core/record.ts'
 import { type ReadError, useRead } from '../api.ts'
-import { FILTERS, type Filter, filterOf, matches, parseTerms } from '../filter.ts'
+import {
+  FILTERS,
+  type Filter,
+  filterOf,
+  type Mistake,
+  matches,
+  mistakeIn,
+  parseTerms,
+  question,
+} from '../filter.ts'
 import * as format from '../format.ts'
 import { useViewKeys } from '../keys.tsx'
 import { useLiveList } from '../live-list.ts'
@@ -21,16 +30,17 @@ const ROWS = 100
 
 export function Calls() {
   const filter = filterOf(params.value)
+  const mistake = mistakeIn(params.value)
   const cursor = params.value.get('cursor')
   const columns = chosen(params.value.get('columns'))
   const isLive = cursor === null && params.value.get('live') !== 'off'
   const query = new URLSearchParams({ ...filter, limit: String(ROWS), ...(cursor && { cursor }) })
   const path = `/api/usage/request-logs?${query}`
-  const { data, error, isFresh, reload } = useRead<Listed>(path)
+  const { data, error, isFresh, reload } = useRead<Listed>(mistake ? null : path)
   const body = useRef<HTMLDivElement>(null)
   const { rows, waiting, show } = useLiveList({
     read: data?.data ?? null,
-    isFresh: isFresh && error === null,
+    isFresh: isFresh && error === null && mistake === null,
     most: ROWS,
     takesNew: isLive,
     matches: (record) => matches(filter, record),
@@ -50,7 +60,8 @@ export function Calls() {
     [],
   )
   const names = Object.keys(filter)
-  const isEmpty = isFresh && rows.length === 0 && error === null
+  const isShown = mistake === null && error?.status !== 400
+  const isEmpty = isFresh && rows.length === 0 && error === null && isShown
   const hasMore = (data?.has_more ?? false) || rows.length >= ROWS
   return (
     <div ref={body}>
@@ -71,7 +82,7 @@ export function Calls() {
         </button>
       </header>
       <FilterBar filter={filter} input={input} />
-      <Trouble error={error} retry={reload} />
+      {mistake ? <Wrong mistake={mistake} /> : <Trouble error={error} retry={reload} />}
       <p class="waiting" aria-live="polite">
         {waiting > 0 && (
           <button type="button" onClick={show}>
@@ -91,7 +102,7 @@ export function Calls() {
           {cursor === null && <FirstCall />}
         </Empty>
       )}
-      {rows.length > 0 && (
+      {rows.length > 0 && isShown && (
         <CallTable
           rows={rows}
           columns={columns}
@@ -102,12 +113,24 @@ export function Calls() {
       )}
       <nav class="pages" aria-label="Pages">
         {cursor !== null && <a href={hrefWith({ cursor: null })}>Newest</a>}
-        {hasMore && rows.length > 0 && (
+        {hasMore && rows.length > 0 && isShown && (
           <a href={hrefWith({ cursor: rows.at(-1)!.id })} rel="next">
             Older
           </a>
         )}
       </nav>
+    </div>
+  )
+}
+
+/** A filter that cannot be applied: shows nothing rather than every call. */
+function Wrong({ mistake: { text, meant } }: { mistake: Mistake }) {
+  const wrong = [...params.value].filter(([name, value]) => mistakeIn(new URLSearchParams({ [name]: value })))
+  const without = { ...Object.fromEntries(wrong.slice(0, 1).map(([name]) => [name, null])), cursor: null }
+  return (
+    <div class="trouble" role="alert">
+      {text} {meant && <a href={hrefWith({ ...without, ...meant })}>{question(meant)}</a>}{' '}
+      <a href={hrefWith(without)}>Remove it</a>
     </div>
   )
 }
@@ -217,7 +240,7 @@ function Columns() {
   )
 }
 
-/** All calls that the filters leave, not only those of this page. */
+/** Exports all calls that match the filters, not only those of this page. */
 function Export({ filter, columns }: { filter: Filter; columns: readonly string[] }) {
   const trouble = useSignal<string | null>(null)
   const save = async (form: 'csv' | 'json') => {

@@ -1,5 +1,5 @@
-// What calls cost: over time and by provider, model, route and key; the most expensive sessions; what the cache saved; what is
-// left of the budgets.
+// Costs of calls: over time and by provider, model, route and key; the most expensive sessions; the savings
+// of the cache; the rest of the budgets.
 import { useMemo } from 'preact/hooks'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
@@ -15,7 +15,7 @@ import { Spans, windowOf } from './spans.tsx'
 const BY = ['provider', 'model', 'route', 'tier', 'key'] as const
 type By = (typeof BY)[number]
 
-/** The filter of the list that shows the calls behind an amount. */
+/** Filter of the list that shows the calls behind an amount. */
 const FILTER: Readonly<Record<By, string>> = {
   provider: 'provider',
   model: 'model',
@@ -26,7 +26,7 @@ const FILTER: Readonly<Record<By, string>> = {
 
 const HOUR = 3_600_000
 const SPANS = { '24h': 24 * HOUR, '7d': 7 * 24 * HOUR, '30d': 30 * 24 * HOUR }
-/** Names that have a colour of their own in the chart; the others are one. */
+/** Maximum names with a colour of their own in the chart; the others share one. */
 const MOST = 5
 
 export function Costs() {
@@ -69,29 +69,7 @@ export function Costs() {
         <Spans usual="30d" />
       </header>
       <Trouble error={error} retry={reload} />
-      {totals && (
-        <dl class="figures">
-          <Figure name="Cost" value={format.usd(totals.cost_usd)} more={format.withoutCost(totals)} />
-          <Figure name="Calls" value={format.count(totals.calls)} />
-          <Figure
-            name="Per call"
-            value={format.usd(
-              totals.calls > 0 && totals.cost_usd !== null ? totals.cost_usd / totals.calls : null,
-            )}
-            more="on average"
-          />
-          <Figure
-            name="Tokens"
-            value={format.compact((totals.input_tokens ?? 0) + (totals.output_tokens ?? 0))}
-            more={`${format.compact(totals.input_tokens)} in, ${format.compact(totals.output_tokens)} out`}
-          />
-          <Figure
-            name="Saved by the cache"
-            value={format.usd(totals.saved_usd)}
-            href={callsHref({ cache: 'HIT' })}
-          />
-        </dl>
-      )}
+      {totals && <Totals totals={totals} />}
       {totals?.calls === 0 && (
         <Empty title="No call was made in this period">
           <FirstCall />
@@ -116,42 +94,75 @@ export function Costs() {
               Most expensive sessions <small>of all time on record</small>
             </h2>
             <Amounts
-              rows={sessions.data.data.map(({ session_id, calls, cost_usd }) => ({
+              rows={sessions.data.data.map(({ session_id, calls, ...cost }) => ({
                 name: session_id,
                 href: sessionHref(session_id),
                 calls,
-                cost: cost_usd,
+                cost,
               }))}
             />
           </section>
         )}
-        {budgets.length > 0 && (
-          <section class="panel">
-            <h2>Budgets</h2>
-            <ul class="amounts">
-              {budgets.map(({ name, budget, spent_usd, reserved_usd, resets_at }) => {
-                const part = Math.min(1, (spent_usd ?? 0) / budget!.usd)
-                return (
-                  <li key={name}>
-                    <span class="name">{name}</span>
-                    <span class="note">
-                      {format.usd(Math.max(0, budget!.usd - (spent_usd ?? 0) - (reserved_usd ?? 0)))} left
-                      until <Time iso={resets_at} />
-                    </span>
-                    <span class="number">
-                      {format.usd(spent_usd)} of {format.usd(budget!.usd)}
-                    </span>
-                    <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
-                      <span style={{ width: `${100 * part}%` }} />
-                    </span>
-                  </li>
-                )
-              })}
-            </ul>
-          </section>
-        )}
+        {budgets.length > 0 && <Budgets keys={budgets} />}
       </div>
     </>
+  )
+}
+
+function Totals({ totals }: { totals: History['totals'] }) {
+  return (
+    <dl class="figures">
+      <Figure name="Cost" value={format.cost(totals)} more={format.withoutCost(totals)} />
+      <Figure name="Calls" value={format.count(totals.calls)} />
+      <Figure
+        name="Per call"
+        value={format.cost({
+          ...totals,
+          cost_usd: totals.calls > 0 && totals.cost_usd !== null ? totals.cost_usd / totals.calls : null,
+        })}
+        more="on average"
+      />
+      <Figure
+        name="Tokens"
+        value={format.compact((totals.input_tokens ?? 0) + (totals.output_tokens ?? 0))}
+        more={`${format.compact(totals.input_tokens)} in, ${format.compact(totals.output_tokens)} out`}
+      />
+      <Figure
+        name="Saved by the cache"
+        value={format.usd(totals.saved_usd)}
+        href={callsHref({ cache: 'HIT' })}
+      />
+    </dl>
+  )
+}
+
+/** Shows the keys with a budget, and the rest of each. */
+function Budgets({ keys }: { keys: Keys['data'] }) {
+  return (
+    <section class="panel">
+      <h2>Budgets</h2>
+      <ul class="amounts">
+        {keys.map(({ name, budget, spent_usd, spent_is_minimum, reserved_usd, resets_at }) => {
+          const part = Math.min(1, (spent_usd ?? 0) / budget!.usd)
+          return (
+            <li key={name}>
+              <span class="name">{name}</span>
+              <span class="note">
+                {format.usd(Math.max(0, budget!.usd - (spent_usd ?? 0) - (reserved_usd ?? 0)))} left until{' '}
+                <Time iso={resets_at} />
+              </span>
+              <span class="number">
+                {format.cost({ cost_usd: spent_usd, cost_is_minimum: spent_is_minimum ?? false })} of{' '}
+                {format.usd(budget!.usd)}
+              </span>
+              <span class={`meter${part >= 0.8 ? ' near' : ''}`} aria-hidden="true">
+                <span style={{ width: `${100 * part}%` }} />
+              </span>
+            </li>
+          )
+        })}
+      </ul>
+    </section>
   )
 }
 
@@ -164,14 +175,17 @@ function amountsBy(history: History, by: By): AmountRow[] {
       name: nameOf(name),
       ...(name !== null && { href: callsHref({ [FILTER[by]]: name }) }),
       calls: buckets.reduce((sum, { calls }) => sum + calls, 0),
-      cost: buckets.every(({ cost_usd }) => cost_usd === null)
-        ? null
-        : buckets.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0),
+      cost: {
+        cost_usd: buckets.every(({ cost_usd }) => cost_usd === null)
+          ? null
+          : buckets.reduce((sum, { cost_usd }) => sum + (cost_usd ?? 0), 0),
+        cost_is_minimum: buckets.some(({ cost_is_minimum }) => cost_is_minimum),
+      },
     }))
-    .sort((a, b) => (b.cost ?? 0) - (a.cost ?? 0))
+    .sort((a, b) => (b.cost.cost_usd ?? 0) - (a.cost.cost_usd ?? 0))
 }
 
-/** The dearest names each with a colour, the rest together; a bar for each bucket of the span. */
+/** Draws the most expensive names in colours, the rest together; one bar for each bucket of the span. */
 function chartOf(history: History, spanMs: number, bucketMs: number) {
   const until = Date.parse(history.window.until)
   const first = Math.floor((until - spanMs) / bucketMs) * bucketMs

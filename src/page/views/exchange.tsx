@@ -1,12 +1,12 @@
-// The exchange of a call as its artifact has it: what was asked and answered at each hop, sizes and times of the chunks,
-// bodies where they are kept. Long bodies are cut here; the file has them whole.
+// The exchange of a call from its artifact: request and answer at each hop, sizes and times of the chunks,
+// bodies if stored. Long bodies are cut here; the file has them in full.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { Copyable, JsonLink, Trouble } from '../parts/said.tsx'
 import type { Artifact } from '../reads.ts'
 import { hasKeys } from '../who.ts'
 
-/** Characters of a body that are shown. */
+/** Maximum characters of a body that are shown. */
 const SHOWN = 4_000
 
 export function Exchange({ id }: { id: string }) {
@@ -104,7 +104,7 @@ function Download({ text, label }: { text: string; label: string }) {
   )
 }
 
-/** Each chunk where it came in, as high as it is large. */
+/** Draws each chunk at its arrival time, as high as it is large. */
 function Chunks({ answer }: { answer: Artifact['exchanges'][number]['answer'] }) {
   const { chunks, chunks_left_out, ended_at_ms, at_ms } = answer
   if (chunks.length < 2) return null
@@ -143,7 +143,7 @@ function Chunks({ answer }: { answer: Artifact['exchanges'][number]['answer'] })
   )
 }
 
-/** The client's call as a line to paste, without its key; with its own body where that is kept. */
+/** Returns the client's call as a command to paste, without its key; with its own body if stored. */
 function againOf({ request }: Artifact): string {
   const body = request.body ?? `{ ${request.fields.map((name) => `"${name}": …`).join(', ')} }`
   const quoted = `'${body.length > SHOWN ? `${body.slice(0, SHOWN)}…` : body.replaceAll("'", "'\\''")}'`

@@ -1,4 +1,4 @@
-// Is everything well: what the gateway finds about itself, how full its record is, how old its prices are, and the calls
+// Health: the gateway's findings about itself, how full its record is, how old its prices are, and the calls
 // that it refused before they had a record.
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
@@ -114,7 +114,7 @@ const REFUSED: readonly PlainColumn<Refused['data'][number]>[] = [
   { title: 'path', cell: ({ endpoint }) => endpoint },
   {
     title: 'message to the client',
-    style: 'told',
-    cell: ({ message }) => <span title={message}>{message}</span>,
+    style: 'long',
+    cell: ({ message }) => message,
   },
 ]

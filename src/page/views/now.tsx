@@ -1,9 +1,8 @@
-// What is going on: the last hour in five figures, the calls that are under way and those that have just ended, and which
-// targets are passed over. It is kept up to date by the live feed, and read again every minute. Over 250 lines, because
-// it is one view with the data that keeps it up to date.
+// Current activity: the last hour in five figures, open calls and those that have just ended, and targets in
+// cooldown. Updated by live events, and read again every minute.
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { CallRecord } from '../../record.ts'
+import type { CallRecord } from '../../core/record.ts'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { hasOthers, listen } from '../live.ts'
@@ -59,36 +58,7 @@ export function Now() {
         <span class="note">the last hour</span>
       </header>
       <Trouble error={error} retry={reload} />
-      <dl class="figures">
-        <Figure name="Calls" value={format.count(heard.calls)} />
-        <Figure
-          name="Tokens"
-          value={format.compact(heard.input + heard.output)}
-          more={`${format.compact(heard.input)} in, ${format.compact(heard.output)} out`}
-        />
-        <Figure
-          name="Cost"
-          value={format.usd(heard.cost)}
-          more={
-            heard.saved > 0
-              ? `cache saved ${format.usd(heard.saved)}`
-              : format.withoutCost({ calls_without_cost: heard.withoutCost })
-          }
-        />
-        <Figure
-          name="Errors"
-          value={format.count(heard.failed)}
-          isBad={heard.failed > 0}
-          more={heard.calls > 0 ? format.percent(heard.failed / heard.calls) : ''}
-          href={callsHref({ status: 'error', since: new Date(since.value).toISOString() })}
-        />
-        <Figure
-          name="Fallbacks"
-          value={format.count(heard.fellBack)}
-          more={heard.calls > 0 ? format.percent(heard.fellBack / heard.calls) : ''}
-          href={callsHref({ fallbacks: 'some', since: new Date(since.value).toISOString() })}
-        />
-      </dl>
+      <LastHour heard={heard} since={new Date(since.value).toISOString()} />
       {isNothing ? (
         <Empty title="No call was made in the last hour">
           <FirstCall />
@@ -125,7 +95,47 @@ export function Now() {
   )
 }
 
-/** A list that is kept true; what is in it is asked for once, and after a gap. */
+function LastHour({ heard, since }: { heard: ReturnType<typeof useHeard>; since: string }) {
+  return (
+    <dl class="figures">
+      <Figure name="Calls" value={format.count(heard.calls)} />
+      <Figure
+        name="Tokens"
+        value={format.compact(heard.input + heard.output)}
+        more={`${format.compact(heard.input)} in, ${format.compact(heard.output)} out`}
+      />
+      <Figure
+        name="Cost"
+        value={format.cost({ cost_usd: heard.cost, cost_is_minimum: heard.withoutCost > 0 })}
+        more={
+          heard.saved > 0
+            ? `cache saved ${format.usd(heard.saved)}`
+            : format.withoutCost({ calls_without_cost: heard.withoutCost })
+        }
+      />
+      <Figure
+        name="Errors"
+        value={format.count(heard.failed)}
+        isBad={heard.failed > 0}
+        more={[
+          heard.failed > 0 ? format.percent(heard.failed / heard.calls) : '',
+          heard.aborted > 0 ? `${format.count(heard.aborted)} left by the client` : '',
+        ]
+          .filter(Boolean)
+          .join(', ')}
+        href={callsHref({ status: 'error', since })}
+      />
+      <Figure
+        name="Fallbacks"
+        value={format.count(heard.fellBack)}
+        more={heard.calls > 0 ? format.percent(heard.fellBack / heard.calls) : ''}
+        href={callsHref({ fallbacks: 'some', since })}
+      />
+    </dl>
+  )
+}
+
+/** Keeps a list current; it is read once, and again after a gap. */
 function useCalls(path: string, matches: (record: CallRecord) => boolean, most: number) {
   const { data, isFresh, reload } = useRead<Listed>(path)
   const { rows } = useLiveList({
@@ -140,9 +150,12 @@ function useCalls(path: string, matches: (record: CallRecord) => boolean, most: 
   return { rows, ids: new Set(rows.map(({ id }) => id)) }
 }
 
-/** The sums of the hour, with the calls that ended since they were read. */
+/** Returns the sums of the hour, including calls that ended since they were read. */
 function useHeard(history: History | null) {
-  const none = { calls: 0, failed: 0, fellBack: 0, input: 0, output: 0, cost: 0, saved: 0, withoutCost: 0 }
+  const none = {
+    ...{ calls: 0, failed: 0, aborted: 0, fellBack: 0 },
+    ...{ input: 0, output: 0, cost: 0, saved: 0, withoutCost: 0 },
+  }
   const more = useSignal(none)
   const over = useSignal<ReadonlySet<string>>(new Set())
   useEffect(() => {
@@ -158,16 +171,17 @@ function useHeard(history: History | null) {
         if (record.completed_at === null) {
           if (record.state === 'routed' && record.attempts < 2) added = { ...added, calls: added.calls + 1 }
         } else {
-          const { tokens, cost_usd, saved_usd, state, fallbacks } = record
+          const { tokens, cost_usd, cost_missing, saved_usd, state, fallbacks } = record
           added = {
             calls: added.calls,
-            failed: added.failed + (state === 'completed' ? 0 : 1),
+            failed: added.failed + (state === 'completed' || state === 'aborted' ? 0 : 1),
+            aborted: added.aborted + (state === 'aborted' ? 1 : 0),
             fellBack: added.fellBack + (fallbacks > 0 ? 1 : 0),
             input: added.input + (tokens.input ?? 0),
             output: added.output + (tokens.output ?? 0),
             cost: added.cost + (cost_usd ?? 0),
             saved: added.saved + (saved_usd ?? 0),
-            withoutCost: added.withoutCost + (cost_usd === null ? 1 : 0),
+            withoutCost: added.withoutCost + (cost_missing?.length ? 1 : 0),
           }
           ids.push(record.id)
         }
@@ -194,6 +208,7 @@ function useHeard(history: History | null) {
     over: over.value,
     calls: (totals?.calls ?? 0) + more.value.calls,
     failed: (totals?.failed ?? 0) + more.value.failed,
+    aborted: (totals?.aborted ?? 0) + more.value.aborted,
     fellBack: (totals?.fell_back ?? 0) + more.value.fellBack,
     input: (totals?.input_tokens ?? 0) + more.value.input,
     output: (totals?.output_tokens ?? 0) + more.value.output,
@@ -204,7 +219,7 @@ function useHeard(history: History | null) {
   }
 }
 
-/** A bar for each minute, those without a call too. */
+/** Returns a bar for each minute, including minutes without a call. */
 function minutes(history: History | null, since: number) {
   const first = Math.floor(since / MINUTE) * MINUTE
   const times = Array.from({ length: 61 }, (_, index) => first + index * MINUTE)
@@ -213,8 +228,12 @@ function minutes(history: History | null, since: number) {
   return {
     times,
     series: [
-      { name: 'completed', values: times.map((ms) => (of(ms)?.calls ?? 0) - (of(ms)?.failed ?? 0)) },
+      {
+        name: 'completed',
+        values: times.map((ms) => (of(ms)?.calls ?? 0) - (of(ms)?.failed ?? 0) - (of(ms)?.aborted ?? 0)),
+      },
       { name: 'failed', values: times.map((ms) => of(ms)?.failed ?? 0) },
+      { name: 'left by the client', values: times.map((ms) => of(ms)?.aborted ?? 0) },
     ],
   }
 }

@@ -59,9 +59,13 @@ export function Recordings() {
 
 type Row = RecordingsAnswer['data'][number]
 const COLUMNS: readonly PlainColumn<Row>[] = [
-  { title: 'name', cell: ({ name, shape }) => <span title={shape}>{name}</span> },
-  { title: 'model', cell: ({ model }) => model ?? 'any' },
-  { title: 'scenario', cell: ({ scenario, stream }) => (stream ? `${scenario}, streamed` : scenario) },
+  { title: 'name', style: 'long', cell: ({ name, shape }) => <span title={shape}>{name}</span> },
+  { title: 'model', style: 'long', cell: ({ model }) => model ?? 'any' },
+  {
+    title: 'scenario',
+    style: 'long',
+    cell: ({ scenario, stream }) => (stream ? `${scenario}, streamed` : scenario),
+  },
   { title: 'status', cell: ({ status }) => status, isBad: ({ status }) => status >= 400 },
   { title: 'size', isNumber: true, cell: ({ bytes }) => format.bytes(bytes) },
   { title: 'chunks', isNumber: true, cell: ({ chunks }) => format.count(chunks) },

@@ -1,5 +1,5 @@
-// The routes: each with its targets, their intended and actual shares of the calls, and which is passed over. Below,
-// where a call for any model id would go now, and why. Over 250 lines, because it is the markup of one view.
+// The routes: each with its targets, their intended and actual shares of the calls, and their cooldowns.
+// Below, a preview of the target of a call for any model id, with the reasons.
 import { useSignal } from '@preact/signals'
 import { useRead } from '../api.ts'
 import * as format from '../format.ts'
@@ -87,7 +87,15 @@ function Route({ route }: { route: RouteAnswer }) {
 interface TargetRow
   extends Pick<
     RouteAnswer['targets'][number],
-    'provider' | 'model' | 'calls' | 'failed' | 'share' | 'cost_usd' | 'tier' | 'cooling_until'
+    | 'provider'
+    | 'model'
+    | 'calls'
+    | 'failed'
+    | 'share'
+    | 'cost_usd'
+    | 'cost_is_minimum'
+    | 'tier'
+    | 'cooling_until'
   > {
   readonly state: string | null
   readonly wanted: number | null
@@ -157,7 +165,7 @@ const columnsOf = (route: string | null): readonly PlainColumn<TargetRow>[] => [
     cell: ({ failed }) => format.count(failed),
     isBad: ({ failed }) => failed > 0,
   },
-  { title: 'cost', isNumber: true, cell: ({ cost_usd }) => format.usd(cost_usd) },
+  { title: 'cost', isNumber: true, cell: format.cost },
 ]
 
 const DEPENDS = {
@@ -169,7 +177,7 @@ const DEPENDS = {
 
 const TRAITS = ['tools', 'images'] as const
 
-/** Where a call would go now. Nothing is called: the router is asked and does not move. */
+/** Shows the target of a call at present. Nothing is called: the router is asked and does not move. */
 function Preview({ names }: { names: readonly string[] }) {
   const asked = params.value
   const model = asked.get('model') ?? names[0] ?? ''
@@ -242,37 +250,41 @@ function Preview({ names }: { names: readonly string[] }) {
         </label>
       </form>
       {error && <p class="trouble">{error.message}</p>}
-      {data && !error && (
-        <>
-          <p class="sentence">
-            {data.deterministic ? 'To ' : 'Most likely to '}
-            <b>
-              {data.provider} / {data.resolved_model}
-            </b>
-            {data.route !== null ? `, by ${data.strategy}` : ', as named'}
-            {data.depends_on.length > 0 &&
-              `; it depends on ${data.depends_on.map((each) => DEPENDS[each]).join(', ')}`}
-            .
-          </p>
-          <ol class="candidates">
-            {data.candidates.map(({ provider, model: its, probability, cooling_until, reason }) => (
-              <li key={`${provider}/${its}`} class={probability === 0 ? 'out' : undefined}>
-                <span class="number">{format.percent(probability)}</span>{' '}
-                <span>
-                  {provider} / {its}
-                </span>{' '}
-                {cooling_until !== null ? (
-                  <small>
-                    failed; passed over until <Time iso={cooling_until} />
-                  </small>
-                ) : (
-                  <small>{reason}</small>
-                )}
-              </li>
-            ))}
-          </ol>
-        </>
-      )}
+      {data && !error && <Destination resolution={data} />}
     </section>
+  )
+}
+
+function Destination({ resolution: data }: { resolution: Resolution }) {
+  return (
+    <>
+      <p class="sentence">
+        {data.deterministic ? 'To ' : 'Most likely to '}
+        <b>
+          {data.provider} / {data.resolved_model}
+        </b>
+        {data.route !== null ? `, by ${data.strategy}` : ', as named'}
+        {data.depends_on.length > 0 &&
+          `; it depends on ${data.depends_on.map((each) => DEPENDS[each]).join(', ')}`}
+        .
+      </p>
+      <ol class="candidates">
+        {data.candidates.map(({ provider, model: its, probability, cooling_until, reason }) => (
+          <li key={`${provider}/${its}`} class={probability === 0 ? 'out' : undefined}>
+            <span class="number">{format.percent(probability)}</span>{' '}
+            <span>
+              {provider} / {its}
+            </span>{' '}
+            {cooling_until !== null ? (
+              <small>
+                failed; passed over until <Time iso={cooling_until} />
+              </small>
+            ) : (
+              <small>{reason}</small>
+            )}
+          </li>
+        ))}
+      </ol>
+    </>
   )
 }

@@ -1,10 +1,9 @@
-// The sessions: conversations as clients name them, with what each used. One of them: its agents and background calls as
-// a tree, what it cost over time, and its calls. Over 250 lines, because the list and the single session are views of the
-// same data.
+// The sessions: conversations as clients name them, each with its usage. One session: its agents and
+// background calls as a tree, its cost over time, and its calls.
 
 import { useSignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
-import type { CallRecord } from '../../record.ts'
+import type { CallRecord } from '../../core/record.ts'
 import { read, useRead } from '../api.ts'
 import * as format from '../format.ts'
 import { CallTable } from '../parts/call-table.tsx'
@@ -66,6 +65,7 @@ type SessionRow = SessionsAnswer['data'][number]
 const COLUMNS: readonly PlainColumn<SessionRow>[] = [
   {
     title: 'session',
+    style: 'long',
     cell: ({ session_id: id }) => (
       <a class="open-call" href={sessionHref(id)} title={id}>
         {id}
@@ -74,7 +74,11 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
   },
   { title: 'began', cell: ({ first_seen }) => <Time iso={first_seen} /> },
   { title: 'last call', cell: ({ last_seen }) => <Time iso={last_seen} /> },
-  { title: 'went to', cell: ({ last_provider, last_model }) => `${last_provider} / ${last_model}` },
+  {
+    title: 'went to',
+    style: 'long',
+    cell: ({ last_provider, last_model }) => `${last_provider} / ${last_model}`,
+  },
   { title: 'calls', isNumber: true, cell: ({ calls }) => format.count(calls) },
   {
     title: 'failed',
@@ -84,10 +88,10 @@ const COLUMNS: readonly PlainColumn<SessionRow>[] = [
   },
   { title: 'in', isNumber: true, cell: ({ tokens }) => format.compact(tokens.input) },
   { title: 'out', isNumber: true, cell: ({ tokens }) => format.compact(tokens.output) },
-  { title: 'cost', isNumber: true, cell: ({ cost_usd }) => format.usd(cost_usd) },
+  { title: 'cost', isNumber: true, cell: format.cost },
 ]
 
-/** Calls of a session that are drawn; the sums are of all. */
+/** Maximum calls of a session that are drawn; the sums cover all. */
 const MOST = 1_000
 
 export function Session() {
@@ -109,13 +113,18 @@ export function Session() {
         <>
           <dl class="figures">
             <Figure name="Calls" value={format.count(data.calls)} href={callsHref({ session_id: id })} />
-            <Figure name="Failed" value={format.count(data.failed)} isBad={data.failed > 0} />
+            <Figure
+              name="Failed"
+              value={format.count(data.failed)}
+              isBad={data.failed > 0}
+              more={data.aborted > 0 ? `${format.count(data.aborted)} left by the client` : ''}
+            />
             <Figure
               name="Tokens"
               value={format.compact((data.tokens.input ?? 0) + (data.tokens.output ?? 0))}
               more={share(data)}
             />
-            <Figure name="Cost" value={format.usd(data.cost_usd)} more={format.withoutCost(data)} />
+            <Figure name="Cost" value={format.cost(data)} more={format.withoutCost(data)} />
             <Figure
               name="Lasted"
               value={format.ms(Date.parse(data.last_seen) - Date.parse(data.first_seen))}
@@ -134,7 +143,7 @@ export function Session() {
                   name: `${each.provider} / ${each.model}`,
                   href: callsHref({ session_id: id, provider: each.provider, model: each.model }),
                   calls: each.calls,
-                  cost: each.cost_usd,
+                  cost: each,
                 }))}
               />
             </section>
@@ -171,7 +180,7 @@ const share = ({ tokens }: SessionAnswer): string =>
     ? `${format.percent(tokens.cached_input / tokens.input)} of the input cached`
     : ''
 
-/** The session itself with what its own calls were for, and below it its agents with theirs. */
+/** Shows the session with the purposes of its own calls, and its agents with theirs below it. */
 function Tree({ session, id }: { session: SessionAnswer; id: string }) {
   const agents = Map.groupBy(session.parts, ({ agent_id }) => agent_id)
   const own = agents.get(null) ?? []
@@ -181,7 +190,7 @@ function Tree({ session, id }: { session: SessionAnswer; id: string }) {
       <a href={callsHref({ session_id: id, ...filter, ...(part.purpose && { purpose: part.purpose }) })}>
         {part.purpose ?? 'calls'}
       </a>
-      <Amount calls={part.calls} cost={part.cost_usd} />
+      <Amount calls={part.calls} cost={part} />
     </li>
   )
   return (
@@ -200,10 +209,10 @@ function Tree({ session, id }: { session: SessionAnswer; id: string }) {
   )
 }
 
-function Amount({ calls, cost }: { calls: number; cost: number | null }) {
+function Amount({ calls, cost }: Pick<AmountRow, 'calls' | 'cost'>) {
   return (
     <span class="note">
-      {format.count(calls)} {calls === 1 ? 'call' : 'calls'}, {format.usd(cost)}
+      {format.count(calls)} {calls === 1 ? 'call' : 'calls'}, {format.cost(cost)}
     </span>
   )
 }
@@ -212,12 +221,12 @@ export interface AmountRow {
   readonly name: string
   readonly href?: string
   readonly calls: number
-  readonly cost: number | null
+  readonly cost: Parameters<typeof format.cost>[0]
 }
 
-/** Names with their share of the cost as a bar. */
+/** Shows names with their share of the cost as a bar. */
 export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
-  const most = Math.max(...rows.map(({ cost }) => cost ?? 0), 1e-12)
+  const most = Math.max(...rows.map(({ cost }) => cost.cost_usd ?? 0), 1e-12)
   return (
     <ul class="amounts">
       {rows.map(({ name, href, calls, cost }) => (
@@ -226,9 +235,9 @@ export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
           <span class="note">
             {format.count(calls)} {calls === 1 ? 'call' : 'calls'}
           </span>
-          <span class="number">{format.usd(cost)}</span>
+          <span class="number">{format.cost(cost)}</span>
           <span class="meter" aria-hidden="true">
-            <span style={{ width: `${(100 * (cost ?? 0)) / most}%` }} />
+            <span style={{ width: `${(100 * (cost.cost_usd ?? 0)) / most}%` }} />
           </span>
         </li>
       ))}
@@ -236,7 +245,7 @@ export function Amounts({ rows }: { rows: readonly AmountRow[] }) {
   )
 }
 
-/** Newest first, page by page. */
+/** Reads newest first, page by page. */
 function useCallsOf(id: string, count: number): readonly CallRecord[] {
   const calls = useSignal<readonly CallRecord[]>([])
   useEffect(() => {
@@ -250,7 +259,7 @@ function useCallsOf(id: string, count: number): readonly CallRecord[] {
         cursor = page.next_cursor
       }
       calls.value = found
-    })().catch(() => {}) // the session itself says what is wrong
+    })().catch(() => {}) // the session itself reports the error
     return () => stop.abort()
   }, [id, count])
   return calls.value

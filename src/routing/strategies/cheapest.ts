@@ -1,5 +1,4 @@
-// By price, the lowest first. Equal prices keep the order of the table, and so do targets whose price is not known:
-// they come last.
+// Lowest price first. Equal prices keep the order of the table, and so do unknown prices, which come last.
 import type { Strategy } from '../strategy.ts'
 
 export const cheapest = {

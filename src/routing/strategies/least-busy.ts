@@ -1,5 +1,6 @@
-// Two targets by chance, and of these the one with fewer open attempts (by the power of two): nearly as even
-// as always taking the emptiest, and a burst of calls does not run to one target. The fallbacks are drawn the same way.
+// Draws two targets at random and takes the one with fewer open attempts (power of two choices): nearly as
+// even as always taking the emptiest, and a burst of calls does not hit one target. Fallbacks are drawn
+// likewise.
 import type { Strategy } from '../strategy.ts'
 
 export const leastBusy = {
@@ -19,7 +20,7 @@ export const leastBusy = {
     if (targets.length === 1) return [1]
     const load = targets.map(open)
     const pairs = targets.length * (targets.length - 1)
-    // Of the ordered pairs that hold a target, it wins both where it has fewer open, and one of two where as many.
+    // Of the ordered pairs with a target, it wins both if it has fewer open, and one of two if equal.
     return load.map((mine, index) => {
       const wins = load.map((other, at) => (at === index || mine > other ? 0 : mine < other ? 2 : 1))
       return wins.reduce<number>((sum, each) => sum + each, 0) / pairs

@@ -1,4 +1,4 @@
-// In the order in which the operator wrote them.
+// The operator's order.
 import type { Strategy } from '../strategy.ts'
 
 export const priority = { order: (targets) => [...targets] } satisfies Strategy

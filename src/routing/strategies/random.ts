@@ -1,4 +1,4 @@
-// By chance, every order as likely as any other; the weights do not count.
+// A random order, each as likely as any other; weights do not count.
 import type { Strategy } from '../strategy.ts'
 
 export const random = {

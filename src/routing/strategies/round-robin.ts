@@ -1,4 +1,4 @@
-// Each call begins one target further on.
+// Each call starts one target further on.
 import type { Strategy } from '../strategy.ts'
 
 export const roundRobin = {

@@ -1,4 +1,4 @@
-// By chance, in proportion to the weights; the fallbacks are drawn the same way from what is left.
+// A random order in proportion to the weights; fallbacks are drawn likewise from the rest.
 import type { Strategy } from '../strategy.ts'
 
 export const weighted = {
@@ -20,7 +20,7 @@ export const weighted = {
   },
 } satisfies Strategy
 
-/** The index on which a uniform number falls; where every weight is 0, all are alike. */
+/** Returns the index for a uniform number; if every weight is 0, all are equal. */
 function draw(weights: number[], uniform: number): number {
   const total = weights.reduce((sum, weight) => sum + weight, 0)
   if (total === 0) return Math.floor(uniform * weights.length)

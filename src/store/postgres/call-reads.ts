@@ -1,28 +1,29 @@
 // Reads single calls and lists of them from the shared log. Cannot write.
-import { timeOfId } from '../../call.ts'
-import { CALL_FIELDS, type CallDetail, type CallRecord, type Field } from '../../record.ts'
-import { type Row, readerOf } from '../columns.ts'
-import { conditions, isAside } from '../conditions.ts'
+import { timeOfId } from '../../core/call.ts'
+import { roundUsd } from '../../core/money.ts'
+import { CALL_FIELDS, type CallDetail, type CallRecord, type Field } from '../../core/record.ts'
 import type { CallFilter } from '../filters.ts'
-import type { Reads } from '../reads.ts'
+import type { Maker, Reads } from '../reads.ts'
+import { type Row, readerOf } from '../sql/columns.ts'
+import { conditions, isAside } from '../sql/conditions.ts'
 import type { Link } from './link.ts'
 import { LABELS, lowestId } from './schema.ts'
 
 const HOUR = 3_600_000
-/** Sorts behind every id that a gateway makes. */
+/** Sorts after every id that a gateway makes. */
 const AFTER_ALL = 'ffffffff-ffff-ffff-ffff-ffffffffffff'
 const IS_ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 const toRecord = readerOf<CallRecord>(CALL_FIELDS)
 
-/** What of a filter the sums can tell apart: their labels, by the parameters of the filter. */
+/** Filter parameters that the sums can distinguish, with their labels. */
 const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
     filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
   ),
 )
 
-export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'find' | 'providerOf'> {
+export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'find' | 'makerOf'> {
   const list: Reads['list'] = async (filter, { limit, cursor = AFTER_ALL }) => {
     const { where, values } = conditions(filter)
     const { since = 0, until } = filter
@@ -43,10 +44,11 @@ export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'fi
     return { data, has_more, next_cursor: has_more ? data.at(-1)!.id : null }
   }
 
-  /** Between which ids a row can stand that matches, newest first; null where the sums say nothing about it. */
+  /** Returns the ranges of ids that may hold a matching row, newest first; null if the sums cannot tell. */
   async function hoursOf(filter: CallFilter, from: string, to: string): Promise<[string, string][] | null> {
-    const { session_id, agent_id, error_code, state, status, fallbacks } = filter
-    if (session_id !== undefined || error_code !== undefined || isAside(filter)) return null
+    const { session_id, agent_id, client, error_code, state, status, fallbacks } = filter
+    if (session_id !== undefined || error_code !== undefined || client !== undefined || isAside(filter))
+      return null
     if (agent_id !== undefined && agent_id !== 'none') return null
     if (state === 'routed' || state === 'streaming') return null // an index leads to open calls
     const labels = Object.entries(SERIES).filter(([field]) => filter[field as keyof CallFilter] !== undefined)
@@ -78,13 +80,13 @@ export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'fi
         : data
       return JSON.stringify({ object: 'list', data: shown, ...rest })
     },
-    async providerOf(responseId, keyName) {
-      const [found] = await link.query<{ provider: string }>(
-        `SELECT resolved_provider AS provider FROM waybill.calls
-           WHERE response_id = ? AND key_name IS NOT DISTINCT FROM ? ORDER BY id DESC LIMIT 1`,
-        [responseId, keyName],
+    async makerOf(made, id, keyName) {
+      const [found] = await link.query<Maker>(
+        `SELECT resolved_provider AS provider, resolved_model AS model FROM waybill.calls
+           WHERE ${made} = ? AND key_name IS NOT DISTINCT FROM ? ORDER BY id DESC LIMIT 1`,
+        [id, keyName],
       )
-      return found?.provider ?? null
+      return found ?? null
     },
     async find(id, keyName) {
       if (!IS_ID.test(id)) return null
@@ -93,7 +95,11 @@ export function openCallReads(link: Link): Pick<Reads, 'list' | 'listText' | 'fi
         [id],
       )
       if (!row || (keyName !== undefined && row.key_name !== keyName)) return null
-      const attempt_log = JSON.parse(row.attempt_log) as CallDetail['attempt_log']
+      const attempts = JSON.parse(row.attempt_log) as CallDetail['attempt_log']
+      const attempt_log = attempts.map((each) => ({
+        ...each,
+        cost_usd: each.cost_usd && roundUsd(each.cost_usd), // as written by an older release
+      }))
       return { ...toRecord(row), attempt_log, artifact: { available: false, bytes: 0 } }
     },
   }

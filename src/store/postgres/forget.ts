@@ -1,8 +1,9 @@
-// An instance that will not come back, its data directory lost: its open calls end as interrupted, and what is left of
-// its leases goes back. What it had not shipped is lost with it, and only that.
-import type { AttemptRecord } from '../../record.ts'
-import type { Row } from '../columns.ts'
+// Removes an instance that will not come back because its data directory is lost: its open calls end as
+// interrupted, and the rest of its leases is returned. Only calls that it had not shipped are lost.
+import type { AttemptRecord } from '../../core/record.ts'
+import type { Row } from '../sql/columns.ts'
 import type { Unshipped } from '../sqlite/outbox.ts'
+import { INTERRUPTED_COST_MISSING } from '../writes.ts'
 import type { Link } from './link.ts'
 import { ship } from './ship.ts'
 
@@ -16,7 +17,7 @@ export interface KnownInstance {
   readonly version: string
   readonly config: string
   readonly backlog: number
-  /** Calls that are open in the shared log. */
+  /** Its open calls in the shared log. */
   readonly open: number
 }
 
@@ -40,6 +41,7 @@ export async function forget(link: Link, { id, start }: KnownInstance, now: numb
       ...call,
       state: 'interrupted',
       completed_at: now,
+      cost_missing: INTERRUPTED_COST_MISSING,
       attempt_log: (JSON.parse(call.attempt_log) as AttemptRecord[]).map((attempt) =>
         attempt.outcome === 'open'
           ? { ...attempt, outcome: 'unknown' as const, ended_at: new Date(now).toISOString() }

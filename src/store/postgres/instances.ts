@@ -1,22 +1,23 @@
-// The gateways that share the log: who takes part, who is alive, and what they tell each other once a second in one round
-// trip: cool-downs in and out, what of their leases they give back, whether their configurations are the same.
+// The gateways that share the log: registration, liveness, and one exchange per second in one round trip:
+// cooldowns in and out, returned leases, and a check that their configurations are the same.
+import type { Spent } from '../store.ts'
 import type { Link } from './link.ts'
 import type { Sender } from './ship.ts'
 
-/** Who does not say so for longer counts as dead, s. */
+/** Time without a sign of life after which an instance counts as dead, s. */
 const ALIVE_S = 10
 
 export interface Identity {
-  /** Of the journal: its rows, sums and leases belong to it. */
+  /** Id of the journal: its rows, sums and leases belong to it. */
   readonly id: string
-  /** What people call it. */
+  /** Name for people. */
   readonly name: string
-  /** Where its data directory is; a copy of it is elsewhere. */
+  /** Location of its data directory; a copy of it is elsewhere. */
   readonly place: string
   readonly version: string
 }
 
-/** Takes part. Returns which start of this instance it is, or in words why it may not. */
+/** Registers. Returns the number of this start of the instance, or in words why it may not join. */
 export async function register(
   link: Link,
   { id, name, place, version }: Identity,
@@ -43,16 +44,16 @@ export async function register(
     : `another gateway runs on a copy of this data directory (instance ${id}); give this one an empty directory`
 }
 
-/** It stops in order, so the next start need not wait. */
+/** Reports an orderly stop, so that the next start need not wait. */
 export const leave = (link: Link, { instance, start }: Sender): Promise<unknown> =>
   link.query(`UPDATE waybill.instances SET place = '' WHERE id = ? AND start = ?`, [instance, start], 1_000)
 
 export interface Beat {
   readonly config: string
   readonly backlog: number
-  /** Targets that failed here since the last time, and for how long they are to be passed over, ms. */
+  /** Targets that failed here since the last exchange, and for how long to pass them over, ms. */
   readonly cooled: readonly { readonly target: string; readonly ms: number }[]
-  /** Money of a lease that is not needed; of one key at a time, so that no two instances wait for each other. */
+  /** Unused money of a lease; of one key at a time, so that no two instances wait for each other. */
   readonly back: { readonly keyName: string; readonly month: string; readonly usd: number } | null
   readonly month: string
 }
@@ -60,13 +61,13 @@ export interface Beat {
 export interface Pulse {
   /** False: another process has taken this instance's place. */
   readonly isCurrent: boolean
-  /** Target -> how long it is passed over, ms. */
+  /** Target -> rest of its cooldown, ms. */
   readonly cooling: Readonly<Record<string, number>>
   readonly live: readonly { readonly name: string; readonly config: string }[]
-  /** What this instance may spend in this month in all, by key. */
+  /** Total that this instance may spend this month, by key. */
   readonly granted: Readonly<Record<string, number>>
-  /** What the other instances have told of their spending in this month, by key. */
-  readonly spentElsewhere: Readonly<Record<string, { readonly usd: number; readonly estimatedUsd: number }>>
+  /** Spending that the other instances have reported this month, by key. */
+  readonly spentElsewhere: Readonly<Record<string, Spent>>
 }
 
 export async function pulse(
@@ -95,8 +96,8 @@ export async function pulse(
          WHERE place <> '' AND seen_at > now() - interval '${ALIVE_S} s'), '[]'),
        'granted', coalesce((SELECT json_object_agg(key_name, granted) FROM waybill.leases
          WHERE instance = ? AND month = ?), '{}'),
-       'spentElsewhere', coalesce((SELECT json_object_agg(key_name, json_build_object('usd', usd, 'estimatedUsd', estimated))
-         FROM (SELECT key_name, sum(usd) AS usd, sum(estimated_usd) AS estimated FROM waybill.key_spending WHERE month = ? AND instance <> ? GROUP BY key_name) AS s), '{}')
+       'spentElsewhere', coalesce((SELECT json_object_agg(key_name, json_build_object('usd', usd, 'estimatedUsd', estimated, 'unknownAttempts', unknown))
+         FROM (SELECT key_name, sum(usd) AS usd, sum(estimated_usd) AS estimated, sum(unknown_attempts) AS unknown FROM waybill.key_spending WHERE month = ? AND instance <> ? GROUP BY key_name) AS s), '{}')
      )::text AS pulse`,
     [
       ...[config, backlog, instance, start, JSON.stringify(cooled)],
@@ -107,6 +108,6 @@ export async function pulse(
   )) as [{ pulse: string }]
   const told = JSON.parse(pulse) as Pulse
   if (!back || told.granted[back.keyName] === undefined || back.month !== month) return told
-  // The answer shows what was there before.
+  // The query returns the state before its own update.
   return { ...told, granted: { ...told.granted, [back.keyName]: told.granted[back.keyName]! - back.usd } }
 }

@@ -1,5 +1,6 @@
-// A part of a key's budget for one instance: taken by one conditional update, so that all parts together stay within the
-// budget whoever asks at the same time. What an instance was granted in a month only it can give back.
+// Leases a part of a key's budget to one instance by one conditional update, so that all parts together stay
+// within the budget under concurrent requests; the last one may be less than requested. Only the instance
+// itself can return what it was granted in a month.
 import type { Link } from './link.ts'
 import type { Sender } from './ship.ts'
 
@@ -8,16 +9,16 @@ export interface LeaseRequest {
   readonly month: string
   /** The whole budget, US dollars. */
   readonly budget: number
-  /** Less is of no use. */
+  /** Minimum; less is granted only if no more is left. */
   readonly need: number
-  /** More than this is not needed. */
+  /** Maximum. */
   readonly want: number
-  /** As much is granted as long as it is there; beyond it a quarter of what is left, divided by the instances. */
+  /** This much is granted while it lasts; beyond it a quarter of the rest, divided by the instances. */
   readonly step: number
   readonly live: number
 }
 
-/** What the instance may spend in the month in all, US dollars; null where what is left is less than it needs. */
+/** Returns the total that the instance may spend in the month, US dollars; null if nothing is left. */
 export async function takeLease(
   link: Link,
   { instance }: Sender,
@@ -25,21 +26,21 @@ export async function takeLease(
 ): Promise<number | null> {
   const { keyName, month, budget, need, want, step, live } = request
   const lease =
-    'greatest(?::float8, least(?::float8, greatest((?::float8 - granted) / 4 / ?::float8, ?::float8), ?::float8 - granted))'
-  const size = [need, want, budget, live, step, budget]
+    'least(?::float8 - granted, greatest(?::float8, least(?::float8, greatest((?::float8 - granted) / 4 / ?::float8, ?::float8))))'
+  const size = [budget, need, want, budget, live, step]
   const [row] = await link.query<{ granted: number }>(
     `WITH taken AS (
        INSERT INTO waybill.budgets AS b (key_name, month, granted, last)
-       SELECT ?, ?, first, first FROM (SELECT ${lease.replaceAll('granted', '0')} AS first) AS f WHERE ?::float8 <= ?::float8
+       SELECT ?, ?, first, first FROM (SELECT ${lease.replaceAll('granted', '0')} AS first) AS f WHERE first > 0
        ON CONFLICT (key_name, month) DO UPDATE SET last = ${lease.replaceAll('granted', 'b.granted')},
          granted = b.granted + ${lease.replaceAll('granted', 'b.granted')}
-         WHERE ?::float8 - b.granted >= ?::float8
+         WHERE ?::float8 - b.granted > 0
        RETURNING last
      )
      INSERT INTO waybill.leases AS l (key_name, month, instance, granted) SELECT ?, ?, ?, last FROM taken
      ON CONFLICT (key_name, month, instance) DO UPDATE SET granted = l.granted + excluded.granted
      RETURNING granted`,
-    [keyName, month, ...size, need, budget, ...size, ...size, budget, need, keyName, month, instance],
+    [keyName, month, ...size, ...size, ...size, budget, keyName, month, instance],
   )
   return row?.granted ?? null
 }

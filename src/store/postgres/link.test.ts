@@ -5,9 +5,9 @@ import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
-import { certify } from '../../../mocks/certificate.ts'
-import { temporaryDirectory } from '../../test-gateway.ts'
-import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test-postgres.ts'
+import { certify } from '../../../mocks/server/certificate.ts'
+import { temporaryDirectory } from '../../test/test-gateway.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test/test-postgres.ts'
 import { type LinkOptions, openLink } from './link.ts'
 
 const skip = NO_POSTGRES

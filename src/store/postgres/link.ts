@@ -1,22 +1,23 @@
-// One connection to PostgreSQL that comes back by itself: statements one after the other, each with a time limit, after
-// which the connection is given up, because a server that is frozen says nothing at all. Works through pgbouncer in
-// transaction mode: no named statement, nothing that belongs to a session. Keeps the address out of every message.
-import { readFileSync } from 'node:fs'
+// One connection to PostgreSQL that reconnects by itself: statements one after the other, each with a
+// timeout, after which the connection is given up, because a frozen server sends nothing at all. Works
+// through pgbouncer in transaction mode: no named statement, no session state. Keeps the address out of every
+// message.
 import pg from 'pg'
+import { readBounded } from '../../shared/bounded-file.ts'
 
 export interface LinkOptions {
   /** `postgresql://user:password@host:port/database`; `?host=/directory` for a socket. A secret. */
   readonly url: string
-  /** off: a connection beyond this machine may be in the clear. */
+  /** off: a connection to another machine may be unencrypted. */
   readonly tls: 'verify' | 'off'
-  /** A file of certificates to trust instead of the usual ones. */
+  /** File of certificates to trust instead of the usual ones. */
   readonly ca?: string | undefined
 }
 
-/** The database did not do what it was asked.  */
+/** A statement failed, or was not answered. */
 export class LinkError extends Error {
   override readonly name = 'LinkError'
-  /** PostgreSQL's SQLSTATE; null where it did not answer. */
+  /** PostgreSQL's SQLSTATE; null if it did not answer. */
   readonly code: string | null
   constructor(message: string, code: string | null) {
     super(message)
@@ -26,7 +27,7 @@ export class LinkError extends Error {
 
 export interface Link {
   query<Row = Record<string, unknown>>(text: string, values?: readonly unknown[], ms?: number): Promise<Row[]>
-  /** Several statements, all or none of them; `text` has no values. */
+  /** Runs several statements, all or none; `text` has no values. */
   script(text: string, ms?: number): Promise<void>
   close(): Promise<void>
 }
@@ -34,7 +35,7 @@ export interface Link {
 const CONNECT_MS = 2_000
 const ANSWER_MS = 4_000
 
-// Counts and times come as numbers; JSON stays text, it is parsed where it is needed.
+// Counts and times come as numbers; JSON stays text, to be parsed where it is needed.
 const types = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
     if (oid === 20 || oid === 1700) return Number
@@ -51,7 +52,7 @@ export function openLink(options: LinkOptions, name: string): Link {
   const drop = () => {
     const dropped = client as (pg.Client & { connection?: { stream?: { destroy(): void } } }) | null
     client = null
-    dropped?.connection?.stream?.destroy() // `end` would wait for a server that says nothing
+    dropped?.connection?.stream?.destroy() // `end` would wait for a server that does not answer
   }
   const connect = async (): Promise<pg.Client> => {
     if (closed) throw new LinkError('the connection was closed', null)
@@ -112,7 +113,10 @@ export function openLink(options: LinkOptions, name: string): Link {
   }
 }
 
-/** Where it leads, as pg wants it. Beyond this machine, or with a CA, the server's certificate is checked, unless that is switched off. */
+/** Maximum bytes of a CA's certificates. */
+const MOST_CA = 2 ** 20
+
+/** Returns the settings for pg. Beyond this machine, or with a CA, it checks certificates unless disabled. */
 function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
   const parsed = addressOf(url)
   return {
@@ -121,7 +125,7 @@ function settingsOf({ url, tls, ca }: LinkOptions): pg.ClientConfig {
     ssl:
       tls === 'off' || (isHere(parsed.host) && ca === undefined)
         ? false
-        : { rejectUnauthorized: true, ...(ca && { ca: readFileSync(ca, 'utf8') }) },
+        : { rejectUnauthorized: true, ...(ca && { ca: readBounded(ca, MOST_CA).toString('utf8') }) },
   }
 }
 

@@ -1,5 +1,5 @@
-// How many calls a key may make in a window, counted for all instances by the rate limiter's own PostgreSQL backend: one
-// upsert a call, none for a key that has used its window up.
+// Counts a key's calls in a window for all instances, by the rate limiter's own PostgreSQL backend: one
+// upsert per call, none for a key that has used up its window.
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import type { Link } from './link.ts'
 
@@ -10,7 +10,7 @@ export interface RateRequest {
   readonly per: number
 }
 
-/** Null where the call passes, else how long it has to wait, ms. Rejects where the database cannot be asked. */
+/** Returns null if the call passes, else the time to wait, ms. Rejects if the database cannot be reached. */
 export type ConsumeRate = (request: RateRequest) => Promise<number | null>
 
 export function openRates(link: Link): ConsumeRate {

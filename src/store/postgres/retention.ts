@@ -1,11 +1,12 @@
-// What is too old goes by whole days: a partition is dropped, which takes no longer for a full day than for an empty one
-// and gives the space back, and the sums of its hours with it. Knows nothing of journals: what is not shipped is there.
+// Deletes old calls by whole days: dropping a partition takes no longer for a full day than for an empty one
+// and frees the space; the sums of its hours go with it. Knows nothing of journals, which keep everything not
+// shipped yet.
 import type { Link } from './link.ts'
 import { LOCK, lowestId, partitionOf } from './schema.ts'
 
 const DAY = 86_400_000
 
-/** Returns the partitions that were dropped. `now` and what is kept: ms since the epoch, days. */
+/** Returns the dropped partitions. `now`: ms since the epoch; `days`: days to keep. */
 export async function dropOldDays(link: Link, now: number, days: number): Promise<string[]> {
   const first = Math.floor((now - days * DAY) / DAY) * DAY
   const names = await link.query<{ name: string }>(
@@ -29,8 +30,8 @@ export async function dropOldDays(link: Link, now: number, days: number): Promis
 }
 
 /**
- * Forgets the sessions of before `now` minus `days` that have no calls any more. Apart from the days, whose end holds up
- * everybody for a moment; a few at a time, so that no read waits long behind it.
+ * Deletes sessions from before `now` minus `days` without any calls left. Separate from the days, whose
+ * removal blocks everything for a moment; a few at a time, so that no read waits long.
  */
 export async function dropEmptySessions(link: Link, now: number, days: number): Promise<void> {
   const first = Math.floor((now - days * DAY) / DAY) * DAY
@@ -50,7 +51,7 @@ export async function dropEmptySessions(link: Link, now: number, days: number): 
   }
 }
 
-/** The days that have no partition although calls could come, from today on; for `doctor`. */
+/** Returns the days from today on that lack a partition although calls could come; for `doctor`. */
 export async function missingDays(link: Link, days: readonly number[]): Promise<string[]> {
   const names = days.map((day) => partitionOf(day).name)
   const there = await link.query<{ name: string }>(

@@ -1,23 +1,24 @@
-// The tables of the log that several gateways share, and how they come about. Steps only add, so that two releases work
-// side by side: an older one leaves out the columns that it does not know. The columns of `calls` follow from the record.
-// Calls lie in a partition for each day (UTC): the id begins with the time, so it is the key and the partition key.
-import { idAt } from '../../call.ts'
-import { CALL_FIELDS } from '../../record.ts'
-import { columnsOf } from '../columns.ts'
-import { COLUMNS } from '../usage-sum.ts'
+// Tables of the log that several gateways share, and their migration. Steps only add, so that two releases
+// work side by side: an older one omits columns that it does not know. The columns of `calls` follow from the
+// record. Calls are in a partition for each day (UTC): the id begins with the time, so it is both key and
+// partition key.
+import { idAt } from '../../core/call.ts'
+import { CALL_FIELDS } from '../../core/record.ts'
+import { columnsOf } from '../sql/columns.ts'
+import { COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 
 const DAY = 86_400_000
 const TYPES = { TEXT: 'text', INTEGER: 'bigint', REAL: 'double precision' }
 
-/** Columns of a call as they are in `call_logs`, but for its id and its price, which is in the row here. */
+/** Columns of a call as in `call_logs`, except its id and its price, which is part of the row here. */
 export const CALL_COLUMNS: readonly { readonly name: string; readonly type: string }[] = columnsOf(
   CALL_FIELDS,
 )
   .filter(({ name }) => name !== 'id' && name !== 'price_id')
   .map(({ name, type }) => ({ name, type: TYPES[type] }))
 
-/** What the calls of a series have in common. */
+/** Labels that the calls of a series share. */
 export const LABELS = [
   'key_name',
   'requested_model',
@@ -30,11 +31,14 @@ export const LABELS = [
   'endpoint',
 ] as const
 
-/** A change that an older release cannot work with raises this to the version that brought it. */
+/** Id of a call's series, as SQL over its labels. */
+export const SERIES = `md5(json_build_array(${LABELS.join(', ')})::text)::uuid`
+
+/** A change that an older release cannot work with raises this to the version that introduced it. */
 const OLDEST_COMPATIBLE = 1
 
 const STEPS: readonly string[] = [
-  // 1: instances, calls, sums that belong to the instance that wrote them, limits, cool-downs.
+  // 1: instances, calls, sums that belong to the instance that wrote them, limits, cooldowns.
   `
   CREATE TABLE instances (
     id text PRIMARY KEY,
@@ -112,7 +116,7 @@ const STEPS: readonly string[] = [
   CREATE TABLE cooldowns (target text PRIMARY KEY, until timestamptz NOT NULL);
   `,
 
-  // 2: what each session has cost, for the list of the dearest. Fresh tables have no columns of calls yet.
+  // 2: the cost of each session, for the most expensive ones. Fresh tables have no columns of calls yet.
   `
   ALTER TABLE sessions ADD COLUMN cost_usd double precision NOT NULL DEFAULT 0;
   IF EXISTS (SELECT 1 FROM sessions) THEN
@@ -122,23 +126,44 @@ const STEPS: readonly string[] = [
     ) AS made WHERE (s.session_id, s.key_name, s.instance) = (made.session_id, made.key_name, made.instance);
   END IF;
   `,
+
+  // 3: the number of calls that their client aborted, and of calls with a partly known cost. An older release
+  // does not write them: its aborted calls count as failed. Fresh tables have the columns from step 1.
+  `
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS aborted double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN IF NOT EXISTS cost_partial double precision NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ALTER COLUMN aborted SET DEFAULT 0, ALTER COLUMN cost_partial SET DEFAULT 0;
+  IF EXISTS (SELECT 1 FROM usage_hours) THEN
+    UPDATE usage_hours AS h SET aborted = left_early.calls FROM (
+      SELECT created_at / 3600000 AS hour, instance, ${SERIES} AS series, count(*) AS calls FROM calls
+        WHERE state = 'aborted' AND completed_at IS NOT NULL GROUP BY 1, 2, 3
+    ) AS left_early WHERE (h.hour, h.instance, h.series) = (left_early.hour, left_early.instance, left_early.series);
+  END IF;
+  `,
+
+  // 4: attempts of a key whose cost is neither known nor estimated.
+  `
+  ALTER TABLE key_spending ADD COLUMN IF NOT EXISTS unknown_attempts double precision NOT NULL DEFAULT 0;
+  `,
 ]
 
-/** Indexes come with the columns: they are made on the empty parent, or on each partition in turn. */
+/** Indexes are created with the columns: on the empty parent, or on each partition in turn. */
 const INDEXES = [
   'calls_session ON calls (session_id, id) WHERE session_id IS NOT NULL',
   'calls_agent ON calls (agent_id, id) WHERE agent_id IS NOT NULL',
   `calls_aside ON calls (purpose, id) WHERE purpose <> 'main'`,
   'calls_key ON calls (key_name, id) WHERE key_name IS NOT NULL',
+  'calls_client ON calls (client, id) WHERE client IS NOT NULL',
   'calls_error ON calls (error_code, id) WHERE error_code IS NOT NULL',
   'calls_response ON calls (response_id) WHERE response_id IS NOT NULL',
+  'calls_container ON calls (container_id) WHERE container_id IS NOT NULL',
   'calls_open ON calls (id) WHERE completed_at IS NULL',
 ]
 
-/** The version of the tables that this release makes. */
+/** Version of the tables that this release creates. */
 export const SCHEMA_VERSION = STEPS.length
 
-/** What is there, and whether this release can work with it, in words for an operator; null when it can. */
+/** Returns the version found, and why this release cannot work with it, for an operator; null if it can. */
 export async function lookAtSchema(link: Link): Promise<{ version: number; problem: string | null }> {
   const [there] = await link.query<{ table: string | null }>(
     `SELECT to_regclass('waybill.schema')::text AS table`,
@@ -171,8 +196,8 @@ const missingColumns = async (link: Link) => {
 }
 
 /**
- * Makes the tables, or what of them is missing; several may try at once, one does it. Changes nothing where everything is
- * there or where a newer release was here.
+ * Creates the missing tables; several instances may try at once, one does it. Changes nothing if everything
+ * exists or a newer release was here.
  */
 export async function migrate(link: Link): Promise<void> {
   const { version, problem } = await lookAtSchema(link)
@@ -195,10 +220,10 @@ export async function migrate(link: Link): Promise<void> {
     ${INDEXES.map((index) => `CREATE INDEX IF NOT EXISTS ${index};`).join('\n')}`)
 }
 
-/** One at a time changes the tables. */
+/** Advisory lock: one instance at a time changes the tables. */
 export const LOCK = 4_949_001
 
-/** The partition of a moment, ms since the epoch. */
+/** Returns the partition of a moment, ms since the epoch. */
 export function partitionOf(at: number): { name: string; from: string; to: string } {
   const day = Math.floor(at / DAY) * DAY
   return {
@@ -208,10 +233,10 @@ export function partitionOf(at: number): { name: string; from: string; to: strin
   }
 }
 
-/** The smallest UUID of a moment, ms since the epoch. */
+/** Returns the smallest UUID of a moment, ms since the epoch. */
 export const lowestId = (at: number): string => `${idAt(at)}0000-0000-000000000000`
 
-/** Makes the partitions of these days where they are missing. */
+/** Creates the missing partitions of these days. */
 export async function makePartitions(link: Link, days: readonly number[]): Promise<void> {
   const wanted = [...new Map(days.map((at) => [partitionOf(at).name, partitionOf(at)])).values()]
   const there = await link.query<{ name: string }>(
@@ -226,5 +251,5 @@ export async function makePartitions(link: Link, days: readonly number[]): Promi
     ${missing.map(({ name, from, to }) => `CREATE TABLE IF NOT EXISTS waybill.${name} PARTITION OF waybill.calls FOR VALUES FROM ('${from}') TO ('${to}');`).join('\n')}`)
 }
 
-/** Today and the days that follow, so that the first call after midnight finds its place. */
+/** Returns today and the following days, so that the first call after midnight has a partition. */
 export const comingDays = (now: number): number[] => [0, 1, 2, 3].map((days) => now + days * DAY)

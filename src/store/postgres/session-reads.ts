@@ -1,7 +1,7 @@
-// The sessions of all instances, and what the calls of each add up to. Cannot write.
+// Reads the sessions of all instances, with the sums of their calls. Cannot write.
 import type { Reads } from '../reads.ts'
 import { type AgentOf, type Begun, byAgent, byModel, type ModelOf, sessionOf } from '../session-answers.ts'
-import { total } from '../usage-sum.ts'
+import { total } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 import { NAMED_SUMS, sumIn } from './sums.ts'
 
@@ -41,7 +41,7 @@ export function openSessionReads(link: Link): Pick<Reads, 'sessions' | 'dearest'
   return {
     async sessions({ limit, cursor = AFTER_ALL }, keyName) {
       const key = keyName ?? null
-      // One that several keys or instances share has a row for each: the earliest counts.
+      // A session that several keys or instances share has a row for each: the earliest counts.
       const found = await link.query<Begun>(
         `SELECT session_id, first_id FROM waybill.sessions AS s WHERE first_id < ? AND ${OWN} AND NOT EXISTS (
              SELECT 1 FROM waybill.sessions AS o WHERE o.session_id = s.session_id AND o.first_id < s.first_id AND ${OWN})

@@ -1,10 +1,10 @@
 // The shared log against a real PostgreSQL: batches in any order and number, and sums that equal the rows.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { idOf } from '../../call.ts'
-import { CALL_FIELDS } from '../../record.ts'
-import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test-postgres.ts'
-import { columnsOf } from '../columns.ts'
+import { idOf } from '../../core/call.ts'
+import { CALL_FIELDS } from '../../core/record.ts'
+import { NO_POSTGRES, startPostgres, type TestPostgres } from '../../test/test-postgres.ts'
+import { columnsOf } from '../sql/columns.ts'
 import type { Unshipped } from '../sqlite/outbox.ts'
 import { openCallReads } from './call-reads.ts'
 import { type Link, openLink } from './link.ts'
@@ -182,6 +182,76 @@ test('reads add up over instances: lists, filters, history, shares, sessions (FL
   await migrate(link)
   await checkSharedSums(link)
 })
+
+test('a cost that is known in part is in the sums of every instance, marked as a minimum (FLEET-06, USE-06)', {
+  skip: NO_POSTGRES,
+}, async () => {
+  const closed = { completed_at: Date.now(), route: 'partial', session_id: 'partial', client: 'agent/1' }
+  const calls = [
+    { state: 'completed', cost_usd: 0.5, cost_missing: '[]' },
+    { state: 'completed', cost_usd: 0.25, cost_missing: '["attempt"]' },
+    { state: 'aborted', cost_usd: null, cost_missing: '["attempt"]' },
+  ]
+  for (const [n, call] of calls.entries())
+    await ship(link, { instance: `p${n}`, start: 1 }, batch(1, row({ ...closed, ...call })))
+  const expected = { cost_usd: 0.75, cost_is_minimum: true, calls_without_cost: 2, failed: 0, aborted: 1 }
+  const check = (sum: object | undefined | null) =>
+    assert.deepEqual({ ...sum, ...expected }, sum, JSON.stringify(sum))
+  const span = { since: Date.now() - 7_200_000, until: Date.now() + 7_200_000 }
+  for (const bucket of [60_000, 3_600_000, 86_400_000]) {
+    const { buckets } = await openSpanReads(link).history(span, bucket, 'route')
+    check(buckets.find(({ by }) => by === 'partial'))
+  }
+  check(await openSessionReads(link).session('partial'))
+  const { list } = openCallReads(link)
+  const { data } = await list({ client: 'agent/1' }, { limit: 5 })
+  assert.deepEqual(
+    data.map(({ cost_missing }) => cost_missing),
+    [['attempt'], ['attempt'], []],
+  )
+  assert.deepEqual((await list({ client: 'agent/1', status: 'error' }, { limit: 5 })).data, [])
+  await checkSharedSums(link)
+})
+
+test('a release that does not know partial costs writes beside this one, before and after the migration (FLEET-14)', {
+  skip: NO_POSTGRES,
+}, async () => {
+  /** What the release before writes into the sums: its columns, and no others. */
+  const asBefore = (series: string) =>
+    link.query(
+      `INSERT INTO waybill.usage_hours (hour, instance, series, ${OLD_SUMS.join(', ')})
+         VALUES (1, 'old', '${series}', ${OLD_SUMS.map(() => '1').join(', ')})`,
+    )
+  const old = '00000000-0000-0000-0000-00000000000'
+  await asBefore(`${old}1`)
+  await link.script(`
+    ALTER TABLE waybill.usage_hours DROP COLUMN aborted, DROP COLUMN cost_partial;
+    ALTER TABLE waybill.calls DROP COLUMN cost_missing, DROP COLUMN client;
+    UPDATE waybill.schema SET version = 2`)
+  await asBefore(`${old}2`)
+  assert.match((await lookAtSchema(link)).problem!, /has schema 2/)
+  await migrate(link)
+  assert.equal((await lookAtSchema(link)).problem, null)
+  await asBefore(`${old}3`)
+  await link.script(`DELETE FROM waybill.usage_hours WHERE instance = 'old'`)
+  // The calls that were left are counted again; which costs were partial went with the column.
+  await checkSharedSums(link)
+  const { data } = await openCallReads(link).list({ route: 'partial' }, { limit: 5 })
+  assert.deepEqual(
+    data.map(({ cost_missing, client, cost_usd }) => [cost_missing, client, cost_usd]),
+    [
+      [null, null, null],
+      [null, null, 0.25],
+      [null, null, 0.5],
+    ],
+  )
+})
+
+const OLD_SUMS = ['calls', 'failed', 'fell_back'].concat(
+  ['tokens_input', 'tokens_output', 'tokens_cached_input', 'tokens_cache_write', 'tokens_reasoning']
+    .concat('cost_usd', 'saved_usd')
+    .flatMap((name) => [name, `${name}_known`]),
+)
 
 test('a text that PostgreSQL has no form for does not stop the shipping', { skip: NO_POSTGRES }, async () => {
   const id = idOf(Date.now())

@@ -1,15 +1,16 @@
-// Puts calls of one instance into the shared log: one statement, safe to send again, late, or from a process that is dead
-// by now. A row changes only while its call is open, and only to a later revision; what it adds to the sums is added by
-// the statement that closes it, so the sums equal the rows. Sums belong to the instance, so no two write the same one.
+// Writes calls of one instance into the shared log: one statement, safe to repeat, even late or from a
+// process that has died since. A row changes only while its call is open, and only to a later revision; the
+// statement that closes it adds it to the sums, so the sums equal the rows. Sums belong to the instance, so
+// no two instances write the same one.
+
+import { COLUMNS } from '../sql/usage-sum.ts'
 import type { Unshipped } from '../sqlite/outbox.ts'
-import { COLUMNS } from '../usage-sum.ts'
 import { type Link, LinkError } from './link.ts'
-import { CALL_COLUMNS, LABELS, makePartitions } from './schema.ts'
+import { CALL_COLUMNS, LABELS, makePartitions, SERIES } from './schema.ts'
 import { LATENCY_STEP, SUMS } from './sums.ts'
 
 const NAMES = CALL_COLUMNS.map(({ name }) => name)
 const HOUR = 'created_at / 3600000'
-const SERIES = `md5(json_build_array(${LABELS.join(', ')})::text)::uuid`
 
 const SHIP = `
 WITH given AS (
@@ -42,25 +43,27 @@ WITH given AS (
   ON CONFLICT (session_id, key_name, instance) DO UPDATE SET cost_usd = s.cost_usd + excluded.cost_usd
     WHERE excluded.cost_usd > 0
 ), spent AS (
-  INSERT INTO waybill.key_spending AS k (key_name, month, instance, usd, estimated_usd)
-  SELECT key_name, month, ?, usd, estimated_usd
-    FROM json_to_recordset(?::json) AS t(key_name text, month text, usd double precision, estimated_usd double precision)
+  INSERT INTO waybill.key_spending AS k (key_name, month, instance, usd, estimated_usd, unknown_attempts)
+  SELECT key_name, month, ?, usd, estimated_usd, unknown_attempts
+    FROM json_to_recordset(?::json) AS t(key_name text, month text, usd double precision, estimated_usd double precision,
+      unknown_attempts double precision)
     ORDER BY key_name, month
-  ON CONFLICT (key_name, month, instance) DO UPDATE SET usd = excluded.usd, estimated_usd = excluded.estimated_usd
-    WHERE excluded.usd > k.usd
+  ON CONFLICT (key_name, month, instance) DO UPDATE SET usd = excluded.usd, estimated_usd = excluded.estimated_usd,
+    unknown_attempts = excluded.unknown_attempts
+    WHERE (excluded.usd, excluded.unknown_attempts) > (k.usd, k.unknown_attempts)
 )
 SELECT count(*) AS rows FROM put`
 
-/** An instance, and which start of it this is. */
+/** An instance, and the number of its start. */
 export interface Sender {
   readonly instance: string
   readonly start: number
 }
 
-/** Starts of an instance count more than anything that one of them wrote. */
+/** A later start of an instance outranks every revision of an earlier one. */
 const PER_START = 2n ** 40n
 
-/** Rejects with LinkError; then it is not known whether they are there, and they are to be sent again. */
+/** Rejects with LinkError; then it is unknown if the calls arrived, and they must be sent again. */
 export async function ship(link: Link, { instance, start }: Sender, unshipped: Unshipped): Promise<void> {
   const { calls, revision, spending } = unshipped
   const rev = String(BigInt(start) * PER_START + BigInt(revision))
@@ -83,7 +86,7 @@ export async function ship(link: Link, { instance, start }: Sender, unshipped: U
   }
 }
 
-/** A row has no partition to go to. */
+/** SQLSTATE for a row without a partition. */
 const NO_PARTITION = '23514'
 
 function rowOf({ attempt_log, price, ...call }: Unshipped['calls'][number]): object {
@@ -94,7 +97,7 @@ function rowOf({ attempt_log, price, ...call }: Unshipped['calls'][number]): obj
   }
 }
 
-/** PostgreSQL's texts hold no NUL and no half of a character. */
+/** PostgreSQL's texts cannot hold NUL or lone surrogates. */
 const clean = (row: object): Record<string, unknown> =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => [

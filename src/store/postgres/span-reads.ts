@@ -1,5 +1,5 @@
-// What the calls of a span of time add up to, over all instances: whole hours from the sums, what is left at both ends
-// and what is still open from the rows. Cannot write.
+// Sums the calls of a span of time over all instances: whole hours from the sums, the rest at both ends and
+// the open calls from the rows. Cannot write.
 import type { Reads, Span } from '../reads.ts'
 import {
   COLUMN_OF,
@@ -13,14 +13,14 @@ import {
   TARGET_KEYS,
   targetsOf,
 } from '../span-answers.ts'
-import { COLUMNS, merge } from '../usage-sum.ts'
+import { COLUMNS, merge } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 import { lowestId } from './schema.ts'
 import { LATENCY_STEP, NAMED_SUMS, sumIn } from './sums.ts'
 
 const HOUR = 3_600_000
 const OWN = '(?::text IS NULL OR key_name = ?)'
-/** A month of a busy fleet is some hundred thousand sums, ms. */
+/** Timeout, ms: a month of a busy fleet has some hundred thousand sums. */
 const READ_MS = 20_000
 
 type Row = Readonly<Record<string, GroupKey>>
@@ -95,7 +95,7 @@ export function openSpanReads(link: Link): Pick<Reads, 'history' | 'targets' | '
   }
 }
 
-/** The whole hours of a span, by their numbers, and what is left of it; buckets below an hour need the rows. */
+/** Returns the whole hours of a span, by number, and the rest; buckets below an hour need the rows. */
 function wholeHoursOf({ since, until }: Span, bucketMs: number) {
   const [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
   if (bucketMs < HOUR || first >= last) return { rows: [[since, until]] as const, hours: null }

@@ -1,9 +1,11 @@
-// What calls add up to, as SQL over rows of `calls`; the same sums as in `../usage-sum.ts`, by the names of its columns.
-import { COLUMNS, type Sum } from '../usage-sum.ts'
+// Sums over rows of `calls`, as SQL; the same sums as in `../sql/usage-sum.ts`, by the names of its columns.
+import { COLUMNS, type Sum } from '../sql/usage-sum.ts'
 
 const sqlOf = (name: string): string => {
   if (name === 'calls') return 'count(*)'
   if (name === 'failed') return `count(*) FILTER (WHERE state IN ('failed', 'aborted', 'interrupted'))`
+  if (name === 'aborted') return `count(*) FILTER (WHERE state = 'aborted')`
+  if (name === 'cost_partial') return `count(*) FILTER (WHERE cost_usd IS NOT NULL AND cost_missing <> '[]')`
   if (name === 'fell_back') return 'count(*) FILTER (WHERE fallbacks > 0)'
   return name.endsWith('_known')
     ? `count(${name.slice(0, -6)})`
@@ -15,7 +17,7 @@ export const SUMS: readonly string[] = COLUMNS.map(sqlOf)
 /** For a SELECT. */
 export const NAMED_SUMS: string = COLUMNS.map((name) => `${sqlOf(name)} AS ${name}`).join(', ')
 
-/** The sum in a row that has these columns. */
+/** Returns the sum from a row with these columns. */
 export const sumIn = (row: Readonly<Record<string, unknown>>): Sum => COLUMNS.map((name) => Number(row[name]))
 
 /** The step of latency of a row, see `../latency.ts`. */

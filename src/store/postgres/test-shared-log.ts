@@ -1,9 +1,11 @@
 // What must hold of any shared log at rest, for the tests beside this file. Counts for itself.
 import assert from 'node:assert/strict'
-import { COLUMNS } from '../usage-sum.ts'
+import { COLUMNS } from '../sql/usage-sum.ts'
 import type { Link } from './link.ts'
 
-const AMOUNTS = COLUMNS.filter((name) => !name.endsWith('_known')).slice(3)
+const AMOUNTS = COLUMNS.filter(
+  (name) => /^(tokens_|cost_usd|saved_usd)/.test(name) && !name.endsWith('_known'),
+)
 const SERIES =
   'instance, requested_model, resolved_provider, resolved_model, key_name, route, strategy, tier, cache, endpoint'
 
@@ -17,6 +19,8 @@ export async function checkSharedSums(link: Link): Promise<void> {
     `SELECT created_at / 3600000 AS hour, ${SERIES}, count(*) AS calls,
         sum(CASE WHEN state IN ('failed', 'aborted', 'interrupted') THEN 1 ELSE 0 END) AS failed,
         sum(CASE WHEN fallbacks > 0 THEN 1 ELSE 0 END) AS fell_back,
+        sum(CASE WHEN state = 'aborted' THEN 1 ELSE 0 END) AS aborted,
+        sum(CASE WHEN cost_usd IS NOT NULL AND coalesce(cost_missing, '[]') <> '[]' THEN 1 ELSE 0 END) AS cost_partial,
         ${AMOUNTS.map((name) => `round(coalesce(sum(${name}), 0)::numeric, 9) AS ${name}, count(${name}) AS ${name}_known`).join(', ')}
        FROM waybill.calls WHERE completed_at IS NOT NULL GROUP BY 1, ${SERIES} ORDER BY 1, ${SERIES}`,
   )

@@ -1,12 +1,12 @@
-// The ring of artifacts in the database: the newest few, bounded by count and bytes. An artifact goes when its turn
-// comes or when its call is deleted; the call says whether it is there.
+// The ring of artifacts in the database: the newest few, bounded by count and bytes. An artifact is deleted
+// when its turn comes or with its call; the call records if it exists.
 
 import type { Database } from 'better-sqlite3'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
 import type { ArtifactReads } from '../reads.ts'
 
 export interface ArtifactRing {
-  /** Adds artifacts of calls that are still on record, and drops the oldest beyond the limits. In one transaction. */
+  /** Adds artifacts of recorded calls, and drops the oldest beyond the limits. In one transaction. */
   keep(artifacts: readonly Artifact[]): void
 }
 

@@ -1,10 +1,10 @@
 // Reads `call_logs` and `call_attempts` into records. Cannot write.
 import type { Database } from 'better-sqlite3'
-import { idAt } from '../../call.ts'
-import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord } from '../../record.ts'
-import { type Row, readerOf } from '../columns.ts'
-import { conditions } from '../conditions.ts'
-import type { CallLogReads } from '../reads.ts'
+import { idAt } from '../../core/call.ts'
+import { ATTEMPT_FIELDS, type AttemptRecord, CALL_FIELDS, type CallRecord } from '../../core/record.ts'
+import type { CallLogReads, Made, Maker } from '../reads.ts'
+import { type Row, readerOf } from '../sql/columns.ts'
+import { conditions } from '../sql/conditions.ts'
 import { AFTER_ALL, ALL_HOURS, openHourIndex } from './hour-index.ts'
 
 const SELECT = 'SELECT call_logs.*, snapshot AS price FROM call_logs LEFT JOIN prices ON prices.id = price_id'
@@ -16,11 +16,12 @@ export function openCallLogs(db: Database): CallLogReads {
   const attemptsOf = db.prepare<[string], Row>('SELECT * FROM call_attempts WHERE call_id = ? ORDER BY n')
   const byId = db.prepare<[string], Row>(`${SELECT} WHERE call_logs.id = ?`)
 
-  const providerOf = db
-    .prepare<[string, string | null], string>(
-      'SELECT resolved_provider FROM call_logs WHERE response_id = ? AND key_name IS ? ORDER BY id DESC LIMIT 1',
+  const makerBy = (made: Made) =>
+    db.prepare<[string, string | null], Maker>(
+      `SELECT resolved_provider AS provider, resolved_model AS model FROM call_logs
+         WHERE ${made} = ? AND key_name IS ? ORDER BY id DESC LIMIT 1`,
     )
-    .pluck()
+  const makers = { response_id: makerBy('response_id'), container_id: makerBy('container_id') }
 
   const bytesOf = db.prepare<[string], number>('SELECT bytes FROM artifacts WHERE call_id = ?').pluck()
   const hoursOf = openHourIndex(db)
@@ -32,7 +33,7 @@ export function openCallLogs(db: Database): CallLogReads {
         `${SELECT} WHERE ${[...where, 'call_logs.id >= ?', 'call_logs.id < ?'].join(' AND ')}
            ORDER BY call_logs.id DESC LIMIT ?`,
       )
-      // The id begins with the time, so a bound on the time is a bound on the key and ends the scan.
+      // The id begins with the time, so a bound on the time bounds the key and ends the scan.
       const { since = 0, until } = filter
       const from = idAt(since)
       const to = until !== undefined && idAt(until) < cursor ? idAt(until) : cursor
@@ -62,7 +63,7 @@ export function openCallLogs(db: Database): CallLogReads {
       const artifact = { available: bytes !== undefined, bytes: bytes ?? 0 }
       return { ...toRecord(row), attempt_log: attemptsOf.all(id).map(toAttempt), artifact }
     },
-    providerOf: (responseId, keyName) => providerOf.get(responseId, keyName) ?? null,
+    makerOf: (made, id, keyName) => makers[made].get(id, keyName) ?? null,
   }
   return reads
 }

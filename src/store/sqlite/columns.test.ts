@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
-import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../record.ts'
-import { type Column, columnsOf } from '../columns.ts'
+import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../core/record.ts'
+import { type Column, columnsOf } from '../sql/columns.ts'
 import { migrate } from './migrations.ts'
 
 const CALL_ID: Column = { name: 'call_id', type: 'TEXT', notNull: true }

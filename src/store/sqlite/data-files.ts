@@ -1,41 +1,67 @@
-// Whether the paths of the data directory still lead to the files that the store has open. If one does not, what is written
-// is lost with the process, and any program that opens the path sees a different file. Knows paths and inodes, no SQL.
-import { statSync } from 'node:fs'
+// Compares the names in the data directory with the files that the store has open. If they part, writes are
+// lost with the process, or the next start opens other files. SQLite names the log after the target of a link
+// to a database, and opens no log that is a link, so a link counts as another file, even one that leads to
+// the same. Knows paths and inodes, no SQL.
+import { type BigIntStats, lstatSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 
 /** A file as it was when the store was opened. */
 interface OpenFile {
   readonly path: string
-  readonly device: number
-  readonly inode: number
+  readonly device: bigint
+  readonly inode: bigint
 }
 
-/** Can be handed to a thread. */
+/** Can be passed to a thread. */
 export type OpenFiles = readonly OpenFile[]
 
-/** Notes which files these are; throws where one is not there. */
+/** Records the identity of these files; throws if one is missing. */
 export const noteFiles = (paths: readonly string[]): OpenFiles =>
   paths.map((path) => {
-    const { dev, ino } = statSync(path)
+    const { dev, ino } = lstatSync(path, { bigint: true })
     return { path, device: dev, inode: ino }
   })
 
-/** What is wrong and what helps, in words for an operator; null while every path leads to its file. */
+/** Returns why a path cannot be a file of the store, and a remedy; null if it can, or does not exist. */
+export function unusable(path: string): string | null {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (!found || found.isFile()) return null
+  const name = basename(path)
+  if (!found.isSymbolicLink()) return `${name} is not a file; move it away`
+  const remedy = 'put the file itself in its place, or link the whole directory; nothing was changed'
+  return `${name} is a symbolic link to ${readlinkSync(path)}; ${remedy}`
+}
+
+/** Reports a log without its database: SQLite would delete it and create a new database. */
+export function orphanedLog(database: string): string | null {
+  const sizeOf = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.size
+  const size = sizeOf(database)
+  const log = `${database}-wal`
+  if (size || !sizeOf(log)) return null
+  const what = `${basename(database)} is ${size === undefined ? 'gone' : 'empty'}, but its log ${basename(log)} is there`
+  return `${what}; put the database back, or move the log away, too; nothing was changed`
+}
+
+/** Returns the problem and a remedy, in words for an operator; null while every path leads to its file. */
 export function lostFile(files: OpenFiles): string | null {
-  for (const { path, device, inode } of files) {
-    const found = find(path)
-    if (found?.ino === inode && found.dev === device) continue
-    const what = found ? 'was replaced by another file' : 'is gone'
-    return `${basename(path)} ${what}; put the same file back, or restart the gateway`
+  for (const file of files) {
+    const change = changeOf(file)
+    if (change !== null) return `${basename(file.path)} ${change}`
   }
   return null
 }
 
-/** What cannot be looked at is as good as gone. */
-function find(path: string) {
+function changeOf({ path, device, inode }: OpenFile): string | null {
+  let found: BigIntStats | undefined
   try {
-    return statSync(path, { throwIfNoEntry: false })
-  } catch {
-    return undefined
+    found = lstatSync(path, { bigint: true, throwIfNoEntry: false })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code !== 'ENOTDIR') return `cannot be looked at (${code}); make its directory accessible again`
   }
+  if (found?.ino === inode && found.dev === device) return null
+  if (found?.isSymbolicLink())
+    return 'was replaced by a symbolic link; put the file itself in its place again'
+  const what = found ? 'was replaced by another file' : 'is gone'
+  return `${what}; put the same file back, or restart the gateway`
 }

@@ -1,7 +1,7 @@
-// What is left of the keys' budgets in this month. Reads a database that a gateway may be writing to; what is set aside
-// for its open calls, only the gateway itself knows (`/api/keys/me`, `/metrics`).
+// Reports the rest of the keys' budgets this month. Reads a database that a gateway may be writing to; only
+// the gateway itself knows the reservations for its open calls (`/api/keys/me`, `/metrics`).
 import type { DatabaseSync } from 'node:sqlite'
-import type { Finding } from '../../findings.ts'
+import type { Finding } from '../../core/findings.ts'
 import type { Spent } from '../store.ts'
 import { monthOf, SPENT } from './spending.ts'
 
@@ -11,7 +11,7 @@ export interface Budget {
   readonly usd: number
 }
 
-/** From this part of a budget on it is told that it ends. */
+/** Share of a budget from which its end is reported. */
 const NEAR = 0.8
 
 /** The database must have the newest schema. `now`: milliseconds since the epoch. */

@@ -1,7 +1,7 @@
-// How full the record is, compared with the limits of the configuration. Reads a database that a gateway may be writing to.
+// Compares the record's size with the configured limits, even while a gateway is writing to the database.
 
 import type { DatabaseSync } from 'node:sqlite'
-import { type Finding, fillFindings } from '../../findings.ts'
+import { type Finding, fillFindings } from '../../core/findings.ts'
 import { type Caps, fillOf } from './fill.ts'
 
 /** The database must have the newest schema. `now`: milliseconds since the epoch. */

@@ -3,19 +3,21 @@
 import { accessSync, constants, readdirSync, type Stats, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import type { Finding } from '../../findings.ts'
+import type { Finding } from '../../core/findings.ts'
+import { orphanedLog, unusable } from './data-files.ts'
 import { type Budget, budgetFindings } from './diagnose-budgets.ts'
 import { capFindings } from './diagnose-caps.ts'
+import { lockFile } from './errors.ts'
 import type { Caps } from './fill.ts'
 import { SCHEMA_VERSION } from './migrations.ts'
-import { databaseFile, lockFile } from './open.ts'
+import { databaseFile, openPaths } from './open.ts'
 
-/** A gateway that cannot write refuses every call, so a disk is called full before it is, bytes. */
+/** Minimum free space, bytes: a gateway that cannot write refuses every call, so this warns early. */
 const LEAST_FREE = 64 * 2 ** 20
 
 /**
- * All that was looked at, in order, and whether a running gateway holds the directory. `caps` and `budgets` are those of
- * the configuration, `now` is in milliseconds since the epoch.
+ * Returns all findings in order, and true if a running gateway holds the directory. `caps` and `budgets` are
+ * from the configuration, `now` is in milliseconds since the epoch.
  */
 export function diagnoseData(
   directory: string,
@@ -45,6 +47,7 @@ export function diagnoseData(
     findings: [
       ...accessFindings(directory, stats),
       ok(running ? `a running gateway holds ${directory}` : `no gateway runs on ${directory}`),
+      ...fileFindings(directory),
       ...databaseFindings(databaseFile(directory), (db) => [
         ...capFindings(db, caps, running, now),
         ...budgetFindings(db, budgets, now),
@@ -54,11 +57,17 @@ export function diagnoseData(
   }
 }
 
-/** Who may look into the directory, and who may write. */
+/** Reports files with which no gateway would start. */
+function fileFindings(directory: string): Finding[] {
+  const reasons = [...openPaths(directory).map(unusable), orphanedLog(databaseFile(directory))]
+  return reasons.filter((reason) => reason !== null).map((reason) => bad(`${directory}: ${reason}`))
+}
+
+/** Reports who may read the directory, and who may write. */
 function accessFindings(directory: string, stats: Stats): Finding[] {
   const findings: Finding[] = []
   const me = process.getuid?.()
-  if (me === undefined) return findings // Windows has neither owner nor mode here
+  if (me === undefined) return findings // Windows reports neither owner nor mode here
   if (stats.uid !== me && me !== 0)
     findings.push(
       bad(`${directory} belongs to user ${stats.uid}, this is user ${me}; run as its owner or chown it`),
@@ -78,7 +87,7 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
         entry.name.startsWith('waybill.') && entry.isFile() && isOpen(statSync(join(directory, entry.name))),
     )
     .map(({ name }) => join(directory, name))
-    .filter((file) => !file.endsWith('.yaml')) // the configuration may lie here too, and holds no secret
+    .filter((file) => !file.endsWith('.yaml')) // the configuration may be here too, and holds no secret
   if (isOpen(stats)) findings.push(bad(`${directory} is open to others; run chmod 700 ${directory}`))
   else if (open.length > 0) findings.push(bad(`open to others: ${open.join(', ')}; run chmod 600 on them`))
   if (findings.length === 0) findings.push(ok(`${directory} is private and can be written to`))
@@ -87,7 +96,7 @@ function accessFindings(directory: string, stats: Stats): Finding[] {
 
 const isOpen = ({ mode }: Stats): boolean => (mode & 0o077) !== 0
 
-/** Whether a running gateway holds the lock: then even reading it is refused. */
+/** Returns true if a running gateway holds the lock: then even reading it is refused. */
 function isLocked(file: string): boolean {
   if (!exists(file)) return false
   const lock = new DatabaseSync(file, { readOnly: true, timeout: 0 })
@@ -101,7 +110,7 @@ function isLocked(file: string): boolean {
   }
 }
 
-/** `more` looks further into a database that is whole and has the newest schema. */
+/** `more` examines a sound database with the newest schema. */
 function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): Finding[] {
   if (!exists(file)) return [note(`${file} does not exist yet; the first start makes it`)]
   try {
@@ -143,8 +152,9 @@ function databaseFindings(file: string, more: (db: DatabaseSync) => Finding[]): 
 }
 
 /**
- * Opens a database without leaving a trace. Where there is no write-ahead log, a read-only connection would make one,
- * so the file is declared immutable; where there is one, it has to be read along.
+ * Opens a database without leaving a trace. If there is no write-ahead log, a read-only connection would
+ * create one, so the file is declared immutable; if there is one, it must be read as well. better-sqlite3
+ * cannot open a file as immutable.
  */
 function openUnchanged(file: string): DatabaseSync {
   if (exists(`${file}-wal`)) return new DatabaseSync(file, { readOnly: true, timeout: 2_000 })

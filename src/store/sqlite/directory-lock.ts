@@ -1,20 +1,23 @@
-// Ensures one gateway per data directory: a lock in the directory, and one on its name, which holds even if the directory is
-// deleted or swapped under the running gateway. Both end with the process, however it ends. Knows no record.
+// Ensures one gateway per data directory: a lock in the directory, and one on its name, which holds even if
+// the directory is deleted or replaced under the running gateway. Both end with the process, however it ends.
+// Knows no record.
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { tmpdir, userInfo } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import Database from 'better-sqlite3'
-import { lockFile, StoreError } from './open.ts'
+import { unusable } from './data-files.ts'
+import { lockFile, refuse, StoreError } from './errors.ts'
 
-/** `doctor` holds the lock for a moment when it checks whether a gateway has it, ms. */
+/** Time to wait for the lock, ms: `doctor` holds it for a moment when it checks for a gateway. */
 const LOCK_MS = 500
 
-/** Makes the directory (0700) where there is none and holds it until what is returned is called. */
+/** Creates the directory (0700) if needed and holds it until the returned function is called. */
 export function lockDirectory(directory: string): () => void {
   const releaseName = lockName(directory)
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 })
+    refuse(directory, unusable(lockFile(directory)))
     const lock = take(lockFile(directory), LOCK_MS)
     if (!lock) throw inUse(directory)
     return () => {
@@ -27,7 +30,7 @@ export function lockDirectory(directory: string): () => void {
   }
 }
 
-/** Only where there is a private place for it: in a container that cannot write to its /tmp the first lock has to do. */
+/** Needs a private place: in a container that cannot write to its /tmp, the first lock has to do. */
 function lockName(directory: string): () => void {
   let file: string
   let lock: Database.Database | null
@@ -49,7 +52,7 @@ const inUse = (directory: string): StoreError =>
     `data directory ${directory} is in use by another Waybill; stop that one, or set another directory with WAYBILL_DATA`,
   )
 
-/** An exclusive lock by SQLite's own file locking; null when another process has it. */
+/** Takes an exclusive lock by SQLite's own file locking; null if another process has it. */
 function take(file: string, patience: number): Database.Database | null {
   const lock = new Database(file, { timeout: patience })
   try {
@@ -63,7 +66,7 @@ function take(file: string, patience: number): Database.Database | null {
   }
 }
 
-/** Named after where the directory is, and on which device, because each container has a /data of its own. */
+/** Named after the directory's path and device, because each container has a /data of its own. */
 function nameLockFile(directory: string): string {
   const path = resolve(directory)
   const parent = realpathSync(dirname(path))
@@ -74,7 +77,7 @@ function nameLockFile(directory: string): string {
   return join(privateDirectory(), `${digest.slice(0, 32)}.lock`)
 }
 
-/** Where every user may write, another user could have made it. */
+/** Checked because any user may write to /tmp, so another one could have created it. */
 function privateDirectory(): string {
   const { uid, username } = userInfo()
   const directory = join(tmpdir(), `waybill-locks-${uid < 0 ? username : uid}`)

@@ -1,6 +1,5 @@
-// How many calls are on record, how old they are and what they take. Cannot write.
-import type { Fill, FillReads } from '../reads.ts'
-import type { RetentionLimits } from '../store.ts'
+// Reads the number of calls on record, their age and their size. Cannot write.
+import type { Fill, FillReads, RetentionLimits } from '../reads.ts'
 import { deletesFrom } from './retention.ts'
 
 const DAY = 86_400_000
@@ -9,7 +8,7 @@ export interface Caps extends RetentionLimits {
   readonly days: number
 }
 
-/** Of a database by whichever library: the gateway's own, or that of a command that looks from outside. */
+/** A database of either library: the gateway's own, or that of a command that reads from outside. */
 interface Asked {
   prepare(sql: string): { get(): unknown }
 }

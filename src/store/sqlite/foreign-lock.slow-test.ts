@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ask, slowness, testGateway } from '../../test-gateway.ts'
+import { ask, slowness, testGateway } from '../../test/test-gateway.ts'
 import { databaseFile } from './open.ts'
 
 for (const [what, clients] of [

@@ -1,11 +1,11 @@
-// Which hours can hold a row that a filter matches. A list with a filter that few rows match, or none, would have to scan
-// all rows; the roll-ups show which hours it can skip. Cannot write.
+// Finds the hours that may hold rows for a filter. A list with a filter that few or no rows match would have
+// to scan all rows; the roll-ups show which hours it can skip. Cannot write.
 
 import type { Database } from 'better-sqlite3'
-import { timeOfId } from '../../call.ts'
-import { CALL_FIELDS, type Field } from '../../record.ts'
-import { isAside } from '../conditions.ts'
+import { timeOfId } from '../../core/call.ts'
+import { CALL_FIELDS, type Field } from '../../core/record.ts'
 import type { CallFilter } from '../filters.ts'
+import { isAside } from '../sql/conditions.ts'
 import { HOUR, LABELS } from './roll-ups.ts'
 
 /** A span of time, milliseconds since the epoch. */
@@ -16,10 +16,10 @@ export interface Hour {
 
 export const ALL_HOURS: Hour = { from: 0, to: 2 ** 48 - 1 }
 
-/** Sorts behind every id. */
+/** Sorts after every id. */
 export const AFTER_ALL = 'g'
 
-/** What of a filter the roll-ups can tell apart: their labels, by the parameters of the filter. */
+/** Filter parameters that the roll-ups can distinguish, with their labels. */
 const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries<Field>(CALL_FIELDS).flatMap(([column, { filter }]) =>
     filter && (LABELS as readonly string[]).includes(column) ? [[filter, column]] : [],
@@ -27,8 +27,8 @@ const SERIES: Readonly<Record<string, string>> = Object.fromEntries(
 )
 
 /**
- * Returns the hours between two ids, newest first, each found when it is asked for; null where the roll-ups say
- * nothing about the filter, or where an index leads to its rows.
+ * Returns the hours between two ids, newest first, each found on demand; null if the roll-ups cannot tell, or
+ * if an index leads to the rows.
  */
 export function openHourIndex(db: Database) {
   const open = db
@@ -39,8 +39,9 @@ export function openHourIndex(db: Database) {
     .pluck()
 
   return function hoursOf(filter: CallFilter, from: string, to: string): Iterable<Hour> | null {
-    const { session_id, agent_id, error_code, state, status, fallbacks } = filter
-    if (isAside(filter) || session_id !== undefined || error_code !== undefined) return null
+    const { session_id, agent_id, client, error_code, state, status, fallbacks } = filter
+    if (isAside(filter) || session_id !== undefined || error_code !== undefined || client !== undefined)
+      return null
     if (agent_id !== undefined && agent_id !== 'none') return null
     const openHours = open.all(from, to)
     if (state === 'routed' || state === 'streaming') return openHours.map(hourOf)
@@ -65,7 +66,7 @@ export function openHourIndex(db: Database) {
   }
 }
 
-/** Both, each hour once. */
+/** Merges both, each hour once. */
 function* newestFirst(open: number[], closed: Iterable<number>): Generator<Hour> {
   for (const hour of closed) {
     while (open.length > 0 && open[0]! >= hour) {

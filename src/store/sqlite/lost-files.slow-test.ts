@@ -13,6 +13,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
@@ -21,9 +22,10 @@ import { dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { IS_FULL } from '../../../mocks/test-size.ts'
-import { ask, slowness, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
-import { databaseFile, lockFile, StoreError } from './open.ts'
+import { ask, slowness, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { IS_FULL } from '../../test/test-size.ts'
+import { lockFile, StoreError } from './errors.ts'
+import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 import { checkReferences, checkRollUps } from './test-database.ts'
 
@@ -72,6 +74,14 @@ function copyDirectory(from: string, to: string): void {
   mkdirSync(to)
   for (const name of readdirSync(from)) copyFileSync(join(from, name), join(to, name))
 }
+
+/** The files as they are now, for deeds that put them back while the gateway runs. */
+function copyFiles(data: string, aside: string): void {
+  run('cp', '-a', data, aside)
+}
+
+/** Writes over the beginning of a file and leaves its length as it is. */
+const overwrite = (from: string, to: string) => run('dd', `if=${from}`, `of=${to}`, 'bs=4096', 'conv=notrunc')
 
 const DEEDS: readonly Deed[] = [
   {
@@ -226,6 +236,47 @@ const DEEDS: readonly Deed[] = [
     what: 'cp of nothing over the database',
     act: (data) => run('cp', '/dev/null', databaseFile(data)),
     says: OVERWRITTEN,
+    loses: true,
+  },
+  {
+    what: 'an older copy of log and shared memory over them, no checkpoint between',
+    before: copyFiles,
+    act(data, aside) {
+      run('cp', join(aside, 'waybill.db-wal'), wal(data))
+      overwrite(join(aside, 'waybill.db-shm'), shm(data))
+    },
+    says: /waybill\.db-(wal|shm) was truncated or overwritten/,
+    loses: true,
+  },
+  {
+    what: 'an older copy of the shared memory over it',
+    before: copyFiles,
+    act: (data, aside) => overwrite(join(aside, 'waybill.db-shm'), shm(data)),
+    says: /waybill\.db-shm was truncated or overwritten/,
+    loses: true,
+  },
+  {
+    what: 'a log of before the last checkpoint over one that is longer',
+    before(data, aside) {
+      copyFiles(data, aside)
+      fold(data)
+    },
+    act(data, aside) {
+      truncateSync(join(aside, 'waybill.db-wal'), 100_000)
+      overwrite(join(aside, 'waybill.db-wal'), wal(data))
+    },
+    says: /waybill\.db-wal was truncated or overwritten/,
+    loses: true,
+  },
+  {
+    what: 'an older log over it, with zeros to the same length',
+    before: copyFiles,
+    act(data, aside) {
+      const { size } = statSync(wal(data))
+      run('cp', join(aside, 'waybill.db-wal'), wal(data))
+      run('truncate', '-s', String(size), wal(data))
+    },
+    says: /waybill\.db-wal was truncated or overwritten/,
     loses: true,
   },
   {
@@ -397,7 +448,7 @@ test('log and shared memory deleted, then SIGKILL: every call is on record (LIFE
 /** Writes 50 calls and waits. */
 const VICTIM = (data: string) => `
   import { openStore } from ${JSON.stringify(new URL('./open-store.ts', import.meta.url).href)}
-  import { idOf } from ${JSON.stringify(new URL('../../call.ts', import.meta.url).href)}
+  import { idOf } from ${JSON.stringify(new URL('../../core/call.ts', import.meta.url).href)}
   const store = await openStore({ ...${JSON.stringify(options(data))}, now: Date.now, onFailure: () => console.log('failed') })
   const target = { provider: 'p', model: 'm', tier: null, weight: 1 }
   for (let n = 0; n < 50; n++) {
@@ -408,24 +459,38 @@ const VICTIM = (data: string) => `
   console.log('recorded')
   setInterval(() => {}, 1_000)`
 
-/** Folds the log in, over and over, until it is ended. */
-const FOLDER = (data: string) => `
+/** Folds the log in, over and over, until it is ended; `between` is more that it does. */
+const FOLDER = (data: string, between = '') => `
   const Database = require('better-sqlite3')
-  const db = new Database(${JSON.stringify(databaseFile(data))})
-  for (let n = 0; ; n++) db.pragma('wal_checkpoint(' + ['PASSIVE', 'RESTART', 'TRUNCATE'][n % 3] + ')')`
+  const db = new Database(${JSON.stringify(databaseFile(data))}, { timeout: 10_000 })
+  const pause = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
+  for (let n = 0; ; n++) {
+    db.pragma('wal_checkpoint(' + ['PASSIVE', 'RESTART', 'TRUNCATE'][n % 3] + ')')
+    ${between}
+  }`
 
-test('another program may fold the log in while calls go on (LIFE-04)', async (t) => {
-  const { gateway, data } = await watched(t)
-  const child = spawn(process.execPath, ['-e', FOLDER(data)], { stdio: ['ignore', 'ignore', 'inherit'] })
-  t.after(() => child.kill('SIGKILL'))
-  const clients = load(gateway, 6)
-  await sleep(FOLD_MS)
-  assert.equal((await gateway.get('/readyz')).status, 200)
-  await clients.stop()
-  assert.equal(child.exitCode, null, 'it went on to the end')
-  assert.ok(clients.served() > 40)
-  assert.equal(clients.served(), gateway.received())
-})
+for (const [what, between] of [
+  ['fold the log in', ''],
+  [
+    'write into the log, too',
+    `db.pragma('user_version = ' + db.pragma('user_version', { simple: true })); pause(5)`,
+  ],
+  ['rewrite the database, too', `db.exec('VACUUM'); pause(20)`],
+] as const)
+  test(`another program may ${what} while calls go on (LIFE-04)`, async (t) => {
+    const { gateway, data } = await watched(t)
+    const child = spawn(process.execPath, ['-e', FOLDER(data, between)], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    t.after(() => child.kill('SIGKILL'))
+    const clients = load(gateway, 6)
+    await sleep(FOLD_MS)
+    assert.equal((await gateway.get('/readyz')).status, 200)
+    await clients.stop()
+    assert.equal(child.exitCode, null, 'it went on to the end')
+    assert.ok(clients.served() > 40)
+    assert.equal(clients.served(), gateway.received())
+  })
 
 test('what others may do with the files is no reason to refuse (LIFE-04)', async (t) => {
   const { gateway, data, aside } = await watched(t)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
-import { idOf } from '../../call.ts'
-import { temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import { idOf } from '../../core/call.ts'
+import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { migrate } from './migrations.ts'
 import { databaseFile } from './open.ts'
 import { checkRollUps } from './test-database.ts'
@@ -56,12 +56,60 @@ test('a database of the first release opens, keeps its rows, and adds up (LIFE-0
       purpose: null,
       response_id: null,
       traceparent: null,
+      cost_missing: null,
+      container_id: null,
+      client: null,
     })),
   )
   assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
   assert.equal(db.pragma('auto_vacuum', { simple: true }), 2, 'deleted space can be given back')
   checkRollUps(db)
 })
+
+/** The release before this one wrote schema 11. */
+const BEFORE = 11
+
+test('costs that the release before recorded read back as they were, and add up (LIFE-08, LOG-10, USE-06)', async (t) => {
+  const data = temporaryDirectory(t)
+  const first = await testGateway(t, { data, config: PRICED })
+  for (let call = 0; call < 3; call++) await first.chat(ask('auto'), { 'x-session-id': 's-1' })
+  await first.gateway.close()
+  // As that release left it: the same rows in its own tables, and one call whose cost it did not know.
+  const before = temporaryDirectory(t)
+  const old = new Database(databaseFile(before))
+  migrate(old, BEFORE)
+  old.prepare('ATTACH ? AS new').run(databaseFile(data))
+  for (const table of ['prices', 'call_logs', 'call_attempts', 'key_spending']) {
+    const columns = (old.pragma(`main.table_info(${table})`) as { name: string }[]).map(({ name }) => name)
+    old.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM new.${table}`)
+  }
+  old.exec('DETACH new')
+  const [unknown] = old.prepare('SELECT id FROM call_logs ORDER BY id').pluck().all() as string[]
+  old.prepare('UPDATE call_logs SET cost_usd = NULL WHERE id = ?').run(unknown)
+  old.pragma(`user_version = ${BEFORE}`)
+  old.close()
+
+  const gateway = await testGateway(t, { data: before, config: PRICED })
+  await gateway.chat(ask('auto'), { 'x-session-id': 's-1' })
+  const { data: records } = (await gateway.get('/api/usage/request-logs')).json
+  assert.deepEqual(
+    records.map(({ cost_usd, cost_missing, client }: any) => [cost_usd, cost_missing, client]),
+    [
+      [0.00009, [], 'node'],
+      [0.00009, null, null],
+      [0.00009, null, null],
+      [null, null, null],
+    ],
+  )
+  const sums = { cost_usd: 0.00027, cost_is_minimum: true, calls_without_cost: 1 }
+  const { totals } = (await gateway.get('/api/usage/history')).json
+  const session = (await gateway.get('/api/sessions/s-1')).json
+  for (const sum of [totals, session]) assert.deepEqual({ ...sum, ...sums }, sum)
+})
+
+const PRICED = `
+models: { alpha/model-a: { price: { input: 1, output: 10 } } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }`
 
 test('a migration that is cut short leaves the database as it was', (t) => {
   const db = new Database(databaseFile(temporaryDirectory(t)))

@@ -1,9 +1,9 @@
-// The schema of the database as a list of migration steps. Append only: a step that was released
-// is never edited. `PRAGMA user_version` counts the steps that a database has seen.
+// The schema of the database as a list of migration steps. Append only: a released step is never edited.
+// `PRAGMA user_version` counts the steps that a database has taken.
 import type { Database } from 'better-sqlite3'
 import { rebuildRollUps } from './roll-ups.ts'
 
-/** The columns of the sums in step 3. */
+/** Columns of the sums in step 3. */
 const AMOUNTS = [
   'tokens_input',
   'tokens_output',
@@ -17,8 +17,8 @@ const real = (names: readonly string[]): string => names.map((name) => `${name} 
 
 export const STEPS: readonly string[] = [
   // 1: a record per call, a row per attempt. Times are milliseconds since the epoch, UTC. The ids sort by
-  // time, so both tables grow at their end; the partial index holds only the calls that are open now.
-  // A price is a JSON snapshot that many calls share; it is never changed, only followed by another.
+  // time, so both tables grow at their end; the partial index holds only the calls that are open now. A price
+  // is a JSON snapshot that many calls share; it is never changed, only followed by another.
   `
   CREATE TABLE prices (id INTEGER PRIMARY KEY, snapshot TEXT NOT NULL UNIQUE) STRICT;
 
@@ -82,8 +82,9 @@ export const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   `,
 
-  // 2: what each key has spent in each month (UTC, `2026-11`), kept apart from the calls, which retention drops: a
-  // budget must not grow because rows went. And whether an attempt's tokens are the provider's or our estimate.
+  // 2: spending of each key per month (UTC, `2026-11`), separate from the calls, which retention drops: a
+  // budget must not grow because rows are deleted. And the origin of an attempt's tokens: reported or
+  // estimated.
   `
   CREATE TABLE key_spending (
     key_name TEXT NOT NULL,
@@ -100,9 +101,9 @@ export const STEPS: readonly string[] = [
     tokens_cached_input, tokens_cache_write, tokens_reasoning) IS NOT NULL;
   `,
 
-  // 3: what closed calls add up to, per hour and series of like calls, and per session and key; '' is no key. How
-  // many completed calls of an hour were in each step of latency. The newest artifacts.
-  // The sums are floating point, so that no count that a provider reports can overflow them.
+  // 3: sums of closed calls, per hour and series of like calls, and per session and key; '' is no key.
+  // Completed calls of an hour per step of latency. The newest artifacts. The sums are floating point, so
+  // that no count that a provider reports can overflow them.
   `
   CREATE TABLE series (
     id INTEGER PRIMARY KEY,
@@ -151,12 +152,12 @@ export const STEPS: readonly string[] = [
   ) STRICT;
   `,
 
-  // 4: whether a call was answered from recordings. It is not known of earlier calls.
+  // 4: true for a call answered from recordings. Unknown for earlier calls.
   `
   ALTER TABLE call_logs ADD COLUMN replayed INTEGER NOT NULL DEFAULT 0;
   `,
 
-  // 5: the part of what a key has spent that was not reported, and what is set aside for its open calls.
+  // 5: the part of a key's spending that was not reported, and the reservations for its open calls.
   `
   ALTER TABLE key_spending ADD COLUMN estimated_usd REAL NOT NULL DEFAULT 0;
 
@@ -166,20 +167,21 @@ export const STEPS: readonly string[] = [
   ) WITHOUT ROWID, STRICT;
   `,
 
-  // 6: what a call is for. It is not known of earlier calls. Most are turns of a main conversation; the index leads to the rest.
+  // 6: the purpose of a call. Unknown for earlier calls. Most are turns of a main conversation; the index
+  // leads to the rest.
   `
   ALTER TABLE call_logs ADD COLUMN purpose TEXT;
   CREATE INDEX call_logs_purpose ON call_logs (purpose, id) WHERE purpose <> 'main';
   `,
 
-  // 7: who gave an answer that a later call goes on from.
+  // 7: the provider of an answer that a later call continues.
   `
   ALTER TABLE call_logs ADD COLUMN response_id TEXT;
   CREATE INDEX call_logs_response ON call_logs (response_id) WHERE response_id IS NOT NULL;
   `,
 
-  // 8: for the lists of the page: calls by their error; what the cache did and which path was called, as labels of a
-  // series; and what the cache saved, as a sum.
+  // 8: for the lists of the page: calls by their error; use of the cache and called path, as labels of a
+  // series; and the savings of the cache, as a sum.
   `
   CREATE INDEX call_logs_error ON call_logs (error_code, id) WHERE error_code IS NOT NULL;
   ALTER TABLE series ADD COLUMN cache TEXT;
@@ -190,13 +192,13 @@ export const STEPS: readonly string[] = [
   ALTER TABLE sessions ADD COLUMN saved_usd_known REAL NOT NULL DEFAULT 0;
   `,
 
-  // 9: what the translation of an attempt could not carry, as a list of words in JSON; null where nothing was translated.
+  // 9: losses of translating an attempt, as a JSON list of words; null if nothing was translated.
   `
   ALTER TABLE call_attempts ADD COLUMN losses TEXT;
   `,
 
-  // 10: what the log that a fleet shares has not taken yet (`outbox.ts`); numbers are never used again. And who this
-  // database is, among those of the fleet.
+  // 10: calls that the shared log of a fleet has not received yet (`outbox.ts`); numbers are never reused.
+  // And the identity of this database in the fleet.
   `
   CREATE TABLE outbox (seq INTEGER PRIMARY KEY AUTOINCREMENT, call_id TEXT NOT NULL) STRICT;
   CREATE TABLE journal (id TEXT NOT NULL) STRICT;
@@ -207,14 +209,38 @@ export const STEPS: readonly string[] = [
   `
   ALTER TABLE call_logs ADD COLUMN traceparent TEXT;
   `,
+
+  // 12: parts missing from a call's cost, as a JSON list of words, and the program that made the call.
+  // Unknown for earlier calls. In the sums: calls that their client aborted, and calls with a partly known
+  // cost.
+  `
+  ALTER TABLE call_logs ADD COLUMN cost_missing TEXT;
+  ALTER TABLE call_logs ADD COLUMN client TEXT;
+  CREATE INDEX call_logs_client ON call_logs (client, id) WHERE client IS NOT NULL;
+  ALTER TABLE usage_hours ADD COLUMN aborted REAL NOT NULL DEFAULT 0;
+  ALTER TABLE usage_hours ADD COLUMN cost_partial REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN aborted REAL NOT NULL DEFAULT 0;
+  ALTER TABLE sessions ADD COLUMN cost_partial REAL NOT NULL DEFAULT 0;
+  `,
+
+  // 13: the provider of a container that a later call names.
+  `
+  ALTER TABLE call_logs ADD COLUMN container_id TEXT;
+  CREATE INDEX call_logs_container_id ON call_logs (container_id) WHERE container_id IS NOT NULL;
+  `,
+
+  // 14: attempts of a key with a partly unknown cost that is not estimated either.
+  `
+  ALTER TABLE key_spending ADD COLUMN unknown_attempts REAL NOT NULL DEFAULT 0;
+  `,
 ]
 
 /** The newest schema. */
 export const SCHEMA_VERSION = STEPS.length
 
 /**
- * Brings a database to the newest schema, in one transaction, and makes the sums anew from the rows. Throws when a
- * newer Waybill wrote it. Tests and benchmarks stop at an earlier one.
+ * Migrates a database to the newest schema, in one transaction, and recomputes the sums from the rows. Throws
+ * if a newer Waybill wrote it. Tests and benchmarks stop at an earlier step.
  */
 export function migrate(db: Database, until = STEPS.length): void {
   const version = db.pragma('user_version', { simple: true }) as number

@@ -5,10 +5,10 @@ import { statSync } from 'node:fs'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import type { Script } from '../../../mocks/stand-in.ts'
-import { DONE, fail, stream } from '../../../mocks/stand-in.ts'
-import { idOf } from '../../call.ts'
-import { ask, slowness, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import type { Script } from '../../../mocks/test-upstream.ts'
+import { DONE, fail, stream } from '../../../mocks/test-upstream.ts'
+import { idOf } from '../../core/call.ts'
+import { ask, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import type { Write } from '../writes.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -232,7 +232,7 @@ test('whatever a write says of a provider, it is on record and so is the next on
     random() < 0.2
       ? odd()
       : Object.fromEntries(Object.entries(sane).map(([name, count]) => [name, maybe(count)]))
-  const cost = () => ({ usd: maybe(0.5), price: maybe(null) })
+  const cost = () => ({ usd: maybe(0.5), missing: [], price: maybe(null) })
   const ended = (n: number) => ({
     ...{
       n,
@@ -253,6 +253,7 @@ test('whatever a write says of a provider, it is on record and so is the next on
         sessionId: null,
         agentId: null,
         purpose: 'main' as const,
+        client: null,
         traceparent: null,
         keyName: 'ann',
         stream: false,

@@ -1,45 +1,47 @@
 // Opens the data directory: one owner at a time, the newest schema, no call left open by a gateway that died.
 // Never replaces an existing database.
+
 import { chmodSync, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { TracedCall } from '../../tracing.ts'
+import type { TracedCall } from '../../core/tracing.ts'
+import { INTERRUPTED_COST_MISSING } from '../writes.ts'
+import { orphanedLog, unusable } from './data-files.ts'
 import { lockDirectory } from './directory-lock.ts'
+import { lockFile, refuse, StoreError } from './errors.ts'
 import { migrate } from './migrations.ts'
 import { fillOutbox } from './outbox.ts'
 import { CLOSED_CALL, type ClosedCall, openRollUps } from './roll-ups.ts'
 import { chargeReservations } from './spending.ts'
 
-/** The data directory cannot be used; the message says why and what to do. */
-export class StoreError extends Error {
-  override readonly name = 'StoreError'
-}
-
 export const databaseFile = (directory: string): string => join(directory, 'waybill.db')
 
-/** Held by the gateway that runs on the directory. */
-export const lockFile = (directory: string): string => join(directory, 'waybill.lock')
-
-/** Everything that is open while a gateway runs. */
+/** Returns all files that are open while a gateway runs. */
 export const openPaths = (directory: string): string[] => {
   const file = databaseFile(directory)
   return [file, `${file}-wal`, `${file}-shm`, lockFile(directory)]
 }
 
-/** Another program wrote into the database, or cut its log. */
+/** Error code: another program wrote into the database, or truncated its log. */
 export const SPOILT = 'WAYBILL_SPOILT'
 
-/** The files are damaged. Writing on would make it worse. */
+/** Returns true for damaged files, which further writes would make worse. */
 export const isDamage = (error: unknown): boolean =>
   /^(SQLITE_(CORRUPT|NOTADB)|WAYBILL_SPOILT)/.test((error as { code?: string }).code ?? '')
 
-/** Up to here a database is looked through at every start, and rewritten where that lets it shrink, bytes. */
+/** Maximum bytes of a database that is checked at every start, and rewritten if that lets it shrink. */
 const SMALL = 256 * 2 ** 20
 
-/** What an operator can do, by SQLite's code; the first that the code begins with. */
+/** Remedies for an operator, by SQLite's code; the first prefix of the code counts. */
 const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
-  ['SQLITE_CORRUPT', 'the database is damaged; move it away, or restore it from a copy. It was not changed'],
-  ['SQLITE_NOTADB', 'waybill.db is not a database; move it away. It was not changed'],
+  [
+    'SQLITE_CORRUPT',
+    'the database is damaged; move it away together with waybill.db-wal, or restore it from a copy. It was not changed',
+  ],
+  [
+    'SQLITE_NOTADB',
+    'waybill.db is not a database; move it away, and waybill.db-wal with it. It was not changed',
+  ],
   ['SQLITE_BUSY', 'another program holds waybill.db locked; close it'],
   ['SQLITE_FULL', 'the disk is full; free some space, or set another directory with WAYBILL_DATA'],
   [
@@ -50,12 +52,13 @@ const REMEDIES: readonly (readonly [code: string, remedy: string])[] = [
     'SQLITE_CANTOPEN',
     'it cannot be written to; set its owner and mode, or another directory with WAYBILL_DATA',
   ],
+  ['ENOENT', 'a part of its path leads nowhere; make it, or set another directory with WAYBILL_DATA'],
   ['EROFS', 'the file system is read-only; set another directory with WAYBILL_DATA'],
   ['EACCES', 'set its owner and mode, or another directory with WAYBILL_DATA'],
   ['ENOSPC', 'the disk is full; free some space, or set another directory with WAYBILL_DATA'],
 ]
 
-/** A refusal in one line: what happened, where, what to do. */
+/** Makes a refusal in one line: what happened, where, what to do. */
 export function refusal(directory: string, cause: unknown): StoreError {
   if (cause instanceof StoreError) return cause
   const { message, code = '' } = cause as Error & { code?: string }
@@ -66,21 +69,23 @@ export function refusal(directory: string, cause: unknown): StoreError {
 
 export interface Claim {
   release(): void
-  /** The calls that a killed gateway left open. */
+  /** Calls that a killed gateway left open. */
   readonly interrupted: readonly TracedCall[]
 }
 
 /**
- * Creates the directory (0700) and the database (0600) where there is none, checks and migrates them, and
- * marks what a killed gateway left open. `release` gives the directory free again; the operating system does
- * the same when the process dies.
+ * Creates the directory (0700) and the database (0600) if needed, checks and migrates them, and marks calls
+ * that a killed gateway left open. `release` unlocks the directory; the operating system does the same when
+ * the process dies.
  */
 export function claim(directory: string, now: number, fleet = false): Claim {
   let release: (() => void) | undefined
   try {
     release = lockDirectory(directory)
+    for (const path of openPaths(directory)) refuse(directory, unusable(path))
     const file = databaseFile(directory)
     const fresh = !existsSync(file)
+    refuse(directory, orphanedLog(file))
     const db = new Database(file, { timeout: BUSY_MS })
     if (fresh) chmodSync(file, 0o600)
     try {
@@ -99,17 +104,17 @@ export function claim(directory: string, now: number, fleet = false): Claim {
   }
 }
 
-/** How long another program may hold the database, ms. */
+/** Time for which another program may hold the database, ms. */
 export const BUSY_MS = 1_000
 
-/** A damaged page in the middle would show itself only when it is read. */
+/** Checks all pages: a damaged one in the middle would be noticed only when it is read. */
 function check(db: Database.Database): void {
   const [found] = db.pragma('quick_check(1)') as { quick_check: string }[]
   if (found && found.quick_check !== 'ok')
     throw Object.assign(new Error(found.quick_check), { code: 'SQLITE_CORRUPT' })
 }
 
-/** Space that deleted calls leave can be given back. A large database of an old release keeps and reuses it. */
+/** Lets the space of deleted calls be returned. A large database of an old release keeps and reuses it. */
 function makeShrinkable(db: Database.Database, file: string): void {
   const isSet = db.pragma('auto_vacuum', { simple: true }) === 2
   if (isSet || statSync(file).size > SMALL) return
@@ -118,7 +123,7 @@ function makeShrinkable(db: Database.Database, file: string): void {
   db.exec('VACUUM')
 }
 
-/** What was open when the process died: the call is `interrupted`, its attempt `unknown`, what was set aside is spent. */
+/** Closes calls left open: the call is `interrupted`, its attempt `unknown`, its reservation spent. */
 function interrupt(db: Database.Database, now: number): TracedCall[] {
   return db.transaction(() => {
     chargeReservations(db)
@@ -129,7 +134,7 @@ function interrupt(db: Database.Database, now: number): TracedCall[] {
     const rollUps = openRollUps(db)
     const interrupted = db
       .prepare<[number], ClosedCall & TracedCall>(
-        `UPDATE call_logs SET state = 'interrupted', completed_at = ? WHERE completed_at IS NULL
+        `UPDATE call_logs SET state = 'interrupted', completed_at = ?, cost_missing = '${INTERRUPTED_COST_MISSING}' WHERE completed_at IS NULL
            RETURNING ${CLOSED_CALL}, traceparent`,
       )
       .all(now)

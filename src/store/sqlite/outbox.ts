@@ -1,22 +1,22 @@
-// Calls that the shared log has not received yet: each has an entry in `outbox`, written in the
-// transaction that changed it, by triggers that exist on the connection of a gateway in a fleet and on no other. So
-// nothing else knows of it, and without a fleet nothing is written. Knows no network.
+// Calls that the shared log has not received yet: each has an entry in `outbox`, written in the transaction
+// that changed it, by triggers that exist only on the connection of a gateway in a fleet. So nothing else
+// knows of it, and without a fleet nothing is written. Knows no network.
 import type { Database } from 'better-sqlite3'
-import { ATTEMPT_FIELDS, type AttemptRecord } from '../../record.ts'
-import { type Row, readerOf } from '../columns.ts'
+import { ATTEMPT_FIELDS, type AttemptRecord } from '../../core/record.ts'
+import { type Row, readerOf } from '../sql/columns.ts'
 
-/** From now on this connection notes each call that it changes. An attempt changes only with its call. */
+/** Makes this connection add an entry for each changed call. An attempt changes only with its call. */
 export function fillOutbox(db: Database): void {
   for (const change of ['INSERT', 'UPDATE'])
     db.exec(`CREATE TEMP TRIGGER outbox_${change} AFTER ${change} ON call_logs
       BEGIN INSERT INTO outbox (call_id) VALUES (new.id); END`)
 }
 
-/** The calls of a stretch of the outbox as they are now, and what the keys have spent by now. */
+/** Calls of a range of the outbox in their present state, and the keys' spending so far. */
 export interface Unshipped {
-  /** The outbox was looked through up to here. */
+  /** Last outbox entry that was read. */
   readonly until: number
-  /** Grows with every change of the journal: of two states of a row the one with the larger number is the later. */
+  /** Grows with every change of the journal: of two states of a row, the larger number is the later one. */
   readonly revision: number
   /** Columns of `call_logs`, the price as JSON text. */
   readonly calls: readonly (Row & { readonly id: string; readonly attempt_log: readonly AttemptRecord[] })[]
@@ -25,13 +25,14 @@ export interface Unshipped {
     readonly month: string
     readonly usd: number
     readonly estimated_usd: number
+    readonly unknown_attempts: number
   }[]
 }
 
 export interface Outbox {
-  /** The oldest entries after `after`, `most` of them; null when there are none. */
+  /** Returns the `most` oldest entries after `after`; null if there are none. */
   read(after: number, most: number): Unshipped | null
-  /** How many calls wait, and since when the first of them, ms since the epoch; null when none does. */
+  /** Returns how many calls wait, and since when the first does, ms since the epoch; null if none does. */
   backlog(after: number): { readonly calls: number; readonly since: number | null }
 }
 

@@ -10,10 +10,10 @@ const { file, files } = workerData as ReaderData
 stay() // or another database would be opened
 const db = new Database(file, { readonly: true, timeout: BUSY_MS, fileMustExist: true })
 const reads = openReads(db)
-/** What a read is made of belongs to one moment. */
+/** All queries of a read see the same moment. */
 const run = db.transaction(([name, args]: Read) => (reads[name] as (...args: unknown[]) => unknown)(...args))
 
-/** What was read is the record only while its files are in their places. */
+/** Throws if the files are not in their places: then the data is not the record. */
 function stay(): void {
   const lost = lostFile(files)
   if (lost !== null) throw new Error(lost)

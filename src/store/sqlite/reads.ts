@@ -1,8 +1,7 @@
-// Everything that can be read of the record. The reads run in a thread of their own, so that no scan, however long,
-// holds up a call.
+// All reads of the record. They run in a thread of their own, so that no scan, however long, delays a call.
 
 import type { Database } from 'better-sqlite3'
-import { GatewayError } from '../../errors.ts'
+import { GatewayError } from '../../core/errors.ts'
 import type { AllReads, ReadName, Reads } from '../reads.ts'
 import { openArtifactReads } from './artifacts.ts'
 import { openCallLogs } from './call-logs.ts'
@@ -18,10 +17,10 @@ export interface ReaderData {
   readonly files: OpenFiles
 }
 
-/** What the reader thread is asked. */
+/** A request to the reader thread. */
 export type Read = readonly [name: ReadName, args: readonly unknown[]]
 
-/** The reads on a connection of their own. */
+/** Opens the reads on a connection of their own. */
 export const openReads = (db: Database): AllReads => ({
   ...openCallLogs(db),
   ...openArtifactReads(db),
@@ -32,16 +31,16 @@ export const openReads = (db: Database): AllReads => ({
 })
 
 export interface Reader {
-  /** Each throws GatewayError `log_unavailable` when the record cannot be read. */
+  /** Each throws GatewayError `log_unavailable` if the record cannot be read. */
   readonly reads: Reads
-  /** Why it cannot be read just now; null when it can. */
+  /** Why it cannot be read at present; null if it can. */
   readonly failure: string | null
   stop(): Promise<void>
 }
 
 /**
- * Reads in a thread, which the first read starts. `ready` is waited for before each: what was written is to be seen.
- * `onFailure` hears of every read that failed, `onDeath` why the thread died.
+ * Reads in a thread, which the first read starts. Awaits `ready` before each, so that earlier writes are
+ * visible. `onFailure` is called for every failed read, `onDeath` with the reason why the thread died.
  */
 export function openReader(
   data: ReaderData,
@@ -73,7 +72,7 @@ export function openReader(
     list: read('list'),
     listText: read('listText'),
     find: read('find'),
-    providerOf: read('providerOf'),
+    makerOf: read('makerOf'),
     artifact: read('artifact'),
     history: read('history'),
     targets: read('targets'),

@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { type Call, idOf, type Route } from '../../call.ts'
-import { createPricer } from '../../pricing.ts'
-import { ask, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import { type Call, idOf, type Route } from '../../core/call.ts'
+import { createPricer } from '../../pricing/pricing.ts'
+import { ask, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import type { Store, StoreOptions } from '../store.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -87,6 +87,7 @@ function routed(number: number, at: number): { call: Call; route: Route } {
       sessionId: number % 4 === 0 ? null : `s-${Math.floor(number / 30)}`,
       agentId: null,
       purpose: 'main' as const,
+      client: null,
       traceparent: null,
       keyName: number % 2 === 0 ? 'laptop' : null,
       stream: false,
@@ -380,7 +381,7 @@ test('a write that comes late does not open a closed call again (LOG-04, LOG-10)
     fallbacks: 0,
     target: route.candidates[0],
     ended: null,
-    cost: { usd: null, price: null },
+    cost: { usd: null, missing: ['price'], price: null },
     outcome: {
       state: 'failed',
       status: 500,

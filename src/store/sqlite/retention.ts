@@ -1,43 +1,43 @@
-// What is deleted, and when: the oldest closed calls beyond the limits, with everything that belongs to them, a few
-// at a time, so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
+// Deletes the oldest closed calls beyond the limits, with everything that belongs to them, a few at a time,
+// so that no opening write waits long. Open calls are never deleted. Runs in the writer thread.
 
 import { statSync } from 'node:fs'
 import type { Database } from 'better-sqlite3'
-import { idAt } from '../../call.ts'
-import type { RetentionLimits } from '../store.ts'
+import { idAt } from '../../core/call.ts'
+import type { RetentionLimits } from '../reads.ts'
 import { BUSY_MS } from './open.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 
-/** Calls that one step deletes; more than a full batch of new calls brings, so that deleting keeps up. */
+/** Calls deleted per step; more than a full batch of new calls adds, so that deleting keeps up. */
 const CALLS_A_STEP = 64
 const PAGES_A_STEP = 64
-/** Calls that may be open at the same time; only near the limit are they counted. */
+/** Maximum calls that may be open at the same time; they are counted only near the limit. */
 const MOST_OPEN = 10_000
-/** How often it is looked at age and bytes, which cost more than a comparison, ms. */
+/** Interval of checks of age and bytes, which cost more than a comparison, ms. */
 const LOOK_MS = 20
-/** How long writing may wait for readers so that the write-ahead log can be emptied, ms. */
+/** Maximum wait for readers, during which writing stops, so that the write-ahead log can be emptied, ms. */
 const READERS_MS = 500
-/** And how long that is left alone when they did not end, ms. */
+/** Delay before the next try if they did not end, ms. */
 const AGAIN_MS = 1_000
 
 export interface Retention {
-  /** What was made before this moment, ms since the epoch, is due from now on. */
+  /** Marks calls made before this moment, ms since the epoch, for deletion. */
   expire(before: number): void
-  /** Does a little of what is due, in a transaction of its own. False when nothing is. */
+  /** Does a little of the pending work, in a transaction of its own. Returns false if there is none. */
   step(): boolean
 }
 
-/** The part of the bytes that belongs to the write-ahead log. */
+/** Returns the part of the bytes for the write-ahead log. */
 const walShare = (bytes: number): number => Math.min(bytes / 8, 16 * 2 ** 20)
-/** The rest belongs to the database, bytes. */
+/** Returns the rest, which is for the database, bytes. */
 const databaseShare = (bytes: number): number => bytes - 3 * walShare(bytes)
-/** How full it becomes before the oldest calls go. */
+/** Share of a limit from which the oldest calls are deleted. */
 const FULL = 0.9
 
-/** What of the database may be in use before calls are deleted for their size, when it is allowed this many bytes. */
+/** Returns the used bytes of the database from which calls are deleted for their size, for this limit. */
 export const deletesFrom = (bytes: number): number => databaseShare(bytes) * FULL
 
-/** Sets how large the write-ahead log may become, and returns what is done between batches. */
+/** Sets the maximum size of the write-ahead log, and returns the work between batches. */
 export function openRetention(
   db: Database,
   limits: RetentionLimits,
@@ -109,7 +109,7 @@ export function openRetention(
     },
   }
 
-  /** SQLite begins the log anew only in a moment without readers, and there may be none. */
+  /** SQLite restarts the log only in a moment without readers, and there may be none. */
   function shortenLog(): void {
     if (performance.now() < checkpointAt) return
     if ((statSync(`${db.name}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= walBytes) return
@@ -127,15 +127,15 @@ export function openRetention(
     if (removeOldest(expired, CALLS_A_STEP)) return true
     const [all, free] = [pages.get()!, freePages.get()!]
     if (all - free > mostUsed && removeOldest(EVERY_ID, CALLS_A_STEP)) return true
-    // Free pages are used again; only a file that is far too large is cut.
+    // Free pages are reused; only a file that is far too large is cut.
     if (!canShrink || free === 0 || (all <= mostPages && free <= all / 4)) return false
     db.exec(`PRAGMA incremental_vacuum(${PAGES_A_STEP})`)
     return true
   }
 }
 
-/** What the log of a fleet has not taken yet is nowhere else. */
+/** Calls that the shared log has not received are nowhere else. */
 const UNSHIPPED_STAY = `AND id < coalesce((SELECT min(call_id) FROM outbox), 'g')`
 
-/** Sorts behind every id. */
+/** Sorts after every id. */
 const EVERY_ID = 'g'

@@ -1,14 +1,14 @@
-// What closed calls add up to, kept per hour and per session so that no read scans a month of rows. It is
-// changed in the transaction in which a call is closed or deleted, so it always equals the rows. Open calls are not
-// in it; there are few, and each read adds them.
+// Sums of closed calls, stored per hour and per session so that no read scans a month of rows. Changed in the
+// transaction that closes or deletes a call, so they always equal the rows. Open calls are not included;
+// there are few, and each read adds them.
 import type { Database } from 'better-sqlite3'
-import { timeOfId } from '../../call.ts'
+import { timeOfId } from '../../core/call.ts'
 import { stepOf } from '../latency.ts'
-import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from '../usage-sum.ts'
+import { add, COLUMNS, emptySum, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
 
 export const HOUR = 3_600_000
 
-/** What the calls of a series have in common. Few of these combinations exist, however many calls there are. */
+/** Labels that the calls of a series share. Few of these combinations exist, however many calls there are. */
 export const LABELS = [
   'key_name',
   'requested_model',
@@ -22,7 +22,7 @@ export const LABELS = [
   'endpoint',
 ] as const
 
-/** A closed row of `call_logs`, as far as it is counted. */
+/** The counted columns of a closed row of `call_logs`. */
 export type ClosedCall = Summand & {
   readonly id: string
   readonly session_id: string | null
@@ -33,59 +33,24 @@ export type ClosedCall = Summand & {
 export const CLOSED_CALL = `id, session_id, latency_ms, ${LABELS.join(', ')}, ${SUMMAND}`
 
 export interface RollUps {
-  /** How many closed calls there are. */
+  /** Number of closed calls. */
   readonly calls: number
-  /** Counts a call that was closed, or with -1 one that is deleted; written by `settle`. */
+  /** Counts a closed call, or with -1 a deleted one; written by `settle`. */
   count(call: ClosedCall, sign?: 1 | -1): void
-  /** Writes what was counted. Belongs to the transaction that changed the rows, after those changes. */
+  /** Writes the counts. Belongs to the transaction that changed the rows, after those changes. */
   settle(): void
-  /** That transaction was rolled back. */
+  /** Call after a rollback of that transaction. */
   forget(): void
 }
 
 export function openRollUps(db: Database): RollUps {
-  const findSeries = db
-    .prepare<unknown[], number>(
-      `SELECT id FROM series WHERE ${LABELS.map((label) => `${label} IS ?`).join(' AND ')}`,
-    )
-    .pluck()
-  const addSeries = db
-    .prepare<unknown[], number>(
-      `INSERT INTO series (${LABELS.join(', ')}) VALUES (${LABELS.map(() => '?').join(', ')}) RETURNING id`,
-    )
-    .pluck()
-  const addHour = db.prepare(`INSERT INTO usage_hours ${adding(['hour', 'series_id'], COLUMNS)}`)
-  const addSession = db.prepare(
-    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], COLUMNS)}`,
-  )
-  const addLatency = db.prepare(
-    `INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
-  )
-  // A session that was begun is the same one when its first calls have been deleted.
-  const firstOf = db
-    .prepare<[string, string, string, string], string>(
-      `SELECT coalesce((SELECT first_id FROM sessions WHERE session_id = ? AND key_name = ?),
-         (SELECT min(id) FROM call_logs WHERE session_id = ? AND key_name IS nullif(?, '')))`,
-    )
-    .pluck()
-  const dropLatencies = db.prepare('DELETE FROM latency_hours WHERE hour = ? AND calls <= 0')
-  const dropHour = db.prepare('DELETE FROM usage_hours WHERE hour = ? AND series_id = ? AND calls <= 0')
-  const dropSession = db.prepare(
-    `DELETE FROM sessions WHERE session_id = @id AND key_name = @key AND calls <= 0
-       AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,
-  )
-  const dropSeries = db.prepare(
-    'DELETE FROM series WHERE id = @id AND NOT EXISTS (SELECT 1 FROM usage_hours WHERE series_id = @id)',
-  )
-  const dropPrices = db.prepare(
-    'DELETE FROM prices WHERE id NOT IN (SELECT price_id FROM series WHERE price_id IS NOT NULL)',
-  )
-
-  const countCalls = db.prepare<[], number>('SELECT coalesce(sum(calls), 0) FROM usage_hours').pluck()
+  const statements = prepareStatements(db)
+  const { findSeries, addSeries, addHour, addSession, addLatency, firstOf, countCalls } = statements
+  const { dropLatencies, dropHour, dropSession, dropSeries, dropPrices } = statements
   let calls = countCalls.get()!
 
   const seriesIds = new Map<string, number>()
-  /** Sessions that have a row for sure. */
+  /** Sessions that certainly have a row. */
   const begun = new Set<string>()
   let hours = new Map<string, Cell<[hour: number, series: number]>>()
   let sessions = new Map<string, Cell<[sessionId: string, keyName: string]>>()
@@ -98,7 +63,7 @@ export function openRollUps(db: Database): RollUps {
     let id = seriesIds.get(name)
     if (id === undefined) {
       id = findSeries.get(...labels) ?? addSeries.get(...labels)!
-      if (seriesIds.size > 10_000) seriesIds.clear() // direct ids are the clients' to choose
+      if (seriesIds.size > 10_000) seriesIds.clear() // clients choose direct ids
       seriesIds.set(name, id)
     }
     return id
@@ -167,6 +132,62 @@ export function openRollUps(db: Database): RollUps {
   }
 }
 
+function prepareStatements(db: Database) {
+  const findSeries = db
+    .prepare<unknown[], number>(
+      `SELECT id FROM series WHERE ${LABELS.map((label) => `${label} IS ?`).join(' AND ')}`,
+    )
+    .pluck()
+  const addSeries = db
+    .prepare<unknown[], number>(
+      `INSERT INTO series (${LABELS.join(', ')}) VALUES (${LABELS.map(() => '?').join(', ')}) RETURNING id`,
+    )
+    .pluck()
+  const addHour = db.prepare(`INSERT INTO usage_hours ${adding(['hour', 'series_id'], COLUMNS)}`)
+  const addSession = db.prepare(
+    `INSERT INTO sessions ${adding(['session_id', 'key_name', 'first_id'], COLUMNS)}`,
+  )
+  const addLatency = db.prepare(
+    `INSERT INTO latency_hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET calls = calls + excluded.calls`,
+  )
+  // A session stays the same one when its first calls are deleted.
+  const firstOf = db
+    .prepare<[string, string, string, string], string>(
+      `SELECT coalesce((SELECT first_id FROM sessions WHERE session_id = ? AND key_name = ?),
+         (SELECT min(id) FROM call_logs WHERE session_id = ? AND key_name IS nullif(?, '')))`,
+    )
+    .pluck()
+  const dropLatencies = db.prepare('DELETE FROM latency_hours WHERE hour = ? AND calls <= 0')
+  const dropHour = db.prepare('DELETE FROM usage_hours WHERE hour = ? AND series_id = ? AND calls <= 0')
+  const dropSession = db.prepare(
+    `DELETE FROM sessions WHERE session_id = @id AND key_name = @key AND calls <= 0
+       AND NOT EXISTS (SELECT 1 FROM call_logs WHERE session_id = @id AND key_name IS nullif(@key, ''))`,
+  )
+  const dropSeries = db.prepare(
+    'DELETE FROM series WHERE id = @id AND NOT EXISTS (SELECT 1 FROM usage_hours WHERE series_id = @id)',
+  )
+  const dropPrices = db.prepare(
+    'DELETE FROM prices WHERE id NOT IN (SELECT price_id FROM series WHERE price_id IS NOT NULL)',
+  )
+
+  const countCalls = db.prepare<[], number>('SELECT coalesce(sum(calls), 0) FROM usage_hours').pluck()
+
+  return {
+    findSeries,
+    addSeries,
+    addHour,
+    addSession,
+    addLatency,
+    firstOf,
+    dropLatencies,
+    dropHour,
+    dropSession,
+    dropSeries,
+    dropPrices,
+    countCalls,
+  }
+}
+
 interface Cell<Key> {
   readonly key: Key
   readonly sum: Sum
@@ -181,14 +202,14 @@ function cell<Key>(cells: Map<string, Cell<Key>>, name: string, key: Key): Sum {
   return found.sum
 }
 
-/** The rest of an INSERT that adds to the row that is there. */
+/** Returns the rest of an INSERT that adds to an existing row. */
 function adding(key: readonly string[], columns: readonly string[]): string {
   const names = [...key, ...columns]
   return `(${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})
     ON CONFLICT DO UPDATE SET ${columns.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`
 }
 
-/** Makes all sums anew from the rows, inside a transaction. */
+/** Recomputes all sums from the rows, inside a transaction. */
 export function rebuildRollUps(db: Database): void {
   db.exec('DELETE FROM usage_hours; DELETE FROM latency_hours; DELETE FROM sessions; DELETE FROM series')
   const rollUps = openRollUps(db)

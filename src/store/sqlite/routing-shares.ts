@@ -1,4 +1,4 @@
-// How the calls of a span of time were routed: the shares of strategies, tiers and providers. Cannot write.
+// Reads the shares of strategies, tiers and providers in a span of time. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import type { RoutingReads } from '../reads.ts'

@@ -1,5 +1,5 @@
-// What the calls of each session add up to: the roll-up of its closed calls, and its open ones. Where the last call
-// went is read from the rows. Cannot write.
+// Reads the sums of each session's calls: the roll-up of its closed calls, and its open ones. The target of
+// the last call is read from the rows. Cannot write.
 
 import type { Database } from 'better-sqlite3'
 import type { Session, SessionReads } from '../reads.ts'
@@ -13,7 +13,7 @@ import {
   newestFirst,
   sessionOf,
 } from '../session-answers.ts'
-import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from '../usage-sum.ts'
+import { add, COLUMNS, emptySum, merge, SUMMAND, type Sum, type Summand } from '../sql/usage-sum.ts'
 import { AFTER_ALL } from './hour-index.ts'
 
 type Row = Summand & ModelOf & AgentOf & { readonly id: string }
@@ -21,7 +21,7 @@ type Row = Summand & ModelOf & AgentOf & { readonly id: string }
 const OWN = '(@key IS NULL OR key_name = @key)'
 
 export function openSessions(db: Database): SessionReads {
-  // A session that several keys share has a row for each, and is one for those who see all: the earliest counts.
+  // A session shared by several keys has a row for each; for callers who see all, the earliest counts.
   const closed = db.prepare<object, Begun>(
     `SELECT session_id, first_id FROM sessions AS s WHERE first_id < @cursor AND ${OWN}
        AND NOT EXISTS (SELECT 1 FROM sessions AS o WHERE o.session_id = s.session_id AND o.first_id < s.first_id AND ${OWN})

@@ -1,18 +1,18 @@
-// What the calls of a span of time add up to, grouped by some of their columns. Whole hours come from the roll-ups, and
-// what is still open from the rows. Of an hour that the span cuts, the shorter side is read: it is added, or taken out of
-// the whole hour again. So a span that ends now costs no more when the hour was a busy one. Cannot write.
+// Sums the calls of a span of time, grouped by some of their columns. Whole hours come from the roll-ups,
+// open calls from the rows. Of an hour that the span cuts, the shorter side is read, and added to the sums or
+// subtracted from the whole hour. So a span that ends now costs no more in a busy hour. Cannot write.
 
 import type { Database } from 'better-sqlite3'
-import { idAt } from '../../call.ts'
+import { idAt } from '../../core/call.ts'
 import { type Latencies, stepOf } from '../latency.ts'
 import type { Span } from '../reads.ts'
 import { type GroupBy, type GroupKey, groupLatencies, groupSums, type SpanGroup } from '../span-answers.ts'
-import { add, COLUMNS, calls, merge, SUMMAND, type Summand } from '../usage-sum.ts'
+import { add, COLUMNS, calls, merge, SUMMAND, type Summand } from '../sql/usage-sum.ts'
 import { HOUR } from './roll-ups.ts'
 
 type Parameters = { readonly key: string | null; readonly from: GroupKey; readonly to: GroupKey }
 
-/** Rows that are added, or closed ones that are taken out of their hour again; ms, the end excluded. */
+/** Rows to add, or closed ones to subtract from their hour; ms, end exclusive. */
 interface Part {
   readonly from: number
   readonly to: number
@@ -21,18 +21,18 @@ interface Part {
 
 interface Parts {
   readonly rows: readonly Part[]
-  /** The first one, and the one after the last. */
+  /** The first hour, and the one after the last. */
   readonly hours: readonly [number, number] | null
 }
 
-/** What is read of a span; buckets below an hour need the rows. */
+/** Returns the parts of a span to read; buckets below an hour need the rows. */
 function partsOf({ since, until }: Span, bucketMs: number): Parts {
   const inside: Parts = { rows: [{ from: since, to: until, sign: 1 }], hours: null }
   if (bucketMs < HOUR) return inside
   const rows: Part[] = []
   let [first, last] = [Math.ceil(since / HOUR), Math.floor(until / HOUR)]
   const before = since - (first - 1) * HOUR
-  const after = Math.min(Date.now(), (last + 1) * HOUR) - until // nothing is on record of what is to come
+  const after = Math.min(Date.now(), (last + 1) * HOUR) - until // there are no calls from the future
   if (before < first * HOUR - since) rows.push({ from: --first * HOUR, to: since, sign: -1 })
   else rows.push({ from: since, to: first * HOUR, sign: 1 })
   if (after < until - last * HOUR) rows.push({ from: until, to: ++last * HOUR, sign: -1 })
@@ -56,7 +56,7 @@ export function openSpanSums(db: Database) {
     .raw()
 
   return {
-    /** Groups in no order; only calls of this gateway key where one is given. `bucketMs` divides a day or is one. */
+    /** Groups are unordered; only calls of this gateway key, if given. `bucketMs` divides a day or is one. */
     groups(span: Span, keyName: string | undefined, by: readonly GroupBy[], bucketMs = HOUR): SpanGroup[] {
       const key = keyName ?? null
       const { rows, hours } = partsOf(span, bucketMs)
@@ -90,7 +90,7 @@ export function openSpanSums(db: Database) {
       return all().filter(({ sum }) => calls(sum) > 0)
     },
 
-    /** Latencies of completed calls by provider. */
+    /** Returns latencies of completed calls by provider. */
     latencies(span: Span, keyName: string | undefined): Map<string, Latencies> {
       const key = keyName ?? null
       const { rows, hours } = partsOf(span, HOUR)

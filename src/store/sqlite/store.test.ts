@@ -7,11 +7,12 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { answer, chunk, stream, streamed } from '../../../mocks/stand-in.ts'
-import { ask, providerKey, slowness, temporaryDirectory, testGateway } from '../../test-gateway.ts'
+import { answer, chunk, stream, streamed } from '../../../mocks/test-upstream.ts'
+import { ask, providerKey, slowness, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
 import { WriteQueue } from '../queue.ts'
 import type { Write } from '../writes.ts'
-import { databaseFile, StoreError } from './open.ts'
+import { StoreError } from './errors.ts'
+import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 
 const options = (directory: string, now = Date.now) => ({
@@ -20,6 +21,25 @@ const options = (directory: string, now = Date.now) => ({
   retention: { rows: 1_000, days: 30, bytes: 2 ** 30 },
   artifacts: { keep: 10, bytes: 2 ** 20 },
   now,
+})
+
+test('the threads load no package but better-sqlite3, so that they start fast', () => {
+  for (const thread of ['reader', 'writer']) {
+    const load = `import { registerHooks } from 'node:module'
+      const names = new Set()
+      const resolve = (name, context, next) => {
+        if (/\\.ts$/.test(context.parentURL)) names.add(name)
+        return next(name, context)
+      }
+      registerHooks({ resolve })
+      await import('./${thread}.ts').catch(() => {})
+      console.log(JSON.stringify([...names].filter((name) => !/^[.]|^node:/.test(name))))`
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', load], {
+      cwd: import.meta.dirname,
+      encoding: 'utf8',
+    })
+    assert.equal(stdout, '["better-sqlite3"]\n', `${thread}: ${stderr}`)
+  }
 })
 
 test('a call whose record cannot be written is refused and reaches no provider; reads and readiness say so', async (t) => {
@@ -112,8 +132,8 @@ test('what a killed process left open is interrupted and unknown at the next sta
   const record: any = await store.calls.find('01900000-0000-7000-8000-000000000001')
   await store.close()
   assert.deepEqual(
-    [record.state, record.completed_at, record.attempt_log[0].outcome],
-    ['interrupted', '1970-01-01T00:00:05.000Z', 'unknown'],
+    [record.state, record.completed_at, record.attempt_log[0].outcome, record.cost_usd, record.cost_missing],
+    ['interrupted', '1970-01-01T00:00:05.000Z', 'unknown', null, ['attempt']],
   )
 })
 

@@ -11,8 +11,9 @@ const AMOUNTS = [
   'cost_usd',
 ]
 const COUNTED = `count(*) AS calls, sum(state IN ('failed', 'aborted', 'interrupted')) AS failed, sum(fallbacks > 0) AS fell_back,
+  sum(state = 'aborted') AS aborted, sum(cost_usd IS NOT NULL AND coalesce(cost_missing, '[]') <> '[]') AS cost_partial,
   ${AMOUNTS.map((name) => `coalesce(sum(${name}), 0) AS ${name}, count(${name}) AS ${name}_known`).join(', ')}`
-const KEPT = `sum(calls) AS calls, sum(failed) AS failed, sum(fell_back) AS fell_back,
+const KEPT = `sum(calls) AS calls, sum(failed) AS failed, sum(fell_back) AS fell_back, sum(aborted) AS aborted, sum(cost_partial) AS cost_partial,
   ${AMOUNTS.map((name) => `sum(${name}) AS ${name}, sum(${name}_known) AS ${name}_known`).join(', ')}`
 const SERIES = `key_name, requested_model, resolved_provider, resolved_model, route, strategy, tier, price_id`
 

@@ -1,7 +1,7 @@
-// Both ends of a thread that answers requests one after the other. Does not know what the requests mean.
+// Both ends of a thread that answers requests one after the other. Does not know the meaning of the requests.
 import { parentPort, Worker } from 'node:worker_threads'
 
-/** What went wrong in the thread, with SQLite's code where it has one. */
+/** An error in the thread, with SQLite's code, if any. */
 export class ThreadError extends Error {
   override readonly name = 'ThreadError'
   readonly code: string | undefined
@@ -11,10 +11,10 @@ export class ThreadError extends Error {
   }
 }
 
-/** It is not known how much of the request was carried out: the thread died during it, or threw this itself. */
+/** It is unknown how much of the request was carried out: the thread died during it, or threw this itself. */
 export class UnansweredError extends ThreadError {}
 
-/** What came of a request that failed; of any other the thread sends what it returned, as it is. */
+/** Result of a failed request; for any other the thread sends the returned value as it is. */
 interface Failed {
   readonly failure: {
     readonly message: string
@@ -27,28 +27,28 @@ const isFailed = (answer: unknown): answer is Failed =>
 
 export interface Thread {
   /**
-   * Rejects with ThreadError, which is an UnansweredError where the request was under way. A message is not null, and no
-   * answer has a member `failure` of its own.
+   * Rejects with ThreadError, which is an UnansweredError if the request was under way. A message is not
+   * null, and no answer has a member `failure` of its own.
    */
   ask(message: unknown): Promise<unknown>
-  /** Why it cannot be asked just now; null when it can. */
+  /** Why it cannot accept requests at present; null if it can. */
   readonly failure: string | null
-  /** Lets the thread finish what it has begun, and waits for its end. */
+  /** Lets the thread finish its current work, and waits for its end. */
   stop(): Promise<void>
 }
 
 /**
- * The most that a thread's heap of short-lived objects may take, MB. Left to itself it grows with the hours, to several
- * times of what is in use, and the process with it.
+ * Maximum heap of a thread's short-lived objects, MB. Otherwise it grows over hours to several times the used
+ * size, and the process with it.
  */
 const YOUNG_MB = 12
 
-/** How long a thread that died is left alone before it is started again, ms. */
+/** Delay before a dead thread is restarted, ms. */
 const AGAIN_MS = 1_000
 
 /**
- * Starts `reader` or `writer`, and starts it again when it died. What it was asked and did not answer is rejected, and so
- * is what it is asked before it is up again. `onDeath` hears each time why it died.
+ * Starts `reader` or `writer`, and restarts it when it dies. Unanswered requests are rejected, and so are
+ * those made before it is up again. `onDeath` is called each time with the reason.
  */
 export function startThread(
   name: 'reader' | 'writer',
@@ -127,8 +127,8 @@ export function startThread(
 }
 
 /**
- * The thread's own end: says that it is up, then answers every request with what `answer` returns or throws, until it is
- * told to stop.
+ * The thread's own end: reports that it is up, then answers every request with the result or error of
+ * `answer`, until it is stopped.
  */
 export function answerRequests(answer: (message: never) => unknown, onStop: () => void): void {
   parentPort!.on('message', (message: unknown) => {

@@ -9,9 +9,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { answer, fail } from '../../../mocks/stand-in.ts'
-import { idOf } from '../../call.ts'
-import { SILENT } from '../../log.ts'
+import { answer, fail } from '../../../mocks/test-upstream.ts'
+import { idOf } from '../../core/call.ts'
+import { SILENT } from '../../core/process-log.ts'
 import {
   ask,
   type Setup,
@@ -19,7 +19,7 @@ import {
   TWO_TARGETS,
   temporaryDirectory,
   testGateway,
-} from '../../test-gateway.ts'
+} from '../../test/test-gateway.ts'
 import type { StoreOptions } from '../store.ts'
 import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
@@ -246,6 +246,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
       sessionId: null,
       agentId: null,
       purpose: 'main' as const,
+      client: null,
       traceparent: null,
       keyName: 'ann',
       stream: false,
@@ -268,7 +269,7 @@ test('an end that is written twice is charged once (LOG-07)', async (t) => {
         requestsSent: 1,
         fallbacks: 0,
         target,
-        cost: { usd: 2, price: null },
+        cost: { usd: 2, missing: [], price: null },
       },
       ended: { n: 1, target, status: 200, outcome: 'answered', errorCode: null, tokens: null },
       outcome: {

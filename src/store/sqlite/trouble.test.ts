@@ -18,8 +18,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Database from 'better-sqlite3'
-import { ask, type TestGateway, temporaryDirectory, testGateway } from '../../test-gateway.ts'
-import { databaseFile, lockFile, StoreError } from './open.ts'
+import { ask, type TestGateway, temporaryDirectory, testGateway } from '../../test/test-gateway.ts'
+import { lockFile, StoreError } from './errors.ts'
+import { databaseFile } from './open.ts'
 import { openStore } from './open-store.ts'
 
 const options = (directory: string) => ({

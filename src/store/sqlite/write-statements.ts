@@ -1,4 +1,4 @@
-// The statements that write what happens to a call (`../writes.ts`). Runs in the writer thread.
+// The statements that write the events of a call (`../writes.ts`). Runs in the writer thread.
 import type { Database } from 'better-sqlite3'
 import {
   ATTEMPT_FIELDS,
@@ -7,13 +7,15 @@ import {
   CALL_FIELDS,
   type CallClosing,
   type CallOpening,
-} from '../../record.ts'
-import { writingOf } from '../columns.ts'
+  costOfAttempt,
+} from '../../core/record.ts'
+import type { Cost } from '../../pricing/pricing.ts'
+import { writingOf } from '../sql/columns.ts'
 import type { EndedAttempt, Write } from '../writes.ts'
 import { CLOSED_CALL, type ClosedCall, type RollUps } from './roll-ups.ts'
 import { prepareSpending } from './spending.ts'
 
-/** Prepares the statements on a connection and returns the function that runs one write, outside any transaction. */
+/** Prepares the statements on a connection; returns the function that runs one write, no transaction. */
 export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) => void {
   const findPrice = db.prepare<[string], number>('SELECT id FROM prices WHERE snapshot = ?').pluck()
   const addPrice = db
@@ -38,23 +40,24 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
     WHERE call_id = ? AND outcome = 'open'`)
   const resolveAgain = db.prepare(`
     UPDATE call_logs SET resolved_provider = ?, resolved_model = ?, tier = ?, attempts = ?, fallbacks = ? WHERE id = ?`)
-  // It may be tried again after its call was closed.
+  // It may be retried after its call was closed.
   const streaming = db.prepare(
     `UPDATE call_logs SET state = 'streaming', ttft_ms = ? WHERE id = ? AND completed_at IS NULL`,
   )
   const closeCall = db.prepare<unknown[], ClosedCall>(
     `UPDATE call_logs SET ${setting(callClosing.columns)} WHERE id = ? AND completed_at IS NULL RETURNING ${CLOSED_CALL}`,
   )
-  const { spend, charge, reserve, release } = prepareSpending(db)
+  const { spend, charge, noteUnknown, reserve, release } = prepareSpending(db)
 
   const begin = (id: string, n: number, target: AttemptOpening['target'], at: number) =>
     openAttempt.run(id, ...attemptOpening.values({ n, target, at }))
-  const end = (id: string, at: number, ended: EndedAttempt, usd: number | null, estimated = 0) => {
-    const { changes } = closeAttempt.run(...attemptClosing.values({ at, ended, usd }), id, ended.n)
-    // It may have been written before: of a writer that dies it is not known whether it committed its last batch.
+  const end = (id: string, at: number, ended: EndedAttempt, cost: Cost, estimated = 0) => {
+    const { changes } = closeAttempt.run(...attemptClosing.values({ at, ended, cost }), id, ended.n)
+    // It may have been written before: a writer that died may or may not have committed its last batch.
     if (changes === 0) return
-    if (usd !== null) spend(id, usd)
+    if (cost.usd !== null) spend(id, cost.usd)
     else charge(id, estimated)
+    if (estimated === 0 && costOfAttempt({ ended, cost }).missing.length > 0) noteUnknown(id)
   }
 
   return (write) => {
@@ -68,7 +71,7 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
       }
       case 'next': {
         const { id, at, ended, cost, target, fallbacks, requestsSent } = write
-        end(id, at, ended, cost.usd, write.charge)
+        end(id, at, ended, cost, write.charge)
         begin(id, ended.n + 1, target, at)
         resolveAgain.run(target.provider, target.model, target.tier, requestsSent + 1, fallbacks, id)
         return
@@ -78,10 +81,10 @@ export function prepareWrites(db: Database, rollUps: RollUps): (write: Write) =>
         return
       case 'close': {
         const { id, at, ended, cost, target, fallbacks, outcome, requestsSent } = write
-        if (ended) end(id, at, ended, cost.usd, write.charge)
-        // Whoever was refused because opening failed may have been set something aside all the same.
+        if (ended) end(id, at, ended, cost, write.charge)
+        // A call that was refused because its opening failed may still have a reservation.
         if (write.charge !== undefined || outcome.state === 'failed') release(id)
-        // The writer may have died over a `next` that it had committed: that attempt was refused, so it was not made.
+        // The writer may have died after committing a `next`: that attempt was refused, so it was not made.
         if (outcome.state !== 'completed' && withdrawAttempt.run(at, id).changes > 0)
           resolveAgain.run(target.provider, target.model, target.tier, requestsSent, fallbacks, id)
         const closed = closeCall.get(...callClosing.values(write), id)

@@ -1,19 +1,20 @@
-// The writer thread: owns the one connection that writes. Commits a batch at a time; between batches it keeps
-// artifacts and deletes what is too old. It writes nothing while the files are not where they were opened, and stops
-// writing once they are found to be damaged. Over 250 lines, because every check is made around the one connection that
-// writes.
-import { openSync, readSync, statSync } from 'node:fs'
+// The writer thread: owns the only connection that writes. Commits one batch at a time; between batches it
+// stores artifacts and deletes old calls. Writes nothing while the files are not where they were opened, and
+// stops writing once they are found to be damaged.
+import { fstatSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 import Database from 'better-sqlite3'
+import { UNKNOWN_USAGE } from '../../pricing/pricing.ts'
 import type { Artifact, ArtifactLimits } from '../artifact-buffer.ts'
+import type { RetentionLimits } from '../reads.ts'
 import { reduced } from '../storable.ts'
-import type { Durability, RetentionLimits } from '../store.ts'
+import type { Durability } from '../store.ts'
 import type { Write } from '../writes.ts'
 import { openArtifactRing } from './artifacts.ts'
 import { lostFile, type OpenFiles } from './data-files.ts'
 import { BUSY_MS, isDamage, SPOILT } from './open.ts'
 import { fillOutbox } from './outbox.ts'
-import { type Descriptors, watchOverwrites } from './overwrites.ts'
+import { type Descriptors, type Overwritten, watchOverwrites } from './overwrites.ts'
 import { openRetention } from './retention.ts'
 import { openRollUps } from './roll-ups.ts'
 import { answerRequests, UnansweredError } from './thread.ts'
@@ -26,23 +27,23 @@ export interface WriterData {
   readonly durability: Durability
   readonly retention: RetentionLimits
   readonly artifacts: ArtifactLimits
-  /** What is written goes to the log of a fleet, too. */
+  /** True if calls also go to the log of a fleet. */
   readonly fleet: boolean
 }
 
 /**
- * What the writer is asked: to commit a batch of writes, as text, because the structured clone of these objects costs
- * more, and answered with the reasons of those that are refused, see `Commit`; to keep artifacts; to delete what is older than a moment;
- * to touch nothing any more; or to look at the database.
+ * Requests to the writer: commit a batch of writes, as text, because the structured clone of these objects
+ * costs more, answered with the reasons of those that are refused, see `Commit`; store artifacts; delete
+ * calls older than a moment; touch nothing any more; or check the database.
  */
 export type WriterRequest =
   | string
   | { readonly artifacts: readonly Artifact[] }
   | { readonly expire: number }
-  /** The log of the fleet has taken the outbox up to here. */
+  /** The log of the fleet has the outbox up to this entry. */
   | { readonly shipped: number }
   | { readonly damaged: string }
-  /** Nothing is written: only whether the database is still its own. */
+  /** Writes nothing: only checks if the database is still its own. */
   | { readonly look: true }
 
 const { file, files, descriptors, durability, retention: limits, artifacts, fleet } = workerData as WriterData
@@ -51,10 +52,10 @@ let lost = lostFile(files)
 if (lost !== null) throw new Error(lost)
 const db = new Database(file, { timeout: BUSY_MS, fileMustExist: true })
 db.pragma(`synchronous = ${durability === 'full' ? 'FULL' : 'NORMAL'}`)
-db.pragma('foreign_keys = OFF') // deleting a price would look through all calls; the roll-ups know what is used
+db.pragma('foreign_keys = OFF') // deletes of a price would scan all calls
 const schema = db.pragma('user_version', { simple: true })
 const pageSize = db.pragma('page_size', { simple: true }) as number
-const isOverwritten = watchOverwrites(descriptors, pageSize)
+const overwritten = watchOverwrites(descriptors, pageSize)
 const rollUps = openRollUps(db)
 const run = prepareWrites(db, rollUps)
 const ring = openArtifactRing(db, artifacts)
@@ -62,23 +63,18 @@ const retention = openRetention(db, limits, rollUps, fleet)
 if (fleet) fillOutbox(db)
 const letGo = db.prepare('DELETE FROM outbox WHERE seq <= ?')
 let damaged: string | null = null
-/** A step of cleaning up is about to run. */
+/** True while a clean-up step is scheduled. */
 let cleaning = false
 /** Why the last one failed. */
 let uncleaned: string | null = null
 
-/** The log is in the database; nothing has been written since. */
+/** True if the log is in the database, and nothing has been written since. */
 let isFolded = false
-const log = `${file}-wal`
-const logInode = files.find(({ path }) => path === log)!.inode
-let logSize = 0
-const logDescriptor = openSync(log, 'r')
-const word = Buffer.alloc(4)
 
 const commit = db.transaction((batch: Write[]) => {
   for (const write of batch) run(write)
   rollUps.settle()
-  // An empty batch asks whether writing is possible at all, so something has to be written.
+  // An empty batch asks if writing is possible at all, so something has to be written.
   if (batch.length === 0) db.pragma(`user_version = ${schema}`)
 })
 
@@ -102,7 +98,7 @@ function answer(request: WriterRequest): unknown {
   }
 }
 
-/** Looks where the files are; returns why nothing may be written. */
+/** Checks the places of the files; returns why nothing may be written. */
 function look(): string | null {
   lost = lostFile(files)
   if (lost === null) isFolded = false
@@ -111,30 +107,31 @@ function look(): string | null {
 }
 
 /**
- * Brings the log into the database, wherever that is now: a log that has lost its name would be lost with the process.
- * Another gateway may have begun where the lock is not ours any more, and two must not write.
+ * Brings the log into the database, wherever that is now: a log that has lost its name would be lost with the
+ * process. If the lock is not ours any more, another gateway may have started, and two must not write. A
+ * database without a name is lost itself: its log stays beside it, for a copy that was made when it was moved
+ * to another file system.
  */
 function fold(): void {
-  if (isFolded || lostFile(files.filter(({ path }) => path.endsWith('.lock')))?.includes('another')) return
+  const isLockReplaced = lostFile(files.filter(({ path }) => path.endsWith('.lock')))?.includes('replaced')
+  if (isFolded || isLockReplaced || fstatSync(descriptors.database).nlink === 0) return
   isFolded = true
   try {
     db.pragma('wal_checkpoint(TRUNCATE)')
   } catch {
-    // the reason that is told is the one that files are lost
+    // the reported reason is that files are lost
   }
 }
 
 function write(batch: Write[]): (string | null)[] | null {
-  refuseCutLog()
   const reasons = commitAll(batch)
-  if (hasHole()) throw logWasCut()
   refuseOverwritten()
-  // Looked at afterwards, so that nothing leaves that went into a file without a name; it may be on record all the same.
+  // Checked afterwards: nothing may leave that went into a file without a name, even if it is on record.
   if (look() !== null) throw new UnansweredError(lost!)
   return reasons
 }
 
-/** All in one transaction; where one of them is refused, each alone. */
+/** Commits all in one transaction; if one of them is refused, each separately. */
 function commitAll(batch: Write[]): (string | null)[] | null {
   try {
     if (batch.length === 0) proveWritable()
@@ -152,7 +149,7 @@ function commitAll(batch: Write[]): (string | null)[] | null {
   }
 }
 
-/** Returns why it is not written. A table may refuse what a provider said; then that is left out. */
+/** Returns why it is not written. If a table refuses the provider's content, writes without it. */
 function commitAlone(write: Write): string | null {
   let reason = ''
   for (const form of new Set([write, reduced(write)])) {
@@ -165,11 +162,11 @@ function commitAlone(write: Write): string | null {
       reason = (error as Error).message
     }
   }
-  proveWritable() // where nothing of the kind can be written, it is not the fault of this one
+  proveWritable() // if nothing of the kind can be written, this one is not at fault
   return reason
 }
 
-/** Opens and closes a call as any other, and undoes it. Throws where that is not possible. */
+/** Opens and closes a call like any other, and rolls it back. Throws if that fails. */
 function proveWritable(): void {
   try {
     db.transaction(() => {
@@ -184,7 +181,7 @@ function proveWritable(): void {
   }
 }
 
-/** The table refuses a value, in contrast to all that is wrong with the database or the disk. */
+/** Returns true if the table refuses a value, as opposed to problems of the database or the disk. */
 function isRefusal(error: unknown): boolean {
   const { code } = error as { code?: string }
   return (
@@ -194,50 +191,22 @@ function isRefusal(error: unknown): boolean {
   )
 }
 
-/** Frames that are not in the file any more are lost, and those that follow would be lost with them. */
-function refuseCutLog(): void {
-  const found = statSync(log, { throwIfNoEntry: false })
-  if (found?.ino !== logInode) return // that is said afterwards
-  const { size } = found!
-  const isShorter = size < logSize
-  logSize = size
-  if (!isShorter) return
-  const [{ log: frames }] = db.pragma('wal_checkpoint(NOOP)') as [{ log: number }]
-  if (frames > 0 && size < frames * pageSize) throw logWasCut()
-}
-
-/**
- * A log that was cut and written on within the same batch is as long as before, with nothing where its beginning was, or
- * where the last frame before this batch was. A header and a frame never begin with zeros.
- */
-function hasHole(): boolean {
-  const frame = FRAME_HEADER + pageSize
-  // A write that the disk refused may have left a part of a frame at the end.
-  const isWhole = logSize > LOG_HEADER && (logSize - LOG_HEADER) % frame === 0
-  return isZero(0) || (isWhole && isZero(logSize - frame))
-}
-
-function isZero(at: number): boolean {
-  return readSync(logDescriptor, word, 0, 4, at) === 4 && word.readUInt32BE() === 0
-}
-
-/** At the beginning of the log, and before each page in it, bytes. */
-const LOG_HEADER = 32
-const FRAME_HEADER = 24
-
 const spoilt = (what: string): Error => Object.assign(new Error(what), { code: SPOILT })
 
-const logWasCut = () => spoilt('waybill.db-wal was truncated by another program; restart the gateway')
+const OVERWRITTEN: Readonly<Record<Overwritten, string>> = {
+  database:
+    'waybill.db was overwritten by another program; stop the gateway, delete waybill.db-wal and waybill.db-shm, and put the file in place again',
+  log: 'waybill.db-wal was truncated or overwritten by another program; restart the gateway',
+  index: 'waybill.db-shm was truncated or overwritten by another program; restart the gateway',
+}
 
 /** The log belongs to pages that no longer exist: folded into the copy, it would make a mixture of both. */
 function refuseOverwritten(): void {
-  if (isOverwritten())
-    throw spoilt(
-      'waybill.db was overwritten by another program; stop the gateway, delete waybill.db-wal and waybill.db-shm, and put the file in place again',
-    )
+  const which = overwritten()
+  if (which !== null) throw spoilt(OVERWRITTEN[which])
 }
 
-/** Tells, too, when deleting has failed since it was asked for last. */
+/** Also reports if deleting has failed since the last request. */
 function expire(before: number): void {
   const failure = uncleaned
   uncleaned = null
@@ -245,10 +214,10 @@ function expire(before: number): void {
   if (failure !== null) throw new Error(`old calls cannot be deleted: ${failure}`)
 }
 
-/** How long cleaning up is put off, ms: many calls share a step, and no opening waits behind it. */
+/** Delay of cleaning up, ms: many calls share a step, and no opening waits behind it. */
 const CLEAN_MS = 20
 
-/** Never before the answer; `atOnce`, because there is more to do, after whatever was asked meanwhile. */
+/** Never before the answer. `atOnce`: there is more to do, after any requests that arrived meanwhile. */
 function cleanSoon(atOnce = false): void {
   if (cleaning) return
   cleaning = true
@@ -287,6 +256,7 @@ const PROOF: readonly Write[] = [
         sessionId: null,
         agentId: null,
         purpose: 'main',
+        client: null,
         traceparent: null,
       },
       ...{ keyName: null, stream: false, cache: 'BYPASS', replayed: false },
@@ -296,7 +266,7 @@ const PROOF: readonly Write[] = [
   {
     ...{ kind: 'close', id: NO_CALL, at: 0, requestsSent: 0, fallbacks: 0, target: NOBODY },
     ended: { n: 1, target: NOBODY, outcome: 'not_sent', status: null, errorCode: null, tokens: null },
-    cost: { usd: null, price: null },
+    cost: UNKNOWN_USAGE,
     outcome: {
       ...{ state: 'failed', status: null, errorCode: null, responseModel: null, latencyMs: 0, ttftMs: null },
       tokens: null,

@@ -1,0 +1,65 @@
+// DIAL-11: At every target, streamed or not, the client gets what the provider said: text, tool calls, end and usage;
+// reasoning, if it arrives, is the provider's (Waybill: it arrives if both dialects show it).
+
+import { modelsOf, refs, servedBy } from '../dialects/lookup.ts'
+import { readAnswer, readSent } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { inWords, step } from '../evidence/step.ts'
+import { type Check, doubt, type Finding, finding } from '../runner/check.ts'
+import { sameAs } from './expectations.ts'
+import { sameAnswer } from './flow.ts'
+import { INCLUDE } from './use.ts'
+
+/** Answers of every kind, from each model. */
+export const call = step<{ model: string; scenario: string; stream: boolean }>('answer')
+
+const SCENARIOS = [
+  ...['plain', 'tools-parallel', 'finish-tool-calls', 'reasoning'],
+  ...['finish-length', 'usage-cached'],
+]
+
+/**
+ * Compares thoughts. They may be missing: not every dialect has them, not every client asks. Different
+ * thoughts always fail.
+ */
+function sameThoughts(evidence: Evidence, exchange: Exchange, waybill: boolean): Finding[] {
+  const entry = servedBy(evidence, exchange)
+  if (entry === null) return []
+  const [got, sent] = [readAnswer(exchange).reasoning, readSent(entry).reasoning]
+  return [
+    finding(
+      'same-reasoning',
+      got === sent || (got === '' && !waybill),
+      `the reasoning that the client read in "${inWords(exchange)}"`,
+      { expected: `${sent || 'none'}, as the provider sent it`, actual: got || 'none' },
+      refs(exchange, entry),
+    ),
+  ]
+}
+
+export const sameAtEveryTarget = {
+  id: 'DIAL-11',
+  timeout: 90_000,
+  async exercise(session) {
+    for (const model of modelsOf(session))
+      for (const scenario of SCENARIOS)
+        for (const stream of [false, true])
+          await session.chat(call.with({ model, scenario, stream }), {
+            ...{ model, stream, script: [{ scenario }] },
+            body: stream ? INCLUDE : {},
+          })
+  },
+  judge: (judging) =>
+    call.in(judging.evidence).flatMap((exchange) => {
+      const { evidence, waybill } = judging
+      const entry = servedBy(evidence, exchange)
+      if (entry === null)
+        return [doubt('same-answer', `"${inWords(exchange)}" reached no provider`, refs(exchange))]
+      return [
+        sameAnswer(evidence, exchange, ['content', 'tools', 'finish']),
+        ...(exchange.details.stream ? [sameAs('same-end', 'end', exchange, judging)] : []),
+        sameAs('same-usage', 'usage', exchange, judging),
+        ...sameThoughts(evidence, exchange, waybill),
+      ]
+    }),
+} satisfies Check

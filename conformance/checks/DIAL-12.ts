@@ -1,0 +1,44 @@
+// DIAL-12: What an answer says twice agrees: the deltas of a stream with each place where their whole stands, ids with
+// where they first came, indexes with what began under them, the name of an event of messages with its data, and the
+// status of a response and of its items with the event that ends them.
+
+import { refs, servedBy } from '../dialects/lookup.ts'
+import { isCrossed, surfaceOf } from '../dialects/registry.ts'
+import { inWords } from '../evidence/step.ts'
+import { listed } from '../evidence/wording.ts'
+import { type Check, finding } from '../runner/check.ts'
+import { type Contradictions, contradictions } from './agreement.ts'
+import { call } from './DIAL-11.ts'
+
+const QUESTIONS: Readonly<Record<keyof Contradictions, readonly [id: string, expected: string]>> = {
+  texts: ['deltas-make-the-whole', 'the same in deltas, finished parts and the last event'],
+  ids: ['ids-stay', 'each thing has one id throughout'],
+  places: ['indexes-lead-to-what-began', 'the place where it began'],
+  names: ['events-are-named', 'the type in its data'],
+  states: ['states-agree', 'completed or incomplete, as the event that ends it'],
+}
+
+export const saidTwiceAgrees = {
+  id: 'DIAL-12',
+  shares: 'DIAL-11',
+  judge: ({ evidence }) =>
+    call.in(evidence).flatMap((exchange) => {
+      const { name } = surfaceOf(exchange)
+      const entry = servedBy(evidence, exchange)
+      const got = contradictions(name, exchange.body)
+      // A relayed answer is as the provider wrote it.
+      const theirs =
+        entry && !isCrossed(exchange, entry) ? contradictions(name, entry.answer.body ?? '') : null
+      return (Object.keys(QUESTIONS) as (keyof Contradictions)[]).map((question) => {
+        const [id, expected] = QUESTIONS[question]
+        const own = got[question].filter((each) => !theirs?.[question].includes(each))
+        return finding(
+          id,
+          own.length === 0,
+          `the ${question} of "${inWords(exchange)}"`,
+          { expected, actual: listed(own.slice(0, 3), 'so') },
+          refs(exchange, entry),
+        )
+      })
+    }),
+} satisfies Check

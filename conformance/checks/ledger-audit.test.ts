@@ -1,0 +1,232 @@
+// The account of the ledger, on evidence made by hand: what each kind of hidden spending looks like, and what only
+// looks like it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import { writeNonce } from '../../mocks/ledger.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
+import { sentenceOf } from '../runner/check.ts'
+import { bareTarget } from '../target/read.ts'
+import type { Target } from '../target/schema.ts'
+import { account } from './ledger-audit.ts'
+
+const target = bareTarget('http://127.0.0.1:1', 'auto', {})
+const OTHER = 'fedcba9876543210'
+const failed = (status: number, over: Partial<LedgerEntry> = {}) =>
+  entry(over, { status, body: '{"error":{"message":"synthetic"}}' })
+
+/** The call that begins every run. */
+const CONTROL = 'aaaaaaaaaaaaaaaa'
+const first = (): Evidence =>
+  evidence(
+    [exchange({ nonce: CONTROL }, { model: 'auto', content: writeNonce(CONTROL) })],
+    [entry({ nonce: CONTROL })],
+    {
+      check: 'preflight',
+    },
+  )
+
+const bad = (cases: Evidence[], of: Target = target): string[] => {
+  const all = [first(), ...cases]
+  return account(new Map(all.map((each) => [each.check, each])), of).flatMap((each) =>
+    each.ok ? [] : [sentenceOf(each)],
+  )
+}
+
+test('a run that never reached the witness has no account (PURE-08)', () => {
+  const [reached] = account(new Map([['preflight', evidence([exchange()], [])]]), target)
+  assert.deepEqual([reached!.ok, reached!.actual], [false, '0'])
+})
+
+const PROBE = { messages: [{ content: 'ping' }], max_tokens: 1 }
+const declared = {
+  provider: 'openai',
+  endpoint: 'chat/completions',
+  body: { '/messages/0/content': 'ping', '/max_tokens': 1 },
+  every_ms: 1_000,
+}
+const withBackground: Target = {
+  ...target,
+  capabilities: { ...target.capabilities, background: [declared] },
+}
+
+const withTimeOuts: Target = {
+  ...target,
+  capabilities: { ...target.capabilities, time_outs: { answer_ms: 2_000 } },
+}
+
+/** A call that lost its model, and what a gateway may make of it. */
+const withoutModel = (over: Partial<Exchange> = {}) =>
+  exchange({ status: 400, ...over }, { mode: 'auto', messages: [{ content: writeNonce(OTHER) }] })
+const EMPTY: Partial<LedgerEntry> = { nonce: null, body: { model: 'gpt-5-mini' } }
+
+const HIDDEN: [what: string, all: Evidence[], says: RegExp, of?: Target][] = [
+  [
+    'a judge that is asked before each call',
+    [evidence([exchange()], [entry({ nonce: null, model: 'gpt-secret', body: {} }), entry()])],
+    /belong to no call of the suite.*: expected none, seen 1: @\d+ openai\/gpt-secret during ROUTE-01/,
+  ],
+  [
+    'a judge that is asked with the prompt',
+    [evidence([exchange()], [entry({ model: 'gpt-secret' }), entry()])],
+    /ROUTE-01#1 \(call\) was answered by @\d+ openai\/gpt-secret, and sent again to @\d+ openai\/gpt-5-mini/,
+  ],
+  ['a call that is sent twice', [evidence([exchange()], [entry(), entry()])], /sent again/],
+  [
+    'the last call again during a later check',
+    [evidence([exchange()], [entry()]), evidence([], [entry({ at: 9_000 })], { check: 'PURE-02' })],
+    /sent again/,
+  ],
+  [
+    'a hedge: asked twice side by side, and the one that was slower is given up',
+    [evidence([exchange()], [entry(), entry({ peer_left_at: 1_070 }, { status: null, complete: false })])],
+    /sent again/,
+  ],
+  [
+    'a call that is sent twice within the declared time-out',
+    [evidence([exchange({ head_at: 3_400 })], [entry(), entry({ at: 2_900 })])],
+    /sent again/,
+    withTimeOuts,
+  ],
+  [
+    'a call that is sent again after the client had its answer',
+    [evidence([exchange({ head_at: 1_100 })], [entry(), entry({ at: 3_100 })])],
+    /sent again/,
+    withTimeOuts,
+  ],
+  [
+    'a call of the gateway itself that fails',
+    [evidence([], [failed(500, { nonce: null, body: {} })])],
+    /belong to no call.*seen 1\b/,
+  ],
+  [
+    'a call that keeps a connection warm',
+    [evidence([], [entry({ nonce: null })], { check: 'remainder' })],
+    /during remainder/,
+  ],
+  [
+    'a nonce that the suite never made',
+    [evidence([exchange()], [entry(), entry({ nonce: OTHER })])],
+    /no call/,
+  ],
+  [
+    'a request that was refused with 400 and comes again as it was',
+    [evidence([exchange({ status: 400 })], [failed(400), failed(400)])],
+    /was refused with 400, and the same request was sent again/,
+  ],
+  [
+    'more than one request for a body without a nonce',
+    [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null }), entry({ nonce: null })])],
+    /belong to no call.*seen 1\b/,
+  ],
+  [
+    'a body without a model that is refused with 400 and comes again as it was',
+    [evidence([withoutModel()], [failed(400, EMPTY), failed(400, EMPTY)])],
+    /was refused with 400, and the same request was sent again/,
+  ],
+  [
+    'background that does not look as declared',
+    [evidence([], [entry({ nonce: null, body: { ...PROBE, max_tokens: 500 } })])],
+    /belong to no call.*seen 1\b/,
+    withBackground,
+  ],
+  [
+    'background that comes more often than declared',
+    [
+      evidence(
+        [],
+        Array.from({ length: 40 }, () => entry({ nonce: null, body: PROBE })),
+      ),
+    ],
+    /declared background: expected every 1000 ms at most, seen 40 times in 9 s/,
+    withBackground,
+  ],
+]
+for (const [what, all, says, of] of HIDDEN)
+  test(`accused: ${what} (PURE-08)`, () => {
+    const found = bad(all, of)
+    assert.equal(found.length, 1, found.join('\n'))
+    assert.match(found[0]!, says)
+  })
+
+const INNOCENT: [what: string, all: Evidence[], of?: Target][] = [
+  ['one inference for one call', [evidence([exchange()], [entry()])]],
+  [
+    'a provider that was too slow is given up, and the next one asked',
+    [evidence([exchange()], [entry({ peer_left_at: 1_100 }, { status: null, complete: false }), entry()])],
+  ],
+  [
+    'an answer that came after the declared time-out, on a busy machine',
+    [evidence([exchange({ head_at: 3_400 })], [entry(), entry({ at: 3_100 })])],
+    withTimeOuts,
+  ],
+  ['an answer from a cache', [evidence([exchange()], [])]],
+  ['a fallback after an error', [evidence([exchange()], [failed(500), failed(429), entry()])]],
+  [
+    'a try again after an answer that broke off',
+    [evidence([exchange()], [entry({}, { complete: false }), entry()])],
+  ],
+  [
+    'a try again after an error inside a 200',
+    [evidence([exchange()], [entry({}, { body: '{"error":{"message":"x"}}' }), entry()])],
+  ],
+  ['a try again after a page of HTML', [evidence([exchange()], [entry({}, { body: '<html>' }), entry()])]],
+  [
+    'a refused request that is mended and sent again',
+    [evidence([exchange()], [failed(400), entry({ body: { messages: [], max_tokens: 5 } })])],
+  ],
+  [
+    'a refusal that goes to another provider',
+    [evidence([exchange()], [failed(400), entry({ provider: 'groq' })])],
+  ],
+  [
+    'a request that arrives after its check',
+    [evidence([exchange()], []), evidence([], [entry()], { check: 'remainder' })],
+  ],
+  [
+    'token counts and model lists',
+    [evidence([], [entry({ kind: 'token_count', nonce: null }), entry({ kind: 'metadata', nonce: null })])],
+  ],
+  [
+    'a look at a key that the provider refuses for its form, so that it costs nothing',
+    [evidence([], [failed(400, { nonce: null, body: {} })])],
+  ],
+  [
+    'an array and then a body without a model, each passed on as an empty request',
+    [
+      evidence(
+        [
+          exchange({ nonce: null, at: 1_000, end_at: 1_020, status: 400 }, []),
+          withoutModel({ n: 2, at: 1_030, end_at: 1_050 }),
+        ],
+        [failed(400, { ...EMPTY, at: 1_010 }), failed(400, { ...EMPTY, at: 1_040 })],
+      ),
+    ],
+  ],
+  [
+    'two bodies without a nonce side by side, of which the second ends first',
+    [
+      evidence(
+        [
+          exchange({ nonce: null, at: 1_000, end_at: 1_200, status: 400 }, []),
+          exchange({ n: 2, nonce: null, at: 1_001, end_at: 1_050, status: 400 }, []),
+        ],
+        [failed(400, { ...EMPTY, at: 1_040 }), failed(400, { ...EMPTY, at: 1_140 })],
+      ),
+    ],
+  ],
+  ['a body without a nonce', [evidence([exchange({ nonce: null }, {})], [entry({ nonce: null })])]],
+  [
+    'background as declared',
+    [
+      evidence(
+        [],
+        Array.from({ length: 9 }, () => entry({ nonce: null, body: PROBE })),
+      ),
+    ],
+    withBackground,
+  ],
+]
+for (const [what, all, of] of INNOCENT)
+  test(`not accused: ${what} (PURE-08)`, () => assert.deepEqual(bad(all, of), []))

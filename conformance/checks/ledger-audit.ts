@@ -1,0 +1,208 @@
+// Audits the ledger of a run: each inference at the mock must be explained by a call of the suite. Reads the
+// whole ledger, not a window, so that spending between checks and slow spending also count. Pure.
+import { isDeepStrictEqual } from 'node:util'
+import { type LedgerEntry, nonceIn } from '../../mocks/ledger.ts'
+import { isRefused } from '../dialects/lookup.ts'
+import { dialectOf, readSent } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import { inWords } from '../evidence/step.ts'
+import { type Finding, finding } from '../runner/check.ts'
+import type { Background, Target } from '../target/schema.ts'
+
+/** Call of the suite with the inferences that it explains, in order. */
+interface Accounted {
+  readonly check: string
+  readonly name: string
+  readonly exchange: Exchange
+  readonly entries: LedgerEntry[]
+}
+
+/** Maximum delay of a request after the end of its call if it has no nonce, ms. */
+const LATE = 2_000
+
+/** Returns the findings over a run, always at least three. */
+export function account(all: ReadonlyMap<string, Evidence>, target: Target): Finding[] {
+  const calls = new Map<string, Accounted>()
+  for (const { check, exchanges } of all.values())
+    for (const exchange of exchanges)
+      for (const nonce of noncesOf(exchange))
+        calls.set(nonce, { check, name: nameOf(check, exchange), exchange, entries: [] })
+
+  const foreign: { entry: LedgerEntry; check: string }[] = []
+  const background: LedgerEntry[] = []
+  for (const evidence of all.values()) {
+    const anonymous = new Map<Exchange, Accounted>()
+    for (const entry of evidence.ledger) {
+      if (entry.kind !== 'inference') continue
+      const call = entry.nonce === null ? withoutNonce(evidence, entry, anonymous) : calls.get(entry.nonce)
+      if (call) call.entries.push(entry)
+      else if (isBackground(target, entry)) background.push(entry)
+      else if (!isRefused(entry)) foreign.push({ entry, check: evidence.check })
+    }
+    for (const [exchange, call] of anonymous) calls.set(`${evidence.check}#${exchange.n}`, call)
+  }
+
+  const made = [...calls.values()].filter(({ entries }) => entries.length > 0)
+  const inferences = made.reduce((sum, { entries }) => sum + entries.length, 0)
+  const again = made
+    .map((call) => ({ call, said: sentAgain(call, target) }))
+    .filter(({ said }) => said !== null)
+  const twice = again.map(({ said }) => said!)
+  const tooMuch = excess(all, target, background)
+  return [
+    finding('calls-reach-the-witness', made.length > 0, 'calls of the suite that reached the witness', {
+      expected: 'some',
+      actual: String(made.length),
+    }),
+    finding(
+      'no-foreign-inference',
+      foreign.length === 0,
+      `inferences that belong to no call of the suite; ${inferences} belong to ${made.length} calls${background.length > 0 ? `, ${background.length} are declared background` : ''}`,
+      {
+        expected: 'none',
+        actual: `${foreign.length}${said(foreign.map(({ entry, check }) => `${describe(entry)} during ${check}`))}`,
+      },
+      foreign.map(({ entry, check }) => `${check}@${entry.n}`),
+    ),
+    finding(
+      'no-call-is-sent-again',
+      twice.length === 0,
+      'calls that were sent again after an answer or a final refusal',
+      { expected: 'none', actual: `${twice.length}${said(twice)}` },
+      again.flatMap(({ call: { check, exchange, entries } }) => [
+        `${check}#${exchange.n}`,
+        ...entries.map(({ n }) => `${check}@${n}`),
+      ]),
+    ),
+    ...(tooMuch === null ? [] : [finding('background-as-declared', false, 'declared background', tooMuch)]),
+  ]
+}
+
+/** Returns the nonces that a request may carry: in its text, and the one made for it. */
+function noncesOf({ nonce, request }: Exchange): string[] {
+  const written = nonceIn(request.body ?? '') ?? nonceIn(request.path)
+  return [...new Set([nonce, written])].filter((each) => each !== null)
+}
+
+const nameOf = (check: string, exchange: Exchange): string => `${check}#${exchange.n} (${inWords(exchange)})`
+
+/**
+ * Returns the POST of the same check that the entry may belong to and that has no answered inference yet:
+ * without a nonce, or invalid, so that the gateway may forward something else. Prefers a call that was open
+ * when the entry arrived. Among the open ones takes the first to end, which leaves the others for later
+ * entries; among the ended ones the last.
+ */
+function withoutNonce(
+  { check, exchanges }: Evidence,
+  entry: LedgerEntry,
+  anonymous: Map<Exchange, Accounted>,
+): Accounted | null {
+  const possible = exchanges
+    .filter(
+      ({ request: { method, body }, at: asked, end_at }) =>
+        method === 'POST' &&
+        (nonceIn(body ?? '') === null || !isRequest(body)) &&
+        asked <= entry.at &&
+        entry.at <= end_at + LATE,
+    )
+    .filter((exchange) => !(anonymous.get(exchange)?.entries ?? []).some(isAnswered))
+    .sort((a, b) => a.end_at - b.end_at)
+  const isOpen = ({ end_at }: Exchange) => entry.at <= end_at
+  const found =
+    possible.find((each) => isOpen(each) && !anonymous.has(each)) ?? possible.find(isOpen) ?? possible.at(-1)
+  if (!found) return null
+  const call = anonymous.get(found) ?? { check, name: nameOf(check, found), exchange: found, entries: [] }
+  anonymous.set(found, call)
+  return call
+}
+
+/** Returns true if the provider gave a complete answer: no error, no broken stream, no HTML page. */
+function isAnswered(entry: LedgerEntry): boolean {
+  const { status, complete, body } = entry.answer
+  if (status === null || status < 200 || status >= 300 || !complete) return false
+  if (body === null) return true // longer than the mock keeps
+  const { errors, finish, done, content } = readSent(entry)
+  const ended = finish.length > 0 || done > 0 || (dialectOf(entry).name === 'embeddings' && content !== '')
+  return errors.length === 0 && ended
+}
+
+/** Returns false for a body that no gateway can route: no JSON, or no model. */
+const isRequest = (body: string | null): boolean => typeof at(jsonOf(body ?? ''), '/model') === 'string'
+
+/**
+ * Returns true if the gateway may not have received the answer within its declared time: the next request
+ * came only after that time, and the client had no answer until then. On a busy machine data sent in time is
+ * not always read in time.
+ */
+function cameTooLate(
+  { stream }: LedgerEntry,
+  next: LedgerEntry | undefined,
+  { at: asked, head_at }: Exchange,
+  { capabilities: { time_outs } }: Target,
+): boolean {
+  const limit = stream ? time_outs?.first_event_ms : time_outs?.answer_ms
+  if (next === undefined || limit === undefined) return false
+  return next.at - asked >= limit && (head_at === null || head_at >= next.at)
+}
+
+/** Returns why a call was sent again although nothing had failed, in words, or null. */
+function sentAgain({ name, exchange, entries }: Accounted, target: Target): string | null {
+  const answered = entries.findIndex(
+    (entry, index) => isAnswered(entry) && !cameTooLate(entry, entries[index + 1], exchange, target),
+  )
+  if (answered >= 0 && answered < entries.length - 1) {
+    const more = entries.slice(answered + 1)
+    return `${name} was answered by ${describe(entries[answered]!)}, and sent again to ${more.map(describe).join(', ')}`
+  }
+  const declared = target.capabilities.fallback_statuses
+  const refused = entries.find(
+    (entry, index) =>
+      isRefused(entry) &&
+      !declared.includes(entry.answer.status!) &&
+      entries
+        .slice(index + 1)
+        .some(({ provider, body }) => provider === entry.provider && isDeepStrictEqual(body, entry.body)),
+  )
+  return refused
+    ? `${name} was refused with ${refused.answer.status}, and the same request was sent again`
+    : null
+}
+
+/** Returns true if an entry looks like background traffic that the target file declares. */
+export const isBackground = ({ capabilities }: Target, entry: LedgerEntry): boolean =>
+  capabilities.background.some((declared) => looksLike(declared, entry))
+
+const looksLike = ({ provider, endpoint, body }: Background, entry: LedgerEntry): boolean =>
+  entry.provider === provider &&
+  entry.endpoint === endpoint &&
+  Object.entries(body).every(([pointer, value]) => isDeepStrictEqual(at(entry.body, pointer), value))
+
+/** Returns background traffic that is more frequent than declared, in words, or null. */
+function excess(
+  all: ReadonlyMap<string, Evidence>,
+  target: Target,
+  entries: readonly LedgerEntry[],
+): { expected: string; actual: string } | null {
+  const times = [...all.values()].flatMap(({ started_at, ended_at }) => [started_at, ended_at])
+  const lasted = Math.max(...times) - Math.min(...times)
+  for (const declared of target.capabilities.background) {
+    const came = entries.filter((entry) => looksLike(declared, entry)).length
+    // One more at each start and end of the run; half as many again because the gateway's clock is not ours.
+    const allowed = target.instances * (2 + (1.5 * lasted) / declared.every_ms)
+    if (came > allowed)
+      return {
+        expected: `every ${declared.every_ms} ms at most`,
+        actual: `${came} times in ${Math.round(lasted / 1000)} s`,
+      }
+  }
+  return null
+}
+
+const describe = ({ n, provider, model }: LedgerEntry): string => `@${n} ${provider}/${model}`
+
+/** Returns the first few, so that the sentence stays short. */
+const said = (all: readonly string[]): string =>
+  all.length === 0
+    ? ''
+    : `: ${all.slice(0, 3).join('; ')}${all.length > 3 ? `; and ${all.length - 3} more` : ''}`

@@ -1,0 +1,29 @@
+// Current speed of a gateway on this machine. A check with a limit in milliseconds adds the time of an
+// ordinary call to it, so that other work on the machine does not fail a correct gateway.
+import type { Evidence } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import type { OpenCall, Session } from '../runner/context.ts'
+
+const ordinary = step('ordinary call')
+
+/** Makes an ordinary, valid call. */
+export const ordinaryCall = (session: Session) => session.chat(ordinary)
+
+/** Returns the time of the slowest answered ordinary call, ms; 0 without one. */
+export const pace = (evidence: Pick<Evidence, 'exchanges'>): number =>
+  Math.max(0, ...ordinary.in(evidence).map(({ at, end_at, status }) => (status === 200 ? end_at - at : 0)))
+
+/** Maximum delay of a stream's event while nothing else happens, ms. */
+export const PATIENCE = 3_000
+/** Calls that a gateway answers or fails while an event is due, before the event counts as held back. */
+const MEANWHILE = 5
+
+/** Returns false once the gateway holds an event back: it had the time, and answered other calls. */
+export async function saysInTime(session: Session, call: OpenCall, text: string): Promise<boolean> {
+  if (await call.says(text, PATIENCE)) return true
+  for (let n = 0; n < MEANWHILE; n++) {
+    await ordinaryCall(session)
+    if (await call.says(text, 0)) return true
+  }
+  return false
+}

@@ -1,0 +1,235 @@
+// Every check by its id. A check is an entry of cases.yaml, or the file of that name in checks/ with two
+// lines here.
+
+import { type Further, ON } from '../requirements/applicability.ts'
+import type { Check } from '../runner/check.ts'
+import { catalogNamesModels } from './CAT-01.ts'
+import { catalogHasTypes } from './CAT-02.ts'
+import { catalogIsConstant } from './CAT-03.ts'
+import { countsNeverSpend } from './CNT-01.ts'
+import { countsAreRight } from './CNT-02.ts'
+import { failedCountsCoolNothing } from './CNT-03.ts'
+import { manyCounts } from './CNT-04.ts'
+import { sameBody } from './DIAL-01.ts'
+import { unknownPartsArrive } from './DIAL-02.ts'
+import { sameStream } from './DIAL-03.ts'
+import { lossesAreNamed } from './DIAL-04.ts'
+import { toolIds } from './DIAL-06.ts'
+import { noForeignReasoning } from './DIAL-07.ts'
+import { sealedComesBack } from './DIAL-08.ts'
+import { purposeIsOnRecord } from './DIAL-10.ts'
+import { sameAtEveryTarget } from './DIAL-11.ts'
+import { saidTwiceAgrees } from './DIAL-12.ts'
+import { wishesArrive } from './DIAL-13.ts'
+import { vectorsArrive } from './EMB-01.ts'
+import { errorShape } from './FAIL-01.ts'
+import { malformedIs4xx } from './FAIL-02.ts'
+import { bodyLimit } from './FAIL-03.ts'
+import { brokenProvider } from './FAIL-05.ts'
+import { hostileSequence } from './FAIL-06.ts'
+import { completeOnceInOrder } from './FLOW-01.ts'
+import { eventsAreNotHeldBack } from './FLOW-03.ts'
+import { leavingClosesUpstream } from './FLOW-05.ts'
+import { lateErrorArrives } from './FLOW-09.ts'
+import { slowClientSlowsUpstream } from './FLOW-10.ts'
+import { cases } from './from-yaml.ts'
+import { secretsStayInside } from './KEEP-01.ts'
+import { keysDoNotCross } from './KEEP-02.ts'
+import { keysAreRequired } from './KEEP-03.ts'
+import { keysAreWalls } from './KEEP-04.ts'
+import { publicMetadata } from './KEEP-05.ts'
+import { foreignOrigins } from './KEEP-06.ts'
+import { killLosesNothing } from './LIFE-01.ts'
+import { termDrains } from './LIFE-02.ts'
+import { capsHold } from './LIFE-03.ts'
+import { secondProcess } from './LIFE-05.ts'
+import { reload } from './LIFE-07.ts'
+import { oneRecordPerCall } from './LOG-01.ts'
+import { recordNamesTheRoute } from './LOG-02.ts'
+import { fromRoutingTime } from './LOG-03.ts'
+import { finalInTime } from './LOG-04.ts'
+import { failuresListAttempts } from './LOG-05.ts'
+import { leftIsNotCompleted } from './LOG-06.ts'
+import { nothingUnrecorded } from './LOG-07.ts'
+import { sessionSurvives } from './LOG-08.ts'
+import { pagesWithoutGaps } from './LOG-09.ts'
+import { sumsAddUp } from './LOG-10.ts'
+import { noContentInLists } from './LOG-12.ts'
+import { anyQuery } from './MSG-01.ts'
+import { eventOrder } from './MSG-02.ts'
+import { blockIndexes } from './MSG-03.ts'
+import { inputIsJson } from './MSG-04.ts'
+import { thinkingUnchanged } from './MSG-05.ts'
+import { endsAreTranslated } from './MSG-06.ts'
+import { inputHoldsTheCache } from './MSG-07.ts'
+import { streamHasUsage } from './MSG-08.ts'
+import { usageIsMerged } from './MSG-09.ts'
+import { errorsOfMessages } from './MSG-11.ts'
+import { retryWords } from './MSG-13.ts'
+import { lateErrorEvent } from './MSG-14.ts'
+import { wholeAnswers } from './MSG-15.ts'
+import { imagesInResults } from './MSG-17.ts'
+import { cacheControl } from './MSG-18.ts'
+import { clientLine } from './MSG-19.ts'
+import { helloIsNoCall } from './MSG-21.ts'
+import { modelsInItsShape } from './MSG-22.ts'
+import { readsNeverSpend } from './PURE-01.ts'
+import { startAndIdle } from './PURE-02.ts'
+import { readsAskNobody } from './PURE-03.ts'
+import { resolvingMovesNothing } from './PURE-04.ts'
+import { readsWriteNothing } from './PURE-05.ts'
+import { otherMethods } from './PURE-06.ts'
+import { refusedCallsSpendNothing } from './PURE-07.ts'
+import { everyInferenceIsExplained } from './PURE-08.ts'
+import { unknownIds } from './ROUTE-03.ts'
+import { knownFields } from './ROUTE-05.ts'
+import { fallbackConditions } from './ROUTE-07.ts'
+import { nothingAfterCommit } from './ROUTE-08.ts'
+import { coolingIsHonoured } from './ROUTE-09.ts'
+import { strategies } from './ROUTE-10.ts'
+import { resolveEqualsPick } from './ROUTE-11.ts'
+import { capabilities } from './ROUTE-12.ts'
+import { responseEvents } from './RSP-01.ts'
+import { itemsAreDone } from './RSP-02.ts'
+import { responsesEnd } from './RSP-03.ts'
+import { encryptedUnchanged } from './RSP-04.ts'
+import { storeIsPassedOn } from './RSP-05.ts'
+import { previousResponse } from './RSP-06.ts'
+import { upgradesAreAnswered } from './RSP-08.ts'
+import { turnState } from './RSP-11.ts'
+import { compactionIsNative } from './RSP-12.ts'
+import { kindsOnRecord } from './RSP-13.ts'
+import { refusedReasoning } from './RSP-14.ts'
+import { headersAfterFallback } from './TELL-02.ts'
+import { idFindsTheRecord } from './TELL-03.ts'
+import { closedSets } from './TELL-04.ts'
+import { hostileNames } from './TELL-06.ts'
+import { usageIsOnRecord } from './USE-02.ts'
+import { streamUsageAsAsked } from './USE-03.ts'
+import { unknownIsNull } from './USE-04.ts'
+import { tokenKinds } from './USE-05.ts'
+import { halfWay } from './USE-07.ts'
+import { cacheIsFreeAndPrivate } from './USE-08.ts'
+
+const all: readonly Check[] = [
+  ...cases,
+  readsNeverSpend,
+  startAndIdle,
+  readsAskNobody,
+  resolvingMovesNothing,
+  readsWriteNothing,
+  otherMethods,
+  refusedCallsSpendNothing,
+  everyInferenceIsExplained,
+  unknownIds,
+  knownFields,
+  fallbackConditions,
+  nothingAfterCommit,
+  coolingIsHonoured,
+  strategies,
+  resolveEqualsPick,
+  capabilities,
+  headersAfterFallback,
+  idFindsTheRecord,
+  closedSets,
+  hostileNames,
+  oneRecordPerCall,
+  recordNamesTheRoute,
+  fromRoutingTime,
+  finalInTime,
+  failuresListAttempts,
+  leftIsNotCompleted,
+  nothingUnrecorded,
+  sessionSurvives,
+  pagesWithoutGaps,
+  sumsAddUp,
+  noContentInLists,
+  usageIsOnRecord,
+  streamUsageAsAsked,
+  unknownIsNull,
+  tokenKinds,
+  halfWay,
+  cacheIsFreeAndPrivate,
+  completeOnceInOrder,
+  eventsAreNotHeldBack,
+  leavingClosesUpstream,
+  lateErrorArrives,
+  slowClientSlowsUpstream,
+  secretsStayInside,
+  keysDoNotCross,
+  keysAreRequired,
+  keysAreWalls,
+  publicMetadata,
+  foreignOrigins,
+  errorShape,
+  malformedIs4xx,
+  bodyLimit,
+  brokenProvider,
+  hostileSequence,
+  killLosesNothing,
+  termDrains,
+  capsHold,
+  secondProcess,
+  reload,
+  catalogNamesModels,
+  catalogHasTypes,
+  catalogIsConstant,
+  sameBody,
+  unknownPartsArrive,
+  sameStream,
+  anyQuery,
+  eventOrder,
+  blockIndexes,
+  inputIsJson,
+  thinkingUnchanged,
+  errorsOfMessages,
+  retryWords,
+  lateErrorEvent,
+  responseEvents,
+  itemsAreDone,
+  responsesEnd,
+  encryptedUnchanged,
+  storeIsPassedOn,
+  previousResponse,
+  vectorsArrive,
+  countsNeverSpend,
+  manyCounts,
+  countsAreRight,
+  failedCountsCoolNothing,
+  lossesAreNamed,
+  toolIds,
+  noForeignReasoning,
+  sealedComesBack,
+  purposeIsOnRecord,
+  sameAtEveryTarget,
+  saidTwiceAgrees,
+  wishesArrive,
+  endsAreTranslated,
+  inputHoldsTheCache,
+  streamHasUsage,
+  usageIsMerged,
+  wholeAnswers,
+  imagesInResults,
+  cacheControl,
+  clientLine,
+  helloIsNoCall,
+  modelsInItsShape,
+  upgradesAreAnswered,
+  turnState,
+  compactionIsNative,
+  kindsOnRecord,
+  refusedReasoning,
+]
+
+export const checks: ReadonlyMap<string, Check> = new Map(
+  (all as readonly Check[]).flatMap((check) => [
+    [check.id, check] as const,
+    ...(Object.keys(ON) as Further[])
+      .filter((surface) => ON[surface].includes(check.id))
+      .map((surface) => {
+        const id = `${check.id}@${surface}`
+        const shares = check.shares && ON[surface].includes(check.shares) && `${check.shares}@${surface}`
+        return [id, { ...check, id, surface, ...(shares && { shares }) }] as const
+      }),
+  ]),
+)

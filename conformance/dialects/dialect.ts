@@ -1,0 +1,59 @@
+// A dialect: one way in which clients call a gateway, and providers are called. Checks work with calls,
+// texts, tool calls, usage, errors and ends; each dialect's file maps these to its wire format. Types only.
+
+export const SURFACES = ['chat', 'messages', 'responses', 'embeddings'] as const
+export type SurfaceName = (typeof SURFACES)[number]
+
+/** Content of an answer, streamed or not, independent of the dialect. */
+export interface Reading {
+  /** Text of all choices in index order, joined by SEPARATOR. */
+  readonly content: string
+  readonly reasoning: string
+  readonly model: string | null
+  /** By choice and index: id, name and joined arguments. */
+  readonly tools: readonly {
+    readonly choice: number
+    readonly index: number
+    id: string
+    name: string
+    arguments: string
+  }[]
+  /** Finish reasons in order of arrival, in the words of chat: stop, length, tool_calls, content_filter. */
+  readonly finish: readonly { readonly choice: number; readonly reason: string }[]
+  /** Every usage received, with the names of chat; unreported members are absent. */
+  readonly usage: readonly unknown[]
+  readonly errors: readonly unknown[]
+  /** Number of end marks; then true if anything came after the first. */
+  readonly done: number
+  readonly afterDone: boolean
+  /** Events whose data is neither JSON nor the end mark: the official clients fail on them. */
+  readonly unreadable: number
+}
+
+/** Parameters of a call. */
+export interface Asked {
+  readonly model: string
+  readonly prompt: string
+  readonly stream: boolean
+  /** Extra members of the body. */
+  readonly body: object
+}
+
+export interface Surface {
+  readonly name: SurfaceName
+  /** Path of calls; the part after `/v1/` is the endpoint's name at a provider. */
+  readonly path: string
+  /** End mark of a stream, in words. */
+  readonly end: string
+  /** Headers that its clients send with every call. */
+  readonly headers: Readonly<Record<string, string>>
+  request(asked: Asked): object
+  /** Reads a body like its official clients. */
+  read(body: string): Reading
+  /** Returns true if a body is an error in this dialect's format. */
+  isError(body: string): boolean
+  /** That format, in words. */
+  readonly errorShape: string
+  /** Bodies that are invalid in this dialect, by what is wrong with them; MODEL stands for a model's id. */
+  readonly malformed: Readonly<Record<string, string>>
+}

@@ -1,0 +1,33 @@
+// Embeddings (OpenAI): how the suite calls them and reads answers. The answer is vectors, which are read as
+// text. Never streamed. Pure.
+import { at, type Json, jsonOf } from '../evidence/reading.ts'
+import type { Surface } from './dialect.ts'
+
+export const embeddings = {
+  name: 'embeddings',
+  path: '/v1/embeddings',
+  end: 'its last vector',
+  headers: {},
+  request: ({ model, prompt, body }) => ({ model, input: prompt, ...body }),
+  read(body) {
+    const whole = (jsonOf(body) ?? {}) as Json
+    return {
+      content: Array.isArray(whole.data) ? JSON.stringify(whole.data) : '',
+      reasoning: '',
+      model: typeof whole.model === 'string' ? whole.model : null,
+      tools: [],
+      finish: [],
+      usage: whole.usage == null ? [] : [whole.usage],
+      errors: whole.error == null ? [] : [whole.error],
+      done: 0,
+      afterDone: false,
+      unreadable: 0,
+    }
+  },
+  isError: (body) => typeof at(jsonOf(body), '/error/message') === 'string',
+  errorShape: '{"error":{"message":…}}',
+  malformed: {
+    'no input': '{"model":"MODEL"}',
+    'model of the wrong type': '{"model":7,"input":"x"}',
+  },
+} satisfies Surface

@@ -1,0 +1,214 @@
+// Lookups in evidence for judges: the ledger entries of a call, the names of a provider, the records of a
+// log. Pure.
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { at, eventsOf, jsonOf } from '../evidence/reading.ts'
+import type { Target } from '../target/schema.ts'
+import { areDifferent } from './scripted.ts'
+
+/** Returns true for a redirect; the suite follows it under the same step. */
+export const isRedirect = ({ status, headers }: Pick<Exchange, 'status' | 'headers'>): boolean =>
+  status !== null && status >= 300 && status < 400 && headers.location !== undefined
+
+/** Returns the requests that a call caused at the mock, in order. */
+export const requestsOf = (
+  { ledger }: Pick<Evidence, 'ledger'>,
+  { nonce }: Pick<Exchange, 'nonce'>,
+): LedgerEntry[] =>
+  nonce === null ? [] : ledger.filter((entry) => entry.nonce === nonce && entry.kind === 'inference')
+
+const isWell = ({ answer }: LedgerEntry): boolean =>
+  answer.status != null && answer.status >= 200 && answer.status < 300
+
+/** Returns the request that served: the last successful one, otherwise the last that arrived. */
+export function servedBy(
+  evidence: Pick<Evidence, 'ledger'>,
+  exchange: Pick<Exchange, 'nonce'>,
+): LedgerEntry | null {
+  const requests = requestsOf(evidence, exchange)
+  return requests.findLast(isWell) ?? requests.at(-1) ?? null
+}
+
+/** Returns `#3` for an exchange, `@7` for a ledger entry: findings refer to evidence this way. */
+export const ref = (each: Pick<Exchange | LedgerEntry, 'n'>): string =>
+  'provider' in each ? `@${each.n}` : `#${each.n}`
+export const refs = (...each: readonly (Pick<Exchange | LedgerEntry, 'n'> | null | undefined)[]): string[] =>
+  each.filter((one) => one != null).map(ref)
+
+/** Returns the destination of a request for a reader: `openai/gpt-5-mini`. */
+export const where = ({ provider, model }: Pick<LedgerEntry, 'provider' | 'model'>): string =>
+  `${provider}/${model}`
+
+/**
+ * Returns true if a gateway's value names this provider: by the mock's name, or by one of the gateway's own,
+ * which may be a number.
+ */
+export function namesProvider({ providers }: Target, provider: string, said: unknown): boolean {
+  const names = [provider, ...(providers[provider]?.aliases ?? [])].map((name) => name.toLowerCase())
+  return ['string', 'number'].includes(typeof said) && names.includes(String(said).toLowerCase())
+}
+
+/**
+ * Returns true if a gateway's value names this model, with or without a provider prefix such as `openai/…` or
+ * `openai:…`.
+ */
+export const namesModel = (target: Target, provider: string, model: string | null, said: unknown): boolean =>
+  typeof said === 'string' &&
+  model !== null &&
+  (said === model ||
+    (/[/:]$/.test(said.slice(0, -model.length)) &&
+      said.endsWith(model) &&
+      namesProvider(target, provider, said.slice(0, -model.length - 1))))
+
+/** Returns the ids to call when each model must be tried: the direct ones, otherwise the default model. */
+export const modelsOf = ({
+  target,
+  model,
+}: {
+  readonly target: Target
+  readonly model: string
+}): string[] => {
+  const { direct } = target.models
+  return direct.length > 0 ? direct.map(({ id }) => id) : [model]
+}
+
+/** Returns the default model, and the others of `modelsOf`. */
+export const everyModel = (session: Parameters<typeof modelsOf>[0]): string[] => [
+  ...new Set([session.model, ...modelsOf(session)]),
+]
+
+/**
+ * Returns the requests of a call, after the first, that went to another target; all later ones if the mock
+ * cannot tell the targets apart.
+ */
+export function movedOn(target: Target, { request }: Pick<Exchange, 'request'>, entries: Evidence['ledger']) {
+  const id = at(jsonOf(request.body ?? ''), '/model')
+  const targets = target.models.logical.find((table) => table.id === id)?.targets ?? []
+  const [first, ...rest] = entries
+  return targets.length > 1 && !areDifferent(targets)
+    ? rest
+    : rest.filter((entry) => where(entry) !== where(first!))
+}
+
+/** Returns one of the statuses after which the target declares that it falls back. */
+export const aFallbackStatus = ({ capabilities }: Target): number =>
+  capabilities.fallback_statuses.find((each) => each >= 500) ?? capabilities.fallback_statuses[0]!
+
+/** Returns the request for the list of a log. */
+export const listRequest = ({
+  path,
+  body,
+}: Pick<NonNullable<Target['observability']['log']>, 'path' | 'body'>) =>
+  body === undefined
+    ? { method: 'GET', path, headers: {}, body: null }
+    : { method: 'POST', path, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }
+
+/** Returns the items of the target's log list; null if the body is no list. */
+export function itemsOf(target: Target, { body }: Pick<Exchange, 'body'>): unknown[] | null {
+  const list = at(jsonOf(body), target.observability.log?.list)
+  return Array.isArray(list) ? list : null
+}
+
+/** Returns the record in an answer of the single-record path. */
+export const theOne = (log: NonNullable<Target['observability']['log']>, body: string): unknown =>
+  at(jsonOf(body), log.record ?? '')
+
+/**
+ * Returns the record in an exchange of `Session.record`: the answer itself, or its item with this request id.
+ */
+export function recordIn(target: Target, exchange: Exchange | undefined, requestId: string): unknown {
+  const { log } = target.observability
+  if (!log || exchange?.status !== 200) return undefined
+  if (log.one !== undefined) return theOne(log, exchange.body)
+  return itemsOf(target, exchange)?.find((item) => isSameId(at(item, log.fields.id), requestId))
+}
+
+const UUID = /^(?:urn:uuid:|\{)?([\da-f]{8})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{4})-?([\da-f]{12})\}?$/i
+/** Returns a UUID in one spelling; other ids stay as they are. */
+const bare = (id: string): string => UUID.exec(id)?.slice(1).join('').toLowerCase() ?? id
+
+/** Returns true if two ids are the same; a UUID may be in capitals, without hyphens or in braces. */
+export const isSameId = (one: unknown, other: unknown): boolean => bare(String(one)) === bare(String(other))
+
+/**
+ * Returns true if the provider refused the request itself, which is free; repeating the request gives the
+ * same refusal.
+ */
+export const isRefused = ({ answer }: Pick<LedgerEntry, 'answer'>): boolean =>
+  [400, 413, 422].includes(answer.status ?? 0)
+
+const HTTP_DATES = [
+  /^\w{3}, (?<day>\d\d) (?<month>\w{3}) (?<year>\d{4}) (?<time>[\d:]{8}) GMT$/,
+  /^\w{6,9}, (?<day>\d\d)-(?<month>\w{3})-(?<year>\d\d) (?<time>[\d:]{8}) GMT$/,
+  /^\w{3} (?<month>\w{3}) (?<day>[ \d]\d) (?<time>[\d:]{8}) (?<year>\d{4})$/,
+]
+
+/** Parses a header with a date, in any of the three forms that HTTP allows, as ms; NaN for anything else. */
+export function momentIn(header: string): number {
+  const { day, month, year, time } = HTTP_DATES.map((form) => form.exec(header)?.groups).find(Boolean) ?? {}
+  if (year === undefined) return Number.NaN
+  return Date.parse(`${day!.trim()} ${month} ${year.length === 2 ? `20${year}` : year} ${time} GMT`)
+}
+
+/**
+ * Returns the seconds of a `Retry-After`; a date counts from the end of the exchange. NaN for anything else.
+ */
+const secondsIn = (header: string, { end_at }: Pick<Exchange, 'end_at'>): number =>
+  /^\d+$/.test(header) ? Number(header) : Math.ceil((momentIn(header) - end_at) / 1_000)
+
+/** Maximum excess over the provider's seconds that counts as rounding, ms. */
+const ROUNDING = 2_000
+
+/**
+ * Returns true if `Retry-After` holds the provider's seconds. A gateway that lets a target cool down may add
+ * that time.
+ */
+export function saysWhen(
+  wanted: number,
+  { headers, end_at }: Pick<Exchange, 'headers' | 'end_at'>,
+  { capabilities }: Pick<Target, 'capabilities'>,
+): boolean {
+  const header = headers['retry-after'] ?? ''
+  const seconds = secondsIn(header, { end_at })
+  // A date has no fractions of a second.
+  const least = /^\d+$/.test(header) ? wanted : wanted - 1
+  return seconds >= least && seconds <= wanted + (capabilities.cooldown_ms + ROUNDING) / 1_000
+}
+
+/** Decimal, with or without thousands commas, with its unit or currency before or after it. */
+const AMOUNT =
+  /^\s*\p{L}{0,4}\p{Sc}?\s*([+-]?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?)\s*(?:\p{Sc}|\p{L}{1,8})?\s*$/iu
+/** Duration such as `PT1.5S` or `0:00:01.5`. */
+const DURATION = /^(?:PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?|(\d+):(\d\d):([\d.]+))$/i
+
+/**
+ * Parses a number, also as a string (databases return decimals this way) or with a unit; a duration in ms;
+ * NaN for anything else.
+ */
+export function amountIn(value: unknown): number {
+  if (typeof value !== 'string') return typeof value === 'number' ? value : Number.NaN
+  const duration = DURATION.exec(value.trim())
+  if (duration) {
+    const [h = 0, m = 0, s = 0, hours = h, minutes = m, seconds = s] = duration.slice(1)
+    return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000
+  }
+  return Number(AMOUNT.exec(value)?.[1]?.replaceAll(',', '') ?? Number.NaN)
+}
+
+/**
+ * Returns the request id of an answer, from a header or the body. Errors and abandoned answers often have
+ * none: then the id of the record that was matched to the call, or null.
+ */
+export function requestIdOf({ observability }: Target, exchange: Exchange): string | null {
+  const { headers, request_id_pointer: pointer } = observability
+  if (headers.request_id !== undefined) return exchange.headers[headers.request_id.toLowerCase()] || null
+  if (pointer === undefined) return exchange.record_id ?? null
+  const whole = jsonOf(exchange.body)
+  const parts = whole === undefined ? eventsOf(exchange.body).map(({ data }) => jsonOf(data)) : [whole]
+  const found = parts.map((part) => at(part, pointer)).find((id) => id != null && id !== '')
+  return found === undefined ? (exchange.record_id ?? null) : String(found)
+}
+
+/** Returns the ids in a list of the target's log. */
+export const idsIn = (target: Target, exchange: Pick<Exchange, 'body'>): string[] =>
+  (itemsOf(target, exchange) ?? []).map((item) => String(at(item, target.observability.log!.fields.id)))

@@ -1,0 +1,25 @@
+// Answers of a scripted provider, independent of the dialect in which it is called: pieces of a stream, its
+// end, a whole answer, an error. Every value is made up. Pure.
+import type { Target } from '../target/schema.ts'
+
+export const delta = (content: string) => ({ said: content })
+
+export const END = { ending: true } as const
+
+export const answer = (text: string) => ({ say: { text } })
+
+/**
+ * Fails the first target that is tried; any other answers. If a route has one model at two deployments, the
+ * mock cannot tell them apart, and the first request fails.
+ */
+export const firstTargetFails = (
+  status: number,
+  { targets }: Pick<Target['models']['logical'][number], 'targets'>,
+) => [{ ...failure(status), ...(areDifferent(targets) && { same_target: true }) }, { scenario: 'plain' }]
+
+/** Returns true if the mock can tell at least two targets apart. */
+export const areDifferent = (
+  targets: readonly { readonly provider: string; readonly model: string }[],
+): boolean => new Set(targets.map(({ provider, model }) => `${provider}/${model}`)).size > 1
+
+export const failure = (status: number) => ({ status, refusal: `synthetic ${status}` })

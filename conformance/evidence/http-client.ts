@@ -1,0 +1,274 @@
+// HTTP client of the suite: one connection per request, every byte with its time of arrival, able to leave
+// early or to read slowly. Limits what is read, after decompression, to protect memory. Knows HTTP, nothing
+// of checks.
+import { existsSync, readFileSync } from 'node:fs'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest, type RequestOptions } from 'node:https'
+import { PassThrough, type Readable, type Transform } from 'node:stream'
+import { rootCertificates } from 'node:tls'
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createInflateRaw,
+  createZstdDecompress,
+} from 'node:zlib'
+import type { Exchange } from './evidence.ts'
+
+export interface Outgoing {
+  readonly method: string
+  /** Path and query, or `*`. */
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | null
+}
+
+/** Response, before anything is left out of it. */
+export type Seen = Pick<
+  Exchange,
+  'at' | 'head_at' | 'end_at' | 'end' | 'error' | 'status' | 'headers' | 'body' | 'utf8' | 'chunks'
+>
+
+/** Request under way. */
+export interface OpenExchange {
+  /** Resolves when it is over, however it ends; never rejects. */
+  readonly done: Promise<Seen>
+  readonly body: string
+  /**
+   * Resolves with true when the body so far passes the test, with false when it no longer can or after `ms`.
+   */
+  until(test: (body: string) => boolean, ms: number): Promise<boolean>
+  /** Closes the connection without reading on. */
+  leave(): void
+  pause(): void
+  resume(): void
+}
+
+/** Maximum bytes of one answer, after decompression. The longest that a check makes has a third of it. */
+export const MAX_BODY = 12 * 2 ** 20
+/** Maximum bytes of the headers of one answer. */
+const MAX_HEADERS = 2 ** 16
+/** Bytes that are kept of an answer that is too long. */
+const KEPT = 2 ** 16
+/** Overhead of each piece of a body in addition to its bytes. */
+const PIECE_OVERHEAD = 64
+
+/** Bytes that several answers may hold together. */
+export interface ByteBudget {
+  left: number
+}
+
+/** Returns ms since the epoch, with fractions; comparable with the mock's clock on the same machine. */
+export const clock = (): number => performance.timeOrigin + performance.now()
+
+export interface SendOptions {
+  /** File with a certificate authority to trust in addition to the known ones. */
+  readonly ca?: string | undefined
+  /** Budget shared with other requests; the answer that exhausts it ends as `too_long`. */
+  readonly budget?: ByteBudget
+}
+
+/** Resolves with true when the text passes the test, with false when it cannot any more, or after `ms`. */
+const passes = (
+  test: (body: string) => boolean,
+  ms: number,
+  waiting: Set<() => void>,
+  answer: { readonly text: () => string; readonly over: () => boolean },
+): Promise<boolean> =>
+  new Promise((resolve) => {
+    const wake = () => {
+      if (test(answer.text())) stop(true)
+      else if (answer.over()) stop(false)
+    }
+    const stop = (passed: boolean) => {
+      clearTimeout(limit)
+      waiting.delete(wake)
+      resolve(passed)
+    }
+    const limit = setTimeout(() => stop(false), ms)
+    waiting.add(wake)
+    wake()
+  })
+
+const requestOptions = (url: URL, outgoing: Outgoing, ca: string | undefined): RequestOptions => ({
+  hostname: url.hostname.replace(/^\[|\]$/g, ''),
+  port: url.port,
+  method: outgoing.method,
+  path: url.pathname.replace(/\/+$/, '') + outgoing.path,
+  headers: outgoing.headers,
+  agent: false,
+  maxHeaderSize: MAX_HEADERS,
+  ...(ca !== undefined && existsSync(ca) && { ca: [...rootCertificates, readFileSync(ca, 'utf8')] }),
+})
+
+/** Returns how a request ended that failed, and why. */
+function failureOf(
+  { code, message }: NodeJS.ErrnoException,
+  isAnswered: boolean,
+): [how: Exchange['end'], why: string] {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return ['too_long', `the headers are longer than ${MAX_HEADERS / 2 ** 10} KiB`]
+  return [isAnswered ? 'cut' : 'refused', code ? `${code}: ${message}` : message]
+}
+
+/** Sends a request. It ends after `timeout` ms, or when its answer is too long. */
+export function send(
+  baseUrl: string,
+  outgoing: Outgoing,
+  timeout: number,
+  { ca, budget = { left: Number.POSITIVE_INFINITY } }: SendOptions = {},
+): OpenExchange {
+  const url = new URL(baseUrl)
+  const at = clock()
+  const pieces: Buffer[] = []
+  let left = MAX_BODY
+  const chunks: [number, number][] = []
+  const waiting = new Set<() => void>()
+  let headAt: number | null = null
+  let response: IncomingMessage | null = null
+  let decoded: Readable | null = null
+  let end: Exchange['end'] | null = null
+  let settle: (seen: Seen) => void
+  const done = new Promise<Seen>((resolve) => {
+    settle = resolve
+  })
+  const text = () => Buffer.concat(pieces).toString('utf8')
+  const look = () => {
+    for (const wake of waiting) wake()
+  }
+
+  function finish(how: Exchange['end'], why: string | null = null): void {
+    if (end !== null) return
+    end = how
+    clearTimeout(timer)
+    // The beginning of an answer that is too long shows what it was.
+    const bytes = Buffer.concat(pieces, how === 'too_long' ? Math.min(KEPT, sizeOf(pieces)) : sizeOf(pieces))
+    pieces.splice(0, pieces.length, bytes)
+    const body = bytes.toString('utf8')
+    look()
+    settle({
+      at,
+      head_at: headAt,
+      end_at: clock(),
+      end: how,
+      error: why,
+      status: response?.statusCode ?? null,
+      headers: response ? flatten(response) : {},
+      body,
+      utf8: Buffer.from(body).equals(bytes),
+      chunks,
+    })
+    request.destroy()
+    // A decoder may hold more output than it has input left.
+    decoded?.destroy()
+  }
+
+  const request = (url.protocol === 'https:' ? httpsRequest : httpRequest)(
+    requestOptions(url, outgoing, ca),
+    (incoming) => {
+      headAt = clock()
+      response = incoming
+      const body = decode(incoming)
+      decoded = body
+      body.on('data', (piece: Buffer) => {
+        if (end !== null) return
+        left -= piece.length + PIECE_OVERHEAD
+        budget.left -= piece.length + PIECE_OVERHEAD
+        if (left < 0) return finish('too_long', `the answer is longer than ${MAX_BODY / 2 ** 20} MiB`)
+        if (budget.left < 0) return finish('too_long', 'the answers of one check together are too long')
+        pieces.push(piece)
+        chunks.push([piece.length, clock()])
+        look()
+      })
+      body.on('end', () => finish(incoming.complete ? 'complete' : 'cut'))
+      if (body !== incoming) body.on('error', (cause: Error) => finish('cut', cause.message))
+      incoming.on('error', (cause) => finish('cut', cause.message))
+      incoming.on('close', () => {
+        // Compressed data may still be on its way through the decoder.
+        if (body === incoming || !incoming.complete)
+          finish('cut', 'the connection was closed before the end of the body')
+      })
+    },
+  )
+  const timer = setTimeout(() => finish('timed_out', `no end within ${timeout} ms`), timeout)
+  // Only acceptance of the upgrade is tested; nothing is sent over it.
+  request.on('upgrade', (incoming, socket) => {
+    headAt = clock()
+    response = incoming
+    socket.destroy()
+    finish('complete')
+  })
+  request.on('error', (cause) => finish(...failureOf(cause, response !== null)))
+  request.end(outgoing.body ?? undefined)
+
+  return {
+    done,
+    get body() {
+      return text()
+    },
+    until: (test, ms) => passes(test, ms, waiting, { text, over: () => end !== null }),
+    leave: () => finish('left'),
+    pause: () => response?.pause(),
+    resume: () => response?.resume(),
+  }
+}
+
+const FLUSH = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+
+/** Pipes a body through a decoder, which fails with the body's error. */
+const through =
+  (decoder: () => Transform) =>
+  (body: Readable): Readable => {
+    const decoded = decoder()
+    body.on('error', (cause) => decoded.destroy(cause))
+    return body.pipe(decoded)
+  }
+
+const DECODERS: Readonly<Record<string, (body: Readable) => Readable>> = {
+  gzip: through(() => createGunzip(FLUSH)),
+  'x-gzip': through(() => createGunzip(FLUSH)),
+  deflate: inflated,
+  br: through(() => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH })),
+  zstd: through(() => createZstdDecompress({ flush: constants.ZSTD_e_flush })),
+}
+
+/** Maximum number of nested content codings. */
+const MAX_CODINGS = 3
+
+/** Decompresses a body: a gateway may compress although nothing asks for it. */
+function decode(incoming: IncomingMessage): Readable {
+  const codings = (incoming.headers['content-encoding'] ?? '')
+    .split(',')
+    .map((coding) => DECODERS[coding.trim().toLowerCase()])
+    .filter((decoder) => decoder !== undefined)
+  return codings.slice(-MAX_CODINGS).reduceRight<Readable>((body, decoder) => decoder(body), incoming)
+}
+
+/** Inflates a body with the zlib wrapper that HTTP specifies, or without it, as some servers send it. */
+function inflated(body: Readable): Readable {
+  const out = new PassThrough()
+  let empty = true
+  body.once('data', (first: Buffer) => {
+    empty = false
+    body.pause()
+    const wrapped = (first[0]! & 0x0f) === 8 && (first.length < 2 || first.readUInt16BE() % 31 === 0)
+    const inflate = wrapped ? createInflate(FLUSH) : createInflateRaw(FLUSH)
+    inflate.on('error', (cause) => out.destroy(cause))
+    inflate.write(first)
+    body.pipe(inflate).pipe(out)
+  })
+  body.once('end', () => empty && out.end())
+  body.on('error', (cause) => out.destroy(cause))
+  return out
+}
+
+const sizeOf = (pieces: readonly Buffer[]): number => pieces.reduce((sum, { length }) => sum + length, 0)
+
+const flatten = ({ headers }: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  )

@@ -1,0 +1,114 @@
+// Reads evidence for judges: JSON, JSON pointers, events of a stream. The meaning of an answer is up to its
+// dialect. Pure.
+import { createParser } from 'eventsource-parser'
+
+/** Maximum depth of objects and lists. */
+const MAX_DEPTH = 256
+/** Maximum events of one stream that are read; the longest that a check makes has 10,000. */
+const MAX_EVENTS = 100_000
+/** Characters that the event parser is given at a time. */
+const SLICE = 2 ** 16
+
+/**
+ * Returns true if brackets are nested more deeply than in any JSON here, which would take all memory to
+ * parse.
+ */
+function isTooDeep(json: string): boolean {
+  let depth = 0
+  let quoted = false
+  for (let at = 0; at < json.length; at++) {
+    const sign = json[at]
+    if (quoted) {
+      if (sign === '\\') at++
+      else if (sign === '"') quoted = false
+    } else if (sign === '"') quoted = true
+    else if (sign === '[' || sign === '{') {
+      if (++depth > MAX_DEPTH) return true
+    } else if (sign === ']' || sign === '}') depth--
+  }
+  return false
+}
+
+/** Digits that a double may not hold. */
+const LONG_NUMBER = /\d{16}/
+
+/**
+ * Parses a body as JSON; undefined if it is none. Ignores a byte order mark, as clients do, and turns an
+ * integer that a double cannot hold into a string of its digits, so that two ids stay distinct.
+ */
+export function jsonOf(body: string): unknown {
+  try {
+    const text = body.charCodeAt(0) === 0xfeff ? body.slice(1) : body
+    if (text.length > MAX_DEPTH && isTooDeep(text)) return undefined
+    return LONG_NUMBER.test(text) ? JSON.parse(text, exactInteger) : JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const exactInteger = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
+  typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '') ? source : value
+
+/**
+ * Returns a JSON text in a form for comparison: order of fields, white space, escapes and spelling of numbers
+ * do not matter, but each digit of a number does. Text that is no JSON stays as it is.
+ */
+export function jsonValue(json: string): unknown {
+  try {
+    return JSON.parse(json, (_, value, { source } = { source: '' }) =>
+      typeof value === 'number' ? `number ${decimal(source!)}` : value,
+    )
+  } catch {
+    return json
+  }
+}
+
+/**
+ * Writes a JSON number as its digits and a power of ten, the same for all spellings: `1.0`, `1e0` and `1`.
+ */
+function decimal(source: string): string {
+  const [, sign, whole, fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(source)!
+  const digits = `${whole}${fraction}`.replace(/^0+/, '')
+  const bare = digits.replace(/0+$/, '')
+  if (bare === '') return '0'
+  return `${sign}${bare}e${Number(power) - fraction.length + digits.length - bare.length}`
+}
+
+/**
+ * Returns the value at a JSON pointer (RFC 6901), also within JSON that is stored as a string; undefined if
+ * absent.
+ */
+export function at(json: unknown, pointer: string | undefined): unknown {
+  if (pointer === undefined) return undefined
+  let value = json
+  for (const part of pointer.split('/').slice(1)) {
+    if (typeof value === 'string') value = jsonOf(value)
+    if (typeof value !== 'object' || value === null) return undefined
+    value = (value as Record<string, unknown>)[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+  }
+  return value
+}
+
+export interface StreamEvent {
+  readonly event: string | null
+  readonly data: string
+}
+
+/** Returns the events of a stream in order, without comments. */
+export function eventsOf(body: string): StreamEvent[] {
+  const events: StreamEvent[] = []
+  const parser = createParser({ onEvent: ({ event, data }) => events.push({ event: event ?? null, data }) })
+  // A byte order mark is no part of the first line, and a CR at the end ends a line.
+  const text = body.replace(/^\ufeff/, '')
+  for (let at = 0; at < text.length && events.length < MAX_EVENTS; at += SLICE)
+    parser.feed(text.slice(at, at + SLICE))
+  if (body.endsWith('\r')) parser.feed('\n')
+  return events
+}
+
+/** JSON of unknown shape. */
+// biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
+export type Json = Record<string, any>
+
+/** U+241E, the picture of a record separator. */
+export const SEPARATOR = '\u241e'

@@ -1,0 +1,91 @@
+// Failures that a project knows and has not fixed yet; they do not fail a run again. Each has a reason and an
+// end date, and an entry that is no longer needed is an error, so that the list can only get shorter.
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { readBounded } from '../../src/shared/bounded-file.ts'
+import { fileReason } from '../../src/terminal/file-error.ts'
+import { withoutSurface } from '../requirements/applicability.ts'
+import { readRequirements } from '../requirements/requirements.ts'
+import { byFinding } from './group-findings.ts'
+import type { Results, Verdict } from './judge.ts'
+
+const schema = z.array(
+  z.strictObject({
+    /**
+     * Requirement, `KEEP-01`, or one of its findings, `KEEP-01/no-secret-in-answers`: then another finding of
+     * it still fails.
+     */
+    id: z.string(),
+    reason: z.string().min(1),
+    link: z.url().optional(),
+    /** Last day on which it counts. */
+    expires: z.iso.date().optional(),
+  }),
+)
+export type Baseline = z.output<typeof schema>
+
+/** Baseline that cannot be read; one line for each problem. */
+export class BaselineError extends Error {
+  override readonly name = 'BaselineError'
+}
+
+/** Maximum bytes of a baseline. */
+const MOST_BYTES = 2 ** 19
+
+export function readBaseline(file: string): Baseline {
+  let raw: unknown
+  try {
+    raw = parse(readBounded(file, MOST_BYTES).toString('utf8'))
+  } catch (cause) {
+    throw new BaselineError(`${file}: ${fileReason(cause)}`, { cause })
+  }
+  const parsed = schema.safeParse(raw ?? [])
+  if (!parsed.success)
+    throw new BaselineError(
+      parsed.error.issues.map(({ path, message }) => `${file}: ${path.join('.')}: ${message}`).join('\n'),
+    )
+  const known = new Set(readRequirements().requirements.map(({ id }) => id))
+  const unknown = parsed.data.filter(({ id }) => !known.has(withoutSurface(requirementOf(id))))
+  if (unknown.length > 0)
+    throw new BaselineError(`${file}: no such requirement: ${unknown.map(({ id }) => id).join(', ')}`)
+  return parsed.data
+}
+
+export interface Compared {
+  /** Ids of scored failures that no entry excuses, or not in every finding. */
+  readonly failed: readonly string[]
+  /** Entries that excuse something. */
+  readonly known: readonly string[]
+  /** Entries that have expired, or whose requirement or finding does not fail. */
+  readonly stale: readonly string[]
+}
+
+/** Compares a run with a baseline; `today` as `2026-11-21`. */
+export function compareWithBaseline({ verdicts }: Results, baseline: Baseline, today: string): Compared {
+  const failing = verdicts.filter(
+    ({ scored, level, outcome }) =>
+      scored && level === 'MUST' && (outcome === 'fail' || outcome === 'untestable'),
+  )
+  const over = baseline.filter(({ expires }) => expires !== undefined && expires < today).map(({ id }) => id)
+  const ids = baseline.map(({ id }) => id)
+  const valid = new Set(ids.filter((id) => !over.includes(id)))
+  const bad = new Set(failing.flatMap((verdict) => [verdict.id, ...failuresOf(verdict)]))
+  const excused = (verdict: Verdict): boolean => {
+    const those = failuresOf(verdict)
+    return valid.has(verdict.id) || (those.length > 0 && those.every((id) => valid.has(id)))
+  }
+  const tried = new Set(verdicts.filter(({ outcome }) => outcome !== 'disabled').map(({ id }) => id))
+  return {
+    failed: failing.filter((verdict) => !excused(verdict)).map(({ id }) => id),
+    known: ids.filter((id) => valid.has(id) && bad.has(id)),
+    stale: ids.filter((id) => over.includes(id) || (tried.has(requirementOf(id)) && !bad.has(id))),
+  }
+}
+
+/** Returns the findings by which a verdict fails, possibly none. */
+const failuresOf = (verdict: Verdict): string[] =>
+  byFinding(verdict)
+    .filter(({ state }) => state === (verdict.outcome === 'fail' ? 'fails' : 'open'))
+    .map(({ id }) => id)
+
+const requirementOf = (id: string): string => id.split('/')[0]!

@@ -1,0 +1,445 @@
+// One run against the reference and one against a gateway with a fault; then what is made of the evidence: verdicts, and reports.
+// Over 250 lines, because most tests read the evidence of these two runs.
+import assert from 'node:assert/strict'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { z } from 'zod'
+import { createWitness } from '../../mocks/server/create.ts'
+import { checks } from '../checks/registry.ts'
+import { chat } from '../dialects/chat.ts'
+import type { Evidence } from '../evidence/evidence.ts'
+import { step } from '../evidence/step.ts'
+import { type Running, StartError } from '../launch/instance.ts'
+import { controlOf } from '../launch/mock-control.ts'
+import { writeReports } from '../report/write.ts'
+import { type Conformed, conform } from '../run.ts'
+import type { Check } from '../runner/check.ts'
+import { Session } from '../runner/context.ts'
+import { carryOut } from '../runner/worker.ts'
+import { targetOf } from '../selftest/fault-run.ts'
+import { bareTarget, readTarget } from '../target/read.ts'
+import { targetSchema } from '../target/schema.ts'
+import { EvidenceError, rejudge } from './rejudge.ts'
+
+const ONLY = [
+  'ROUTE-01',
+  'ROUTE-03',
+  'TELL-01',
+  'TELL-02',
+  'TELL-05',
+  'LOG-02',
+  'USE-01',
+  'FLOW-01',
+  'FLOW-06',
+  'KEEP-01',
+  'KEEP-03',
+  'CAT-01',
+]
+const HOSTILE = '<script>alert("waybill")</script>'
+const reference = readTarget(new URL('../targets/waybill.inproc.yaml', import.meta.url).pathname)
+
+const root = mkdtempSync(join(tmpdir(), 'waybill-judge-'))
+const good = join(root, 'good')
+const bad = join(root, 'bad')
+let passed: Conformed
+let failed: Conformed
+
+before(async () => {
+  passed = await conform({ target: reference, profile: 'waybill', only: ONLY, directory: good })
+  const target = { ...targetOf('advertises'), name: HOSTILE }
+  // One of each: fails, passes, is not declared, is left out.
+  const { cache: _, ...capabilities } = target.capabilities
+  failed = await conform({
+    target: { ...target, capabilities },
+    profile: 'waybill',
+    only: ['TELL-05', 'CAT-01', 'USE-08'],
+    disabled: { 'CAT-03': `nobody asked; ${HOSTILE}` },
+    directory: bad,
+    reproduce: `waybill conform ${HOSTILE}`,
+  })
+  writeReports(good, passed)
+  writeReports(bad, failed)
+})
+after(() => rmSync(root, { recursive: true, force: true }))
+
+const read = (...path: string[]): string => readFileSync(join(root, ...path), 'utf8')
+
+test('the reference passes what was asked for, and that is partial: --only is never conformant (SUITE-02)', () => {
+  const outcomes = passed.results.verdicts.filter(({ id }) => ONLY.includes(id))
+  assert.deepEqual(
+    outcomes.filter(({ outcome }) => outcome !== 'pass'),
+    [],
+  )
+  assert.equal(outcomes.length, ONLY.length)
+  assert.equal(passed.results.conclusion, 'partial')
+  assert.equal(passed.results.counts.disabled, passed.results.verdicts.length - ONLY.length)
+})
+
+test('every inference at the witness is accounted to a check, or to the first call (SUITE-01)', () => {
+  const { total, accounted } = passed.results.inferences
+  assert.ok(total > 20)
+  assert.equal(accounted, total)
+  const [first, ...more] = passed.evidence.get('preflight')!.ledger
+  assert.equal(first?.kind, 'inference')
+  assert.deepEqual(more, [])
+})
+
+test('checks that ran at the same time saw nothing of each other (SUITE-01)', () => {
+  const all = [...passed.evidence.values()]
+  const beside = (one: Evidence) =>
+    all.filter((other) => other.started_at < one.ended_at && other.ended_at > one.started_at)
+  assert.ok(
+    all.some((each) => beside(each).length > 1),
+    'the reference is held to the contract by two instances',
+  )
+  for (const { check, exchanges, ledger } of all) {
+    const own = JSON.stringify(exchanges)
+    assert.deepEqual(
+      ledger.filter(({ nonce }) => nonce !== null && !own.includes(nonce)),
+      [],
+      check,
+    )
+  }
+})
+
+test('what goes wrong in the suite beside another check ends the run, and nothing is left open', async () => {
+  const origins: string[] = []
+  const target = { ...reference, reset: [{ method: 'POST', path: '/no-such-endpoint', headers: {} }] }
+  const onWitness = ({ url }: { url: string }) => void origins.push(url)
+  await assert.rejects(
+    conform({ target, only: ['FLOW-03', 'FLOW-04', 'FLOW-07'], onWitness }),
+    (thrown) =>
+      thrown instanceof StartError && /reset of waybill: POST \/no-such-endpoint: 401/.test(thrown.message),
+  )
+  await assert.rejects(fetch(origins[0]!))
+})
+
+test('a gateway that cannot be there twice is not (SUITE-01)', () => {
+  const { start: _, ...rest } = reference
+  for (const more of [
+    { start: { url: 'http://127.0.0.1:1' } },
+    { start: reference.start, witness_port: 9410 },
+  ])
+    assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /can have only one instance/)
+})
+
+test('judge says the same as the run, to the byte (SUITE-03)', () => {
+  for (const directory of ['good', 'bad'])
+    assert.equal(
+      `${JSON.stringify(rejudge(join(root, directory)).results, null, 2)}\n`,
+      read(directory, 'results.json'),
+    )
+})
+
+/** Changes the evidence of one check in a copy, and tells what `judge` then says of a requirement. */
+function tampered(t: TestContext, check: string, change: (evidence: Evidence) => void, id = check) {
+  const copy = mkdtempSync(join(root, 'copy-'))
+  t.after(() => rmSync(copy, { recursive: true }))
+  cpSync(good, copy, { recursive: true })
+  const file = join(copy, 'evidence', `${check}.json`)
+  const evidence = JSON.parse(readFileSync(file, 'utf8'))
+  change(evidence)
+  writeFileSync(file, JSON.stringify(evidence))
+  return rejudge(copy).results.verdicts.find((verdict) => verdict.id === id)!
+}
+
+const CHANGES: readonly [what: string, check: string, change: (evidence: any) => void][] = [
+  ['a ledger entry is taken out', 'ROUTE-01', ({ ledger }) => ledger.pop()],
+  ['a ledger entry names another model', 'ROUTE-01', ({ ledger }) => (ledger[0].model += 'x')],
+  ['the status of an answer', 'ROUTE-03', ({ exchanges }) => (exchanges[0].status = 200)],
+  [
+    'one letter of an answer',
+    'TELL-05',
+    ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace(/"content":\s*"/, '$&x')),
+  ],
+  [
+    'a header of an answer',
+    'TELL-01',
+    ({ exchanges }) => (exchanges[0].headers['x-gateway-provider'] = 'groqq'),
+  ],
+  [
+    'a reading of the log',
+    'LOG-02',
+    ({ exchanges }) => (exchanges.find((each: any) => each.step === 'record').body = '{}'),
+  ],
+  [
+    'one digit of the usage',
+    'USE-01',
+    ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace(/"prompt_tokens":\s*/, '$&1')),
+  ],
+  [
+    'how a stream ended',
+    'FLOW-06',
+    ({ exchanges }) => {
+      exchanges[0].end = 'complete'
+      exchanges[0].body = exchanges[0].body.replaceAll('error', 'delta')
+    },
+  ],
+  ['that a provider was asked at all', 'KEEP-01', ({ ledger }) => (ledger.length = 0)],
+  ['that a provider cut its stream', 'FLOW-06', ({ ledger }) => (ledger.length = 0)],
+  ['a secret in an answer', 'KEEP-01', ({ exchanges }) => (exchanges[0].body += '[secret:key.client]')],
+  [
+    'an entry of the catalog',
+    'CAT-01',
+    ({ exchanges }) => (exchanges[0].body = exchanges[0].body.replace('"auto"', '"auta"')),
+  ],
+]
+
+for (const [what, check, change] of CHANGES)
+  test(`judge sees it in ${check}: ${what} (SUITE-03)`, (t) => {
+    const { outcome, reason } = tampered(t, check, change)
+    assert.equal(outcome, 'fail', reason)
+  })
+
+test('evidence without exchanges, or with none of its own, never passes (SUITE-02)', (t) => {
+  for (const id of ONLY) {
+    const { outcome } = tampered(t, id, (evidence) => Object.assign(evidence, { exchanges: [], ledger: [] }))
+    assert.notEqual(outcome, 'pass', id)
+  }
+})
+
+test('a request id that appears twice in a log without single records is found (TELL-03)', async () => {
+  const { one: _, ...log } = reference.observability.log!
+  const target = { ...reference, observability: { ...reference.observability, log } }
+  const { evidence, run } = await conform({ target, profile: 'observable', only: ['TELL-03'] })
+  const found = evidence.get('TELL-03')!
+  const outcome = () =>
+    checks
+      .get('TELL-03')!
+      .judge({ evidence: found, all: new Map(), target: run.target, waybill: false })
+      .every(({ ok }) => ok)
+  assert.equal(outcome(), true)
+  for (const exchange of found.exchanges.filter(({ step }) => step === 'record')) {
+    const list = JSON.parse(exchange.body)
+    exchange.body = JSON.stringify({ ...list, data: [...list.data, ...list.data] })
+  }
+  assert.equal(outcome(), false)
+})
+
+test('what an earlier run left in the same directory is no evidence (SUITE-03)', (t) => {
+  const { outcome } = tampered(t, 'CAT-01', (evidence) => Object.assign(evidence, { started_at: 0 }))
+  assert.equal(outcome, 'harness-error')
+})
+
+/** Carries out a check of this test's own, on a witness that nobody calls. */
+async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise'>, more: object = {}) {
+  const witness = await createWitness({})
+  t.after(() => witness.close())
+  const keys = { client: null, other: null, reader: null }
+  const session = new Session({
+    check: 'OWN-01',
+    target: { ...reference, ...more },
+    surface: chat,
+    running: { baseUrl: witness.url, keys } as unknown as Running,
+    witness: controlOf(witness),
+    secrets: new Map(),
+    another: () => Promise.reject(),
+  })
+  return carryOut({ ...own, id: 'OWN-01', judge: () => [] }, session)
+}
+
+test('a target that keeps an exercise waiting is untestable, and the exercise asks for nothing more', async (t) => {
+  let asked = 0
+  const { untestable, harness_error, exchanges } = await carriedOut(t, {
+    timeout: 50,
+    async exercise(session) {
+      await sleep(100)
+      asked++
+      await session.ask(step('late'), '/v1/models')
+      asked++
+    },
+  })
+  await sleep(150)
+  assert.match(untestable!, /within 50 ms/)
+  assert.deepEqual([harness_error, exchanges, asked], [null, [], 1])
+})
+
+test('what the target file itself asks to wait for is no time of the target’s (SUITE-02)', async (t) => {
+  const log = { ...reference.observability.log!, lag_ms: 400 }
+  const { state: _, ...fields } = log.fields
+  const more = {
+    capabilities: { ...reference.capabilities, retry_delay_ms: 1_200 },
+    observability: { headers: { request_id: 'x-id' }, log: { ...log, fields } },
+  }
+  const own: Pick<Check, 'timeout' | 'exercise'> = {
+    timeout: 1_000,
+    async exercise(session) {
+      await session.wait(1_200)
+      await session.drain()
+      const call = await session.ask(step('call'), '/v1/models')
+      for (let times = 0; times < 4; times++) await session.record({ ...call, headers: { 'x-id': '1' } })
+    },
+  }
+  const { untestable, harness_error, exchanges } = await carriedOut(t, own, more)
+  assert.deepEqual([untestable, harness_error, exchanges.length], [null, null, 5])
+})
+
+test('a directory that holds no run is said in one sentence', (t) => {
+  const empty = mkdtempSync(join(root, 'empty-'))
+  t.after(() => rmSync(empty, { recursive: true }))
+  assert.throws(() => rejudge(empty), EvidenceError)
+  cpSync(join(good, 'run.json'), join(empty, 'run.json'))
+  assert.throws(() => rejudge(empty), /left no evidence/)
+})
+
+test('untestable counts as failed, a skip is never a pass (SUITE-02)', (t) => {
+  const { outcome } = tampered(t, 'FLOW-06', (evidence) => Object.assign(evidence, { untestable: 'no way' }))
+  assert.equal(outcome, 'untestable')
+  const byOutcome = new Map(failed.results.verdicts.map((each) => [each.id, each.outcome]))
+  assert.equal(byOutcome.get('TELL-05'), 'fail')
+  assert.equal(byOutcome.get('CAT-01'), 'pass')
+  assert.equal(byOutcome.get('USE-08'), 'not-applicable')
+  assert.equal(byOutcome.get('CAT-03'), 'disabled')
+  assert.equal(failed.results.conclusion, 'not conformant')
+})
+
+test('what leaves the question open is untestable, unless something else fails (SUITE-02)', (t) => {
+  const called = ({ exchanges }: Evidence, stream: boolean) =>
+    exchanges.find(({ details }) => details.stream === stream)!
+  const stays = (evidence: Evidence) => {
+    const { nonce } = called(evidence, false)
+    const [first] = evidence.ledger.filter((entry) => entry.nonce === nonce)
+    evidence.ledger.splice(evidence.ledger.indexOf(first!), 1)
+  }
+  const { outcome, reason } = tampered(t, 'TELL-02', stays)
+  assert.deepEqual([outcome, reason], ['untestable', 'call: it was not answered after a fallback'])
+  const both = tampered(t, 'TELL-02', (evidence) => {
+    stays(evidence)
+    called(evidence, true).headers = {}
+  })
+  assert.equal(both.outcome, 'fail')
+})
+
+test('what did not survive a check has not passed it, whatever the check is about (SUITE-02)', (t) => {
+  const gone = (evidence: Evidence) => Object.assign(evidence.facts, { gone: 'it ended.' })
+  const { outcome, reason } = tampered(t, 'KEEP-01', gone)
+  assert.deepEqual([outcome, reason], ['untestable', 'it did not survive the check: it ended.'])
+  const both = tampered(t, 'FLOW-06', (evidence) => {
+    gone(evidence)
+    Object.assign(evidence.exchanges[0]!, { end: 'complete', body: '' })
+  })
+  assert.equal(both.outcome, 'fail')
+})
+
+test('a run that carries nothing out is an error (SUITE-02)', async () => {
+  const { cache: _, ...capabilities } = reference.capabilities
+  const { results } = await conform({
+    target: { ...reference, capabilities },
+    profile: 'waybill',
+    only: ['USE-08'],
+  })
+  assert.equal(results.conclusion, 'error')
+  assert.match(results.reason, /no check was run/)
+})
+
+test('a target whose calls go elsewhere gets one call and no second (SUITE-01)', async (t) => {
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    if (request.method === 'POST') asked.push(request.url!)
+    response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+  })
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+  t.after(() => server.close())
+  const target = bareTarget(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 'gpt-5-mini', {})
+  await assert.rejects(
+    conform({ target }),
+    (thrown) => thrown instanceof StartError && /no second call was made/.test(thrown.message),
+  )
+  assert.deepEqual(asked, ['/v1/chat/completions'])
+  // Of a bare address nothing is claimed but that it takes this model.
+  assert.deepEqual([target.models.direct, target.models.logical], [[], []])
+})
+
+test('results.json is as its published schema says', () => {
+  const published = JSON.parse(
+    readFileSync(new URL('../../docs/results.schema.json', import.meta.url), 'utf8'),
+  )
+  const schema = z.fromJSONSchema(published)
+  for (const directory of ['good', 'bad']) schema.parse(JSON.parse(read(directory, 'results.json')))
+  const { verdicts: _, ...without } = JSON.parse(read('good', 'results.json'))
+  assert.throws(() => schema.parse(without))
+})
+
+test('a finding has an id that is the same in every run', () => {
+  for (const { results } of [passed, failed])
+    for (const { id, findings } of results.verdicts)
+      for (const finding of findings) assert.match(finding.id, new RegExp(`^${id}/[a-z0-9][a-z0-9-]*$`))
+  const ids = ({ results }: Conformed) =>
+    new Set(results.verdicts.find(({ id }) => id === 'TELL-05')!.findings.map(({ id }) => id))
+  assert.deepEqual(ids(passed), ids(failed), 'whether it holds or not')
+})
+
+test('every finding says what was expected and what was seen, whether it holds or not', () => {
+  const found = [...passed.results.verdicts, ...failed.results.verdicts].flatMap(({ findings }) => findings)
+  const silent = found.filter(({ doubt, expected, actual }) => !doubt && !(expected && actual))
+  assert.ok(found.length > 100)
+  assert.deepEqual(
+    silent.map(({ id }) => id),
+    [],
+  )
+})
+
+test('junit.xml has a child element for whatever is no pass', () => {
+  const xml = read('bad', 'junit.xml')
+  const cases = [...xml.matchAll(/<testcase .*?(?:\/>|<\/testcase>)/gs)].map(([text]) => text)
+  assert.ok(cases.length > failed.results.verdicts.length, 'one for each finding')
+  const of = (id: string) => cases.find((each) => each.includes(` name="${id}`))!
+  assert.match(of('TELL-05'), /<failure message="[^"]*: expected as the provider sent it: [^"]*, seen /)
+  assert.match(of('USE-08'), /<skipped /)
+  assert.match(of('CAT-03'), /<skipped /)
+  assert.match(of('TELL-05'), / name="TELL-05\/content-is-untouched"/)
+  assert.match(of('CAT-01/has-entries'), /^<testcase [^<]*\/>$/)
+  assert.match(xml, /<testsuite [^>]* failures="1"/)
+})
+
+test('the suite’s own failure is an error element, and never a pass', (t) => {
+  const copy = mkdtempSync(join(root, 'broken-'))
+  t.after(() => rmSync(copy, { recursive: true }))
+  cpSync(good, copy, { recursive: true })
+  const file = join(copy, 'evidence', 'CAT-01.json')
+  writeFileSync(
+    file,
+    JSON.stringify({ ...JSON.parse(readFileSync(file, 'utf8')), harness_error: 'it fell over' }),
+  )
+  const kept = rejudge(copy)
+  assert.equal(kept.results.conclusion, 'error')
+  writeReports(copy, kept)
+  const xml = readFileSync(join(copy, 'junit.xml'), 'utf8')
+  assert.match(xml, /<testcase [^>]* name="CAT-01[^>]*>\s*<error message="it fell over"/)
+})
+
+test('the page says who ended a connection: the witness where a check has it cut (FLOW-06)', () => {
+  const page = read('good', 'index.html')
+  assert.match(page, /not to the end; the witness cut the connection, as the check told it to/)
+  assert.doesNotMatch(page, /the gateway closed the connection/)
+})
+
+test('no report holds a hostile name as markup', () => {
+  const page = read('bad', 'index.html')
+  assert.equal(page.split('<script').length - 1, 0)
+  assert.ok(page.includes('&#60;script&#62;alert'))
+  const outsideCode = read('bad', 'summary.md').replace(/`[^`]*`/g, '')
+  assert.ok(outsideCode.includes('&#60;script') && !outsideCode.includes('<script'))
+  assert.ok(!read('bad', 'junit.xml').includes('<script'))
+})
+
+test('nothing that a run leaves behind holds a secret (KEEP-01)', () => {
+  const names = ['run.json', 'results.json', 'junit.xml', 'index.html', 'summary.md', 'badge.json']
+  for (const directory of ['good', 'bad'])
+    for (const name of [
+      ...names,
+      ...ONLY.map((id) => join('evidence', `${id}.json`)).filter(() => directory === 'good'),
+    ]) {
+      const text = read(directory, name)
+      assert.ok(
+        !/wbconform(client|other|admin)[0-9a-f]{24}/.test(text),
+        `${directory}/${name} holds a gateway key`,
+      )
+      assert.ok(!/witness-key-of-[a-z]/.test(text), `${directory}/${name} holds a provider key`)
+    }
+})

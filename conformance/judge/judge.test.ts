@@ -1,0 +1,56 @@
+// Evidence of an earlier suite is judged by what was asked then.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { entry, evidence, exchange } from '../evidence/test-evidence.ts'
+import { readRequirements } from '../requirements/requirements.ts'
+import { ownTargets, readTarget } from '../target/read.ts'
+import { judge, type RunFile } from './judge.ts'
+
+const target = readTarget(join(ownTargets, 'waybill.yaml'))
+
+/** What is said of DIAL-02, whose call lost its version on the way to the provider. */
+function verdict(suite: string) {
+  const run: RunFile = {
+    ...{ format: 2, suite, profile: 'core', target, started_at: 0, ended_at: 20_000 },
+    ...{ only: ['DIAL-02'], disabled: {}, quick: false, inferences: 1, stopped: null },
+    ...{ environment: {}, reproduce: 'waybill conform' },
+  }
+  const call = exchange({
+    request: { method: 'POST', path: '/v1/messages', headers: {}, body: '{}' },
+  })
+  const seen = evidence([call], [entry({ endpoint: 'messages', path: '/v1/messages' })], {
+    check: 'DIAL-02',
+    facts: { surface: 'messages' },
+  })
+  return judge(run, new Map([['DIAL-02', seen]]), readRequirements()).verdicts.find(
+    ({ id }) => id === 'DIAL-02',
+  )!
+}
+
+test('a check that asks more than an earlier suite did does not judge its evidence (SUITE-03)', () => {
+  assert.equal(verdict('4.0').outcome, 'warn')
+  const { outcome, reason } = verdict('3.2')
+  assert.equal(outcome, 'not-applicable')
+  assert.equal(reason, 'not asked in this evidence: suite 3.2 made it, and the check is of suite 4.0')
+})
+
+test('a part of a MUST that is advice is a warning, and binds Waybill (FAIL-04)', () => {
+  const busy = exchange({
+    step: 'the provider is busy',
+    status: 429,
+    body: '{"error":{"message":"synthetic"}}',
+  })
+  const seen = evidence([busy], [entry()], { check: 'FAIL-04' })
+  const outcome = (profile: RunFile['profile']) => {
+    const run: RunFile = {
+      ...{ format: 2, suite: '4.0', profile, target, started_at: 0, ended_at: 20_000 },
+      ...{ only: ['FAIL-04'], disabled: {}, quick: false, inferences: 1, stopped: null },
+      ...{ environment: {}, reproduce: 'waybill conform' },
+    }
+    const { verdicts } = judge(run, new Map([['FAIL-04', seen]]), readRequirements())
+    return verdicts.find(({ id }) => id === 'FAIL-04')!.outcome
+  }
+  assert.equal(outcome('core'), 'warn')
+  assert.equal(outcome('waybill'), 'fail')
+})

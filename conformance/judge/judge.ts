@@ -1,0 +1,290 @@
+// Turns evidence into verdicts. Pure: the run calls it at its end, and `judge DIR` calls it again on the
+// stored evidence.
+import { z } from 'zod'
+import { checks } from '../checks/registry.ts'
+import { requestsOf } from '../dialects/lookup.ts'
+import { isCrossed, onSurface } from '../dialects/registry.ts'
+import { type Evidence, REMAINDER } from '../evidence/evidence.ts'
+import { placeOf, withoutSurface } from '../requirements/applicability.ts'
+import {
+  asked,
+  levelOf,
+  PROFILES,
+  type Requirement,
+  type Requirements,
+  SCOPES,
+  setOf,
+} from '../requirements/requirements.ts'
+import { doubt, type Finding, sentenceOf } from '../runner/check.ts'
+import { declares, targetSchema } from '../target/schema.ts'
+import { answerIn, causesOf, type Suspect } from './causes.ts'
+
+/** Facts of a run that are stored in addition to the evidence of its checks; `run.json`. */
+export const runSchema = z.strictObject({
+  format: z.literal(
+    2,
+    'it was written by another version of the suite; repeat the run, or judge it with that version',
+  ),
+  suite: z.string(),
+  profile: z.enum(PROFILES),
+  /** As it was used, with values filled in, without secrets. */
+  target: targetSchema,
+  started_at: z.number(),
+  ended_at: z.number(),
+  /** Requirement ids that the user asked for exclusively; null for all. */
+  only: z.array(z.string()).nullable(),
+  /** Ids of requirements that the user left out, with the reason. */
+  disabled: z.record(z.string(), z.string()),
+  /** True if idle windows were short. */
+  quick: z.boolean().default(false),
+  /** Inferences that the mock saw from its start to its end. */
+  inferences: z.int(),
+  /** Reason why the run stopped early, or null. */
+  stopped: z.string().nullable(),
+  environment: z.record(z.string(), z.string()),
+  /** Command that repeats this run. */
+  reproduce: z.string(),
+})
+export type RunFile = z.output<typeof runSchema>
+
+export const OUTCOMES = [
+  'pass',
+  'fail',
+  'warn',
+  'not-applicable',
+  'untestable',
+  'harness-error',
+  'disabled',
+] as const
+export type Outcome = (typeof OUTCOMES)[number]
+
+const verdict = z.strictObject({
+  id: z.string(),
+  slug: z.string(),
+  level: z.enum(['MUST', 'SHOULD']),
+  scope: z.enum(SCOPES),
+  text: z.string().describe('The sentence of the contract.'),
+  outcome: z.enum(OUTCOMES),
+  scored: z
+    .boolean()
+    .describe('Whether it counts: its requirement belongs to the frozen set of this suite version.'),
+  reason: z.string().describe('One sentence; for a pass, how much was looked at.'),
+  findings: z.array(
+    z.strictObject({
+      id: z.string().describe('Such as `KEEP-01/no-secret-in-answers`; the same question in every run.'),
+      ok: z.boolean(),
+      doubt: z.boolean().optional().describe('Not ok, but it cannot be shown that the target is to blame.'),
+      advice: z
+        .boolean()
+        .optional()
+        .describe('A SHOULD within a MUST: not ok is a warning, except for Waybill.'),
+      what: z.string(),
+      expected: z.string().optional(),
+      actual: z.string().optional(),
+      see: z.array(z.string()).readonly().optional().describe('Exchanges (#3) and ledger entries (@7).'),
+    }),
+  ),
+  inferences: z.int().describe('Inferences that the check caused.'),
+  duration: z.int().describe('Milliseconds.'),
+})
+export type Verdict = z.output<typeof verdict>
+
+/**
+ * `conformant`: every applicable MUST was tried and holds. `partial`: none failed, but some were not tried.
+ * `error`: the run did not finish.
+ */
+const CONCLUSIONS = ['conformant', 'partial', 'not conformant', 'error'] as const
+export type Conclusion = (typeof CONCLUSIONS)[number]
+
+/** Results of a run: `results.json`. Its JSON Schema is shipped as docs/results.schema.json. */
+export const resultsSchema = z.strictObject({
+  suite: z.string(),
+  profile: z.enum(PROFILES),
+  target: z.strictObject({ name: z.string(), version: z.string().nullable(), sealed: z.boolean() }),
+  started_at: z.iso.datetime(),
+  duration: z.int().describe('Milliseconds.'),
+  conclusion: z.enum(CONCLUSIONS),
+  reason: z.string(),
+  counts: z.record(z.enum(OUTCOMES), z.int()),
+  inferences: z
+    .strictObject({ total: z.int(), accounted: z.int() })
+    .describe('What the run cost in calls, and how many of them are attributed to a check.'),
+  causes: z
+    .array(
+      z.strictObject({
+        what: z.string(),
+        verdicts: z.array(z.string()).readonly().describe('What did not hold because of it.'),
+      }),
+    )
+    .describe('One answer behind several failures, such as a 500 for each streamed call; the widest first.'),
+  verdicts: z.array(verdict),
+  environment: z.record(z.string(), z.string()),
+  reproduce: z.string().describe('The command that repeats this run.'),
+})
+export type Results = z.output<typeof resultsSchema>
+
+/** Judges a whole run. `evidence` by check id; a check without evidence was not tried. */
+export function judge(
+  run: RunFile,
+  evidence: ReadonlyMap<string, Evidence>,
+  requirements: Requirements,
+): Results {
+  const scored = setOf(requirements, run.suite)
+  const verdicts = asked(requirements, run.profile, run.target).map((requirement) =>
+    verdictOf(requirement, run, evidence, scored.has(withoutSurface(requirement.id))),
+  )
+  const counts = Object.fromEntries(
+    OUTCOMES.map((outcome) => [outcome, verdicts.filter((each) => each.outcome === outcome).length]),
+  ) as Record<Outcome, number>
+  const accounted = [...evidence.values()]
+    .filter(({ check }) => !check.startsWith(REMAINDER))
+    .reduce((sum, each) => sum + inferencesIn(each), 0)
+  const causes = causesOf(suspectsAmong(verdicts, evidence), evidence.values())
+  const { conclusion, reason } = conclude(run, verdicts)
+  return {
+    suite: run.suite,
+    profile: run.profile,
+    target: { name: run.target.name, version: run.target.version ?? null, sealed: run.target.sealed },
+    started_at: new Date(run.started_at).toISOString(),
+    duration: Math.round(run.ended_at - run.started_at),
+    conclusion,
+    reason,
+    counts,
+    inferences: { total: run.inferences, accounted },
+    causes,
+    verdicts,
+    environment: run.environment,
+    reproduce: run.reproduce,
+  }
+}
+
+/** Returns the failed verdicts with their evidence. */
+function suspectsAmong(verdicts: readonly Verdict[], all: ReadonlyMap<string, Evidence>): Suspect[] {
+  return verdicts
+    .filter(({ outcome }) => outcome === 'fail' || outcome === 'warn' || outcome === 'untestable')
+    .flatMap(({ id, findings }) => {
+      const evidence = all.get(checks.get(id)?.shares ?? id)
+      const see = findings.filter(({ ok }) => !ok).flatMap(({ see = [] }) => see)
+      return evidence ? [{ id, see, evidence }] : []
+    })
+}
+
+/** Adds to a failed finding how its call was answered, if that was not successful and is not mentioned. */
+function withAnswer(found: Finding, { exchanges }: Evidence): Finding {
+  if (found.ok) return found
+  const ref = found.see?.find((each) => each.startsWith('#'))
+  const exchange = exchanges.find(({ n }) => ref === `#${n}`)
+  if (!exchange || (exchange.status !== null && exchange.status < 300)) return found
+  const said = exchange.status === null ? exchange.error : String(exchange.status)
+  const { what, actual } = found
+  if (said === null || (actual ?? what).includes(said)) return found
+  const answered = `; ${ref} was answered with ${answerIn(exchange)}`
+  return actual === undefined ? { ...found, what: what + answered } : { ...found, actual: actual + answered }
+}
+
+function verdictOf(
+  requirement: Requirement,
+  run: RunFile,
+  all: ReadonlyMap<string, Evidence>,
+  scored: boolean,
+): Verdict {
+  const { id, slug, scope, text, check: name } = requirement
+  const check = checks.get(name!)
+  const evidence = all.get(check?.overRun ? REMAINDER : (check?.shares ?? name!)) ?? null
+  const level = levelOf(requirement, run.profile)
+  const said = (outcome: Outcome, reason: string, findings: Finding[] = []): Verdict => ({
+    id,
+    slug,
+    level,
+    scope,
+    text,
+    outcome,
+    scored,
+    reason,
+    findings: findings.map((each) => ({ ...each, id: `${id}/${each.id}` })),
+    inferences: evidence && !check?.shares && !check?.overRun ? inferencesIn(evidence) : 0,
+    duration: evidence ? Math.round(evidence.ended_at - evidence.started_at) : 0,
+  })
+  if (!check) return said('harness-error', `there is no check ${name}`)
+  const left = run.disabled[id] ?? run.disabled[withoutSurface(id)]
+  if (left !== undefined) return said('disabled', left)
+  if (run.only && !run.only.includes(id)) return said('disabled', 'not among the requested ones')
+  const place = placeOf(check, run.target)
+  if (place === null) return said('not-applicable', 'the target file says that chat is not served')
+  const target = onSurface(run.target, place)
+  const missing = (check.needs ?? []).filter((need) => !declares(target, need))
+  if (missing.length > 0)
+    return said('not-applicable', `the target file does not declare ${missing.join(', ')}`)
+  if (check.since !== undefined && Number.parseInt(run.suite, 10) < check.since)
+    return said(
+      'not-applicable',
+      `not asked in this evidence: suite ${run.suite} made it, and the check is of suite ${check.since}.0`,
+    )
+  if (!evidence) return said('harness-error', run.stopped ?? 'the check was not run')
+  if (evidence.harness_error !== null) return said('harness-error', evidence.harness_error.split('\n')[0]!)
+  if (evidence.untestable !== null) {
+    const [last] = evidence.exchanges.filter(({ nonce, end }) => nonce !== null && end !== 'left').slice(-1)
+    const why = last && withAnswer(doubt('', evidence.untestable, [`#${last.n}`]), evidence)
+    return said('untestable', why?.what ?? evidence.untestable)
+  }
+  if (check.relays && !relayed(evidence))
+    return said('not-applicable', 'it translates: no provider was asked in the dialect of the client')
+  let findings: Finding[]
+  try {
+    findings = check.judge({ evidence, all, target, waybill: run.profile === 'waybill' })
+  } catch (thrown) {
+    return said('harness-error', `the judge failed: ${(thrown as Error).message}`)
+  }
+  if (findings.length === 0) return said('harness-error', 'the judge found nothing to judge')
+  findings = findings.map((each) => withAnswer(each, evidence))
+  const isAdvice = ({ advice = false }: Finding) => advice && run.profile !== 'waybill'
+  const bad = findings.find((each) => !each.ok && !each.doubt && !isAdvice(each))
+  if (bad) return said(level === 'MUST' ? 'fail' : 'warn', sentenceOf(bad), findings)
+  // Nothing was wrong before the gateway was gone, and requests after that prove nothing.
+  if (typeof evidence.facts.gone === 'string')
+    return said('untestable', `it did not survive the check: ${evidence.facts.gone}`, findings)
+  const open = findings.find(({ doubt }) => doubt)
+  if (open) return said('untestable', sentenceOf(open), findings)
+  const advised = findings.find(({ ok }) => !ok)
+  if (advised) return said('warn', sentenceOf(advised), findings)
+  return said('pass', `${findings.length} of ${findings.length} findings hold`, findings)
+}
+
+/** Maximum number of ids that are listed; more would not be read. */
+const FEW = 8
+
+/** Formats counts by subject: `10 of FLOW, 3 of LOG`. */
+const bySubject = (some: readonly Verdict[]): string =>
+  [...Map.groupBy(some, ({ id }) => id.split('-')[0]!)]
+    .map(([subject, those]) => `${those.length} of ${subject}`)
+    .join(', ')
+
+function conclude(run: RunFile, verdicts: readonly Verdict[]): { conclusion: Conclusion; reason: string } {
+  const scored = verdicts.filter((each) => each.scored && each.level === 'MUST')
+  const failed = scored.filter(({ outcome }) => outcome === 'fail' || outcome === 'untestable')
+  const broken = verdicts.filter(({ outcome }) => outcome === 'harness-error')
+  const tried = verdicts.filter(
+    ({ outcome }) => outcome === 'pass' || outcome === 'fail' || outcome === 'warn',
+  )
+  const ids = (some: readonly Verdict[]) =>
+    some.length > FEW ? bySubject(some) : some.map(({ id }) => id).join(', ')
+  if (run.stopped !== null) return { conclusion: 'error', reason: run.stopped }
+  if (tried.length === 0) return { conclusion: 'error', reason: 'no check was run' }
+  if (broken.length > 0) return { conclusion: 'error', reason: `the suite itself failed in ${ids(broken)}` }
+  if (failed.length > 0)
+    return { conclusion: 'not conformant', reason: `${failed.length} failed: ${ids(failed)}` }
+  if (run.quick) return { conclusion: 'partial', reason: 'none failed; --quick: the idle windows were short' }
+  const left = scored.filter(({ outcome }) => outcome === 'disabled')
+  const leftOut = left.length > 5 ? `${left.length} requirements` : ids(left)
+  if (left.length > 0) return { conclusion: 'partial', reason: `none failed; not tried: ${leftOut}` }
+  return { conclusion: 'conformant', reason: `every applicable MUST of profile ${run.profile} holds` }
+}
+
+/** Returns true if a call of the check reached a provider in the client's dialect. */
+const relayed = (evidence: Evidence): boolean =>
+  evidence.exchanges.some((exchange) =>
+    requestsOf(evidence, exchange).some((entry) => !isCrossed(exchange, entry)),
+  )
+
+const inferencesIn = ({ ledger }: Evidence): number =>
+  ledger.filter(({ kind }) => kind === 'inference').length

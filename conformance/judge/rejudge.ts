@@ -1,0 +1,54 @@
+// Computes verdicts from the stored files of a run, with the same function as in the run.
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { z } from 'zod'
+import { readBounded } from '../../src/shared/bounded-file.ts'
+import { fileReason } from '../../src/terminal/file-error.ts'
+import { type Evidence, evidenceSchema } from '../evidence/evidence.ts'
+import { readRequirements } from '../requirements/requirements.ts'
+import { judge, type Results, type RunFile, runSchema } from './judge.ts'
+
+/** Directory that holds no readable run; one sentence for a person. */
+export class EvidenceError extends Error {
+  override readonly name = 'EvidenceError'
+}
+
+/** Run with all its evidence, as stored. */
+export interface Kept {
+  readonly run: RunFile
+  readonly evidence: ReadonlyMap<string, Evidence>
+  readonly results: Results
+}
+
+/** Judges again what `conform` wrote into a directory. Throws EvidenceError. */
+export function rejudge(directory: string): Kept {
+  const run = read(join(directory, 'run.json'), runSchema)
+  const folder = join(directory, 'evidence')
+  if (!existsSync(folder)) throw new EvidenceError(`${directory}: the run left no evidence there`)
+  const evidence = new Map<string, Evidence>()
+  for (const file of readdirSync(folder).sort()) {
+    const each = read(join(folder, file), evidenceSchema)
+    // Evidence of an earlier run in the same directory proves nothing about this one.
+    if (each.started_at >= run.started_at) evidence.set(each.check, each)
+  }
+  return { run, evidence, results: judge(run, evidence, readRequirements()) }
+}
+
+/** Maximum bytes of a stored file. */
+const MOST_BYTES = 2 ** 28
+
+function read<Schema extends z.ZodType>(file: string, schema: Schema): z.output<Schema> {
+  let json: unknown
+  try {
+    json = JSON.parse(readBounded(file, MOST_BYTES).toString('utf8'))
+  } catch (cause) {
+    throw new EvidenceError(
+      `${file}: ${fileReason(cause)}; name a directory that \`waybill conform --report\` wrote`,
+      { cause },
+    )
+  }
+  const parsed = schema.safeParse(json)
+  if (parsed.success) return parsed.data
+  const { path, message } = parsed.error.issues[0]!
+  throw new EvidenceError(`${file}: ${path.join('.')}: ${message}`)
+}

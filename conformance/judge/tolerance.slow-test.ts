@@ -1,0 +1,48 @@
+// The suite binds everybody only to what is written, not to how the reference happens to do it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { conform } from '../run.ts'
+import { targetOf } from '../selftest/fault-run.ts'
+
+for (const strategy of ['random', 'round-robin'])
+  test(`the order of targets is the gateway's own business: ${strategy} (PURE-04, ROUTE-07, TELL-02)`, async () => {
+    const { files, ...target } = targetOf(strategy)
+    const config = files['waybill.yaml']!
+    const { results } = await conform({
+      target: {
+        ...target,
+        start: { inproc: 'selftest/reference' },
+        files: { 'waybill.yaml': config.replace('\n  auto:\n', `$&    strategy: ${strategy}\n`) },
+      },
+      profile: 'observable',
+      only: [
+        'PURE-04',
+        'ROUTE-01',
+        'ROUTE-04',
+        'ROUTE-07',
+        'ROUTE-08',
+        'TELL-01',
+        'TELL-02',
+        'LOG-02',
+        'LOG-07',
+      ],
+    })
+    assert.ok(config.includes('\n  auto:\n'), 'the strategy was written in')
+    const bad = results.verdicts.filter(({ outcome }) => outcome !== 'pass' && outcome !== 'disabled')
+    assert.deepEqual(
+      bad.map(({ id, outcome, reason }) => `${id} ${outcome}: ${reason}`),
+      [],
+    )
+  })
+
+test('a gateway that probes its providers with calls is not accused of spending on reads (PURE-01)', async () => {
+  const name = 'probes-its-providers'
+  const target = targetOf(name)
+  const { results } = await conform({ target, profile: 'core', only: ['PURE-01'] })
+  const { outcome, reason } = results.verdicts.find(({ id }) => id === 'PURE-01')!
+  assert.equal(outcome, 'untestable', reason)
+  assert.match(
+    reason,
+    /^inferences while reading: \d+ at the witness, and \d+ in [\d.]+ s in which nothing was asked: they cannot/,
+  )
+})

@@ -1,0 +1,79 @@
+// A target that is a command: runs it in its directory, in its own process group, with a clean environment.
+import { spawn } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Process } from './instance.ts'
+import { StartError } from './instance.ts'
+import { atExit } from './on-exit.ts'
+
+export interface CommandOptions {
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** Maximum time from SIGTERM to the end of a target, ms. */
+const GRACE = 10_000
+
+/** Maximum time to read the last output after everything that was started has ended, ms. */
+const LAST_WORDS = 250
+
+/** Starts the command. Rejects with StartError if there is no such program. */
+export async function runCommand(
+  [file, ...args]: readonly string[],
+  { cwd, env }: CommandOptions,
+): Promise<Process> {
+  const { PATH, HOME, LANG } = process.env
+  const child = spawn(file!, args, {
+    cwd,
+    env: { PATH, HOME, LANG, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true, // so that its child processes end with it
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (piece: Buffer) => {
+      output = (output + piece.toString('utf8')).slice(-1_000_000)
+    })
+  // Ends everything that was started when the suite itself is interrupted.
+  const forget = atExit(() => signal('SIGKILL'))
+  const closed = new Promise<void>((done) => child.once('close', () => done()))
+  const closedWithin = (ms: number) => Promise.race([closed, sleep(ms, undefined, { ref: false })])
+  /** Time that processes may outlive the first one, ms. */
+  let grace = 0
+  /** True once the group has ended: its number may belong to another by then. */
+  let over = false
+  const gone = new Promise<void>((done) => child.once('exit', () => done())).then(async () => {
+    // A wrapper may end before the gateway that it started, which still holds the port and these pipes.
+    await closedWithin(grace)
+    signal('SIGKILL')
+    over = true
+    forget()
+    await closedWithin(LAST_WORDS)
+    child.stdout.destroy()
+    child.stderr.destroy()
+  })
+  await new Promise<void>((done, fail) => {
+    child.once('spawn', done)
+    child.once('error', (cause) => fail(new StartError(`cannot run ${file}: ${cause.message}`)))
+  })
+  const alive = () => child.exitCode === null && child.signalCode === null
+  function signal(name: NodeJS.Signals): void {
+    if (over) return
+    try {
+      process.kill(-child.pid!, name)
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+  return {
+    alive,
+    output: () => output,
+    async stop(how) {
+      const asked = how === 'politely' && alive()
+      if (asked) grace = GRACE
+      signal(asked ? 'SIGTERM' : 'SIGKILL')
+      const late = setTimeout(() => signal('SIGKILL'), GRACE)
+      await gone
+      clearTimeout(late)
+    },
+  }
+}

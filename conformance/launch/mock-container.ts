@@ -1,0 +1,147 @@
+// The mock in a container, for targets that are containers too. Its control port is reachable from its own
+// machine only, so requests go through a small program in the container, one line of JSON each way.
+import { createInterface } from 'node:readline'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LedgerEntry, LedgerPage } from '../../mocks/ledger.ts'
+import type { WitnessControl } from '../runner/context.ts'
+import type { Values } from '../target/template.ts'
+import type { Container, Containers } from './containers.ts'
+import { StartError } from './instance.ts'
+import { valuesOf } from './mock-control.ts'
+
+/** Name on the network, and the default port. */
+const NAME = 'witness'
+const PORT = 4950
+const CONTROL_PORT = 4951
+
+/** Maximum time until it listens, ms. */
+const PATIENCE = 30_000
+
+/** Interval between readings of the ledger while waiting for a call, ms. */
+const LOOK = 10
+
+/** Time after which an interrupted answer is not read again, ms; no check takes longer. */
+const SETTLED = 180_000
+
+/** Forwards each line to the control port and answers with a line. Base64, which contains no line breaks. */
+const RELAY = `
+  import { createInterface } from 'node:readline'
+  for await (const line of createInterface({ input: process.stdin })) {
+    const { method, path, body } = JSON.parse(Buffer.from(line, 'base64'))
+    const response = await fetch('http://127.0.0.1:${CONTROL_PORT}' + path, { method, body })
+    const answer = { ok: response.ok, text: await response.text() }
+    console.log(Buffer.from(JSON.stringify(answer)).toString('base64'))
+  }`
+
+/** Line in which it prints its providers. */
+const TOLD = /^\{"url".*\}$/m
+
+export interface WitnessInContainer {
+  readonly control: WitnessControl
+  /** Addresses as its neighbours on the network know it. */
+  readonly values: Values
+  close(): Promise<void>
+}
+
+/** Starts it. `port` 0 is the default one. Rejects with StartError. */
+export async function startWitnessContainer(
+  containers: Containers,
+  image: string,
+  port: number,
+): Promise<WitnessInContainer> {
+  const url = `http://${NAME}:${port || PORT}`
+  const command = ['witness', '--host', '0.0.0.0', '--port', `${port || PORT}`]
+  const container = await containers.create({
+    image,
+    command: [...command, '--control-port', `${CONTROL_PORT}`, '--json'],
+    alias: NAME,
+  })
+  try {
+    const providers = await providersOf(container, image)
+    const control = controlThrough(await container.talk(['node', '--input-type=module', '--eval', RELAY]))
+    const values = valuesOf({
+      url,
+      providers: Object.keys(providers),
+      baseUrl: (name) => url + new URL(providers[name]!.base_url).pathname,
+      key: (name) => providers[name]!.key,
+    })
+    return { control, values, close: () => container.remove() }
+  } catch (cause) {
+    await container.remove()
+    throw cause
+  }
+}
+
+/** Starts the container and waits until the mock prints its providers. */
+async function providersOf(
+  container: Container,
+  image: string,
+): Promise<Record<string, { base_url: string; key: string }>> {
+  let printed = ''
+  const { alive } = await container.start((text) => (printed += text))
+  for (let waited = 0; waited < PATIENCE; waited += LOOK) {
+    const told = TOLD.exec(printed)?.[0]
+    if (told) return JSON.parse(told).providers
+    if (!alive()) break
+    await sleep(LOOK)
+  }
+  throw new StartError(
+    `the witness did not start in a container of ${image}; it printed: ${printed.trim() || 'nothing'}`,
+  )
+}
+
+/** Sends control requests through the relay. */
+function controlThrough({ say, heard }: { say(line: string): void; heard: Readable }): WitnessControl {
+  const waiting: ((answer: { ok: boolean; text: string }) => void)[] = [] // answered in order
+  let gone = false
+  createInterface({ input: heard })
+    .on('line', (line) => waiting.shift()?.(unpacked(line)))
+    .on('close', () => {
+      gone = true
+      for (const tell of waiting.splice(0)) tell({ ok: false, text: 'it is gone' })
+    })
+  const ask = async (method: string, path: string, body?: string): Promise<string> => {
+    if (gone) throw new Error('the witness is gone')
+    const answer = new Promise<{ ok: boolean; text: string }>((done) => waiting.push(done))
+    say(packed({ method, path, body }))
+    const { ok, text } = await answer
+    if (!ok) throw new Error(`the witness refused ${method} ${path}: ${text}`)
+    return text
+  }
+
+  // Entries that no longer change are not transferred again.
+  let known: LedgerEntry[] = []
+  const ledger = async (): Promise<LedgerEntry[]> => {
+    const before = known // another reading may be under way
+    const { entries, now }: LedgerPage = JSON.parse(
+      await ask('GET', `/ledger?since=${before.at(-1)?.n ?? 0}`),
+    )
+    const open = entries.findIndex(
+      ({ at, answer, peer_left_at }) =>
+        !answer.complete && answer.cut_at === null && peer_left_at === null && now - at < SETTLED,
+    )
+    const all = [...before, ...entries]
+    const settled = before.length + (open < 0 ? entries.length : open)
+    if (settled > known.length) known = all.slice(0, settled)
+    return all
+  }
+  return {
+    entries: async (since) => (await ledger()).filter(({ n }) => n > since),
+    async seen(nonce, ms) {
+      const deadline = performance.now() + ms
+      for (;;) {
+        const entry = (await ledger()).find((one) => one.nonce === nonce)
+        if (entry || performance.now() >= deadline) return entry ?? null
+        await sleep(LOOK)
+      }
+    },
+    script: async (nonce, answers) => void (await ask('PUT', `/script/${nonce}`, JSON.stringify(answers))),
+    setReachable: async (reachable) => void (await ask('PUT', '/reachable', JSON.stringify(reachable))),
+    release: async (gate) => void (await ask('POST', `/release/${encodeURIComponent(gate)}`)),
+    watchFor: async (name, secret) => void (await ask('PUT', `/canary/${encodeURIComponent(name)}`, secret)),
+  }
+}
+
+const packed = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
+const unpacked = (line: string) => JSON.parse(Buffer.from(line, 'base64').toString('utf8'))

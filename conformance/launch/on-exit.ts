@@ -1,0 +1,19 @@
+// Ends what the suite started if this process ends during a run. One listener serves all instances, because a
+// run has more of them than Node's limit for listeners.
+const works = new Set<() => void>()
+
+/**
+ * Calls `work` when this process ends; it must not wait for anything. Returns a function that cancels this.
+ */
+export function atExit(work: () => void): () => void {
+  if (works.size === 0) process.once('exit', doAll)
+  works.add(work)
+  return () => {
+    works.delete(work)
+    if (works.size === 0) process.off('exit', doAll)
+  }
+}
+
+function doAll(): void {
+  for (const work of works) work()
+}

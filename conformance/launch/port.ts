@@ -1,0 +1,50 @@
+// Ports for the gateways that the suite starts.
+import { randomInt } from 'node:crypto'
+import { createServer, type Server } from 'node:net'
+
+/**
+ * Ports below those that systems assign by themselves (32,768 and up on Linux, 49,152 elsewhere), so that
+ * none is taken by chance before the gateway listens on it.
+ */
+const PORTS = [20_000, 32_000] as const
+
+/** Port for one instance during its lifetime. */
+export interface ReservedPort {
+  readonly port: number
+  release(): Promise<void>
+}
+
+/**
+ * Reserves an even, free port of this machine. The odd one above it is held until the release, so that no
+ * other instance, of this suite or of another one, draws the same while this one is not listening yet or
+ * starts again.
+ */
+export async function reservePort(): Promise<ReservedPort> {
+  for (;;) {
+    const port = 2 * randomInt(PORTS[0] / 2, PORTS[1] / 2)
+    const guard = await listenOn(port + 1)
+    if (!guard) continue
+    const release = () => closed(guard)
+    const first = await listenOn(port)
+    if (!first) {
+      await release()
+      continue
+    }
+    await closed(first)
+    guard.unref()
+    return { port, release }
+  }
+}
+
+/** Returns null if another program listens there. */
+function listenOn(port: number): Promise<Server | null> {
+  const server = createServer()
+  return new Promise((done, fail) => {
+    server.on('error', (error: NodeJS.ErrnoException) =>
+      error.code === 'EADDRINUSE' ? done(null) : fail(error),
+    )
+    server.listen(port, '127.0.0.1', () => done(server))
+  })
+}
+
+const closed = (server: Server): Promise<void> => new Promise((done) => server.close(() => done()))

@@ -1,0 +1,77 @@
+// A target's management interface: requests that set it up, and those that reset it. Below its base URL, or
+// at an address of its own.
+import { type Seen, send } from '../evidence/http-client.ts'
+import { at, jsonOf } from '../evidence/reading.ts'
+import type { Target } from '../target/schema.ts'
+import { fill, type Values } from '../target/template.ts'
+import { StartError } from './instance.ts'
+
+/**
+ * Maximum duration of a request, ms: a gateway that has just started, on a busy machine, is still loading.
+ */
+const PATIENCE = 60_000
+
+/**
+ * Sends the setup requests and fills in the rest of the target file from their answers. A cookie is a secret.
+ */
+export async function setUp(
+  template: Target,
+  target: Target,
+  values: Values,
+  baseUrl: string,
+  secrets: Map<string, string>,
+): Promise<Target> {
+  let known = values
+  for (const step of template.setup) {
+    const { keep, keep_headers, ...request } = fill(step, known)
+    const what = `setup of ${target.name}`
+    const { body, headers } = await manage(what, request, baseUrl, target.ca)
+    const keeps = (name: string, place: string, value: unknown): void => {
+      if (value == null)
+        throw new StartError(
+          `${what}: ${request.method} ${request.path}: nothing at ${place}: ${body.slice(0, 200)}`,
+        )
+      known = { ...known, [name]: String(value) }
+    }
+    for (const [name, pointer] of Object.entries(keep)) keeps(name, pointer, at(jsonOf(body), pointer))
+    for (const [name, header] of Object.entries(keep_headers)) {
+      const value = keptFrom(headers, header)
+      keeps(name, header, value)
+      if (isCookie(header)) secrets.set(name, value!.slice(value!.indexOf('=') + 1))
+    }
+  }
+  return fill({ ...template, setup: [] }, known)
+}
+
+const isCookie = (header: string): boolean => header.toLowerCase() === 'set-cookie'
+
+/** Returns a header for the next request; from a cookie only name and value. */
+const keptFrom = (headers: Readonly<Record<string, string>>, header: string): string | undefined => {
+  const value = headers[header.toLowerCase()]
+  return isCookie(header) ? value?.split(';')[0] : value
+}
+
+/**
+ * Sends a request to the management interface and returns its answer. Rejects with StartError if it is
+ * refused.
+ */
+export async function manage(
+  what: string,
+  { method, path, headers, body }: Target['reset'][number],
+  baseUrl: string,
+  ca?: string,
+): Promise<Pick<Seen, 'body' | 'headers'>> {
+  const outgoing = { method, headers: { 'content-type': 'application/json', ...headers } }
+  const text = body === undefined ? null : JSON.stringify(body)
+  const whole = path.startsWith('/') ? null : addressIn(what, path)
+  const [base, below] = whole === null ? [baseUrl, path] : [whole.origin, whole.pathname + whole.search]
+  const seen = await send(base, { ...outgoing, path: below, body: text }, PATIENCE, { ca }).done
+  if (seen.status !== null && seen.status < 300) return seen
+  throw new StartError(`${what}: ${method} ${path}: ${seen.status ?? seen.error}: ${seen.body.slice(0, 200)}`)
+}
+
+/** Parses an address. Not checked earlier, because its placeholders must be filled in first. */
+export function addressIn(what: string, text: string): URL {
+  if (URL.canParse(text) && /^https?:/.test(text)) return new URL(text)
+  throw new StartError(`${what}: ${text} is not an address; write one such as http://127.0.0.1:8080/path`)
+}

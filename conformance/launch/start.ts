@@ -1,0 +1,325 @@
+// Starts a target: writes its files, runs its command, sends its setup requests, and waits until it is ready.
+// Every instance has its own directory, port and keys. Each way of running has its own file; the setup
+// requests are in setup.ts.
+
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { packageFile } from '../../src/shared/package-root.ts'
+import { send } from '../evidence/http-client.ts'
+import { withoutSecrets } from '../evidence/secrets.ts'
+import { shownKey, type Target } from '../target/schema.ts'
+import { fill, type Values } from '../target/template.ts'
+import { runCommand } from './command.ts'
+import { type Containers, ownImage } from './containers.ts'
+import { containerHome } from './image.ts'
+import { runInProcess } from './in-process.ts'
+import type { Home, Process } from './instance.ts'
+import { type Running, StartError } from './instance.ts'
+import { filesIn } from './instance-files.ts'
+import { atExit } from './on-exit.ts'
+import { reservePort } from './port.ts'
+import { addressIn, manage, setUp } from './setup.ts'
+
+/** Environment of a start. */
+export interface StartOptions {
+  /** Addresses and keys of the mock as template values: `witness.openai.base_url` and so on. */
+  readonly values: Values
+  /** Configuration variant of the target file; null for the default. */
+  readonly variant: string | null
+  /** Containers on the mock's network, if it runs in one. */
+  readonly containers?: Containers | null
+}
+
+/**
+ * Minimum characters of a key. Keys are searched for in answers, and a short word would often occur by
+ * chance.
+ */
+const SHORTEST_KEY = 8
+
+/**
+ * Maximum time for a second process to notice that it may not run, ms; on a busy machine its start takes
+ * seconds.
+ */
+const SECOND = 15_000
+
+/** This program: its runtime, and the path of its package. */
+const HERE: Values = {
+  node: process.execPath,
+  project: packageFile(''),
+  image: ownImage(),
+}
+
+/** Instance, and the target file with its values filled in. */
+export interface Started {
+  readonly target: Target
+  readonly running: Running
+  /** Name -> value of all its secrets. */
+  readonly secrets: ReadonlyMap<string, string>
+  /** Sends the reset requests of the target file. Rejects with StartError. */
+  reset(): Promise<void>
+  /** Stops it for good, even while it is being restarted, and removes its directory. */
+  dispose(): Promise<void>
+}
+
+/** Starts an instance. Rejects with StartError: one sentence that says what happened and what to do. */
+export async function start(template: Target, options: StartOptions): Promise<Started> {
+  const { containers } = options
+  const home =
+    containers && 'image' in template.start
+      ? containerHome(containers, template.start.port)
+      : await homeHere()
+  const made = makeKeys()
+  const secrets = keysIn(made)
+  const redact = (text: string) => withoutSecrets(text, new Map([...secrets, ...keysIn(options.values)]))
+  /**
+   * Removes keys from the error with which `work` rejects: a gateway may print its keys when it refuses
+   * something.
+   */
+  const careful = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work()
+    } catch (thrown) {
+      if (!(thrown instanceof StartError)) throw thrown
+      throw new StartError(redact(thrown.message), { cause: thrown.cause })
+    }
+  }
+  try {
+    return await careful(() => startIn(home, template, options, { made, secrets, redact, careful }))
+  } catch (cause) {
+    await home.remove().catch(() => {}) // report only why it did not start
+    throw cause
+  }
+}
+
+interface Keys {
+  /** `key.client`, `digest.client` and so on, made for this instance. */
+  readonly made: Values
+  /** Grows as further secrets become known. */
+  readonly secrets: Map<string, string>
+  readonly redact: (text: string) => string
+  readonly careful: <T>(work: () => Promise<T>) => Promise<T>
+}
+
+async function startIn(
+  home: Home,
+  template: Target,
+  { values, variant }: StartOptions,
+  { made, secrets, redact, careful }: Keys,
+): Promise<Started> {
+  const environment = Object.entries(process.env).map(([name, value]) => [`env.${name}`, value ?? ''])
+  const all: Values = {
+    ...Object.fromEntries(environment),
+    ...values,
+    ...made,
+    ...HERE,
+    port: String(home.port),
+    dir: home.dir,
+  }
+  // Values that the setup will provide keep their placeholders until then.
+  const later = template.setup.flatMap(({ keep, keep_headers }) =>
+    Object.keys({ ...keep, ...keep_headers }).map((name) => [name, `{{${name}}}`]),
+  )
+  let target: Target
+  try {
+    target = fill({ ...template, setup: [] }, { ...all, ...Object.fromEntries(later) })
+  } catch (cause) {
+    throw new StartError(`target file of ${template.name}: ${(cause as Error).message}`)
+  }
+
+  addressIn(`target file of ${target.name}`, 'url' in target.start ? target.start.url : target.base_url)
+
+  const given = givenKey(target)
+  const uses = (name: string) => JSON.stringify(template).includes(`{{${name}`)
+  const client = given ?? (uses('key.client') || uses('digest.client') ? made['key.client']! : null)
+  const other = uses('key.other') || uses('digest.other') ? made['key.other']! : null
+  const reader = uses('key.admin') || uses('digest.admin') ? made['key.admin']! : client
+  if (given !== null) secrets.set('key.client', given)
+
+  await home.furnish(target, { ...target.files, ...(variant !== null && target.variants[variant]?.files) })
+  let running: Process | null = null
+  let baseUrl = ''
+  let disposed = false
+  let beginning: Promise<void> = Promise.resolve()
+  const begin = async () => {
+    if (disposed) throw new StartError(`${target.name} is not started again: the check is over`)
+    const fresh = await home.run(target)
+    // Redacts here, because output is truncated later and half a key would not be found.
+    running = { ...fresh, output: () => redact(fresh.output()) }
+    baseUrl = baseUrlOf(target, running)
+    await ready(target, baseUrl, running, target.keys.client ?? client)
+  }
+  await begin()
+  try {
+    // Sent once, not after each start: a gateway that stored its setup would refuse it or apply it twice.
+    if (template.setup.length > 0) target = await setUp(template, target, all, baseUrl, secrets)
+  } catch (refused) {
+    await running!.stop('killed')
+    throw refused
+  }
+  await sleep(target.ready.settle_ms)
+  // If clients send the provider's key, it is not the gateway's.
+  const providers = new Set(keysIn(values).values())
+  for (const [role, key] of Object.entries(target.keys))
+    if (key && !providers.has(key)) secrets.set(`key.${role}`, key)
+
+  const instance: Running = {
+    get baseUrl() {
+      return baseUrl
+    },
+    ca: target.ca,
+    keys: {
+      client: target.keys.client ?? client,
+      other: target.keys.other ?? other,
+      reader: target.keys.reader ?? target.keys.client ?? reader,
+    },
+    files: 'url' in target.start ? null : home.files,
+    alive: () => running!.alive(),
+    output: () => running!.output(),
+    stop: (how = 'politely') => running!.stop(how),
+    start: () => (beginning = careful(begin)),
+    second: (env) => startBeside(home, { ...target, env: { ...target.env, ...env } }),
+  }
+  return {
+    target,
+    running: instance,
+    secrets,
+    reset: () =>
+      careful(async () => {
+        for (const request of target.reset)
+          await manage(`reset of ${target.name}`, request, baseUrl, target.ca)
+      }),
+    async dispose() {
+      disposed = true
+      await beginning.catch(() => {}) // its caller gets the error
+      await running!.stop('politely')
+      await home.remove()
+    },
+  }
+}
+
+/** Returns the key that the environment holds for a gateway. Throws StartError if it is missing or too short. */
+function givenKey(target: Target): string | null {
+  const given = target.key_env === undefined ? null : (process.env[target.key_env] ?? null)
+  if (target.key_env !== undefined && given === null)
+    throw new StartError(
+      `environment variable ${target.key_env} is not set; it holds the key of ${target.name}`,
+    )
+  if (given !== null && given.length < SHORTEST_KEY)
+    throw new StartError(
+      `the key in ${target.key_env} has fewer than ${SHORTEST_KEY} characters, so it cannot be told from other words; give ${target.name} a longer one`,
+    )
+  return given
+}
+
+/** Starts a second process beside an instance, and returns why it ended, or null if it had to be stopped. */
+async function startBeside(home: Home, target: Target): Promise<string | null> {
+  try {
+    const twin = await home.runBeside(target)
+    for (let waited = 0; twin.alive() && waited < SECOND; waited += 50) await sleep(50)
+    if (!twin.alive()) return twin.output()
+    await twin.stop('killed')
+    return null
+  } catch (refused) {
+    return (refused as Error).message
+  }
+}
+
+/** Creates a directory and reserves a port on this machine. */
+async function homeHere(): Promise<Home> {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-conform-'))
+  const { port, release } = await reservePort()
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  const forget = atExit(remove)
+  const files = filesIn(directory)
+  const run = async ({ start: how, env }: Target): Promise<Process> => {
+    if ('url' in how) return { alive: () => true, output: () => '', stop: async () => {} }
+    if ('image' in how)
+      throw new StartError(`${how.image} is an image, but the witness is not in a container`)
+    if ('command' in how) return runCommand(how.command, { cwd: directory, env })
+    return runInProcess(how.inproc, directory, env)
+  }
+  return {
+    dir: directory,
+    port,
+    files,
+    furnish: (_, given) => files.write(given),
+    run,
+    runBeside: run,
+    async remove() {
+      remove()
+      forget()
+      await release()
+    },
+  }
+}
+
+/** Returns the prefix of request URLs: a container has its own address, and keeps the path of `base_url`. */
+function baseUrlOf({ start: how, base_url }: Target, { origin }: Process): string {
+  if ('url' in how) return how.url
+  return origin ? origin + new URL(base_url).pathname.replace(/\/$/, '') : base_url
+}
+
+/** Waits until the target answers its ready path. */
+async function ready(target: Target, baseUrl: string, running: Process, key: string | null): Promise<void> {
+  const { path, status, timeout_ms } = target.ready
+  const headers = { ...target.headers, ...(key !== null && shownKey(target, key)) }
+  const deadline = Date.now() + timeout_ms
+  let last = 'it does not listen'
+  while (running.alive() && Date.now() < deadline) {
+    const seen = await send(baseUrl, { method: 'GET', path, headers, body: null }, 2_000, { ca: target.ca })
+      .done
+    if (seen.status === status) return
+    last = seen.status === null ? trouble(target, seen.error) : `it answers with status ${seen.status}`
+    await sleep(25)
+  }
+  if (!running.alive())
+    throw new StartError(
+      `${target.name} ended before it was ready.${elsewhere(target)}${tail(running.output())}`,
+    )
+  await running.stop('killed')
+  throw new StartError(
+    `${target.name} is not ready after ${timeout_ms} ms: GET ${baseUrl}${path}: ${last}.${tail(running.output())}`,
+  )
+}
+
+/** Returns why there was no answer; for an untrusted certificate, also the remedy. */
+function trouble({ ca }: Target, error: string | null): string {
+  if (!/CERT|ISSUER|SIGNATURE/.test(error ?? '')) return error ?? 'no answer'
+  return ca === undefined
+    ? `${error}; name the file of its authority in \`ca\``
+    : `${error}; ${ca} ${existsSync(ca) ? 'does not contain its authority' : 'does not exist'}`
+}
+
+/**
+ * Returns a hint if the command names a file relative to the current directory, not to that of the target.
+ */
+function elsewhere({ start: how }: Target): string {
+  const words = 'command' in how ? (how.command ?? []) : []
+  const here = words.find((word) => !isAbsolute(word) && existsSync(word))
+  return here === undefined
+    ? ''
+    : ` It runs in its own directory: write ${resolve(here)} instead of ${here} in start.command.`
+}
+
+const tail = (output: string): string => (output.trim() ? ` It printed: ${output.trim().slice(-500)}` : '')
+
+/**
+ * Creates keys for this run only, and their digests. Letters and digits only: some gateways give a dash a
+ * meaning.
+ */
+function makeKeys(): Values {
+  const values: Record<string, string> = {}
+  for (const name of ['client', 'other', 'admin']) {
+    const key = `wbconform${name}${randomBytes(12).toString('hex')}`
+    values[`key.${name}`] = key
+    values[`digest.${name}`] = `sha256:${createHash('sha256').update(key).digest('hex')}`
+  }
+  return values
+}
+
+/** Returns the template values that are keys, not digests or addresses. */
+export const keysIn = (values: Values): Map<string, string> =>
+  new Map(Object.entries(values).filter(([name]) => /^key\.|\.key$/.test(name)))

@@ -1,0 +1,38 @@
+// Limits of a run, whatever the gateway does: bytes and time. A gateway that sends without end, or never ends
+// an answer, ends the run with a reason; checks completed by then are reported. Pure.
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+
+/** Default time limit of a run, ms. */
+export const MAX_RUN_MS = 60 * 60_000
+/** Maximum bytes of all answers of a run. */
+const MAX_RUN_BYTES = 160 * 2 ** 20
+/** Maximum number of answers in a row that do not end in time. */
+export const MAX_WITHOUT_END = 6
+
+/** Counts another answer. One without a body had no end to reach. */
+export const countWithoutEnd = (count: number, { end, body }: Pick<Exchange, 'end' | 'body'>): number =>
+  end === 'timed_out' ? count + 1 : body === '' ? count : 0
+
+export interface Bounds {
+  /** Adds the evidence of a check; returns why the run must end, or null. */
+  exceeded(evidence: Evidence): string | null
+}
+
+export function openBounds(name: string): Bounds {
+  let bytes = 0
+  let withoutEnd = 0
+  return {
+    exceeded({ check, exchanges }) {
+      for (const { n, request, end, error, body } of exchanges) {
+        bytes += body.length
+        if (end === 'too_long')
+          return `${name} sent too much in ${check}#${n}, ${request.method} ${request.path.slice(0, 80)}: ${error}`
+        withoutEnd = countWithoutEnd(withoutEnd, { end, body })
+        if (withoutEnd >= MAX_WITHOUT_END)
+          return `${withoutEnd} answers of ${name} in a row had no end in their time, the last of them ${check}#${n}: ${error}`
+      }
+      if (bytes <= MAX_RUN_BYTES) return null
+      return `the answers of ${name} hold more than ${MAX_RUN_BYTES / 2 ** 20} MiB together, which is too much to judge`
+    },
+  }
+}

@@ -1,0 +1,471 @@
+// Environment of an exercise: the target, the mock, and a recorder. Everything that an exercise does goes
+// through here, so that all of it is in the evidence.
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import { writeNonce } from '../../mocks/ledger.ts'
+import type { ScriptedAnswer } from '../../mocks/server/script.ts'
+import type { Surface } from '../dialects/dialect.ts'
+import { idsIn, isRedirect, listRequest, requestIdOf, theOne } from '../dialects/lookup.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import {
+  type ByteBudget,
+  clock,
+  type OpenExchange,
+  type Outgoing,
+  type Seen,
+  send,
+} from '../evidence/http-client.ts'
+import { at } from '../evidence/reading.ts'
+import { withoutSecrets } from '../evidence/secrets.ts'
+import { recordStep, type Step, step } from '../evidence/step.ts'
+import { type Running, StartError } from '../launch/instance.ts'
+import { shownKey, type Target } from '../target/schema.ts'
+import { countWithoutEnd, MAX_WITHOUT_END } from './bounds.ts'
+
+/** The mock as the suite uses it, in this process or over its control port. */
+export interface WitnessControl {
+  entries(since: number): Promise<readonly LedgerEntry[]>
+  /** Returns the entry of the first request with the nonce; null if none came within `ms`. */
+  seen(nonce: string, ms: number): Promise<LedgerEntry | null>
+  script(nonce: string, answers: readonly ScriptedAnswer[]): Promise<void>
+  release(gate: string): Promise<void>
+  /** Opens or closes its providers' ports. */
+  setReachable(reachable: boolean): Promise<void>
+  /** Searches requests for this secret from now on. */
+  watchFor(name: string, secret: string): Promise<void>
+}
+
+export interface ChatOptions {
+  readonly model?: string
+  readonly stream?: boolean
+  /** Provider's answers to this call's requests; default a short text. */
+  readonly script?: readonly ScriptedAnswer[]
+  /** Extra members of the body; `{nonce}` in their texts is replaced with that of the call. */
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  /** Gateway key to send: one of the target's, another text, or null for none. */
+  readonly key?: string | null
+  readonly timeout?: number
+  /** Query after the path, including its question mark. */
+  readonly query?: string
+  /** Prompt in addition to the nonce. */
+  readonly prompt?: string
+}
+
+/** Call under way, with its future entry in the evidence. */
+export interface OpenCall extends Omit<OpenExchange, 'done'> {
+  readonly nonce: string
+  readonly done: Promise<Exchange>
+  /**
+   * Resolves with true once the answer contains the text, with false when it has ended without it or after
+   * `ms`.
+   */
+  says(text: string, ms?: number): Promise<boolean>
+}
+
+/** Thrown by an exercise that cannot do what the target declares possible. */
+class Untestable extends Error {
+  override readonly name = 'Untestable'
+}
+
+export interface SessionOptions {
+  readonly check: string
+  readonly target: Target
+  /** Dialect of calls; the target has only its models in this dialect. */
+  readonly surface: Surface
+  readonly running: Running
+  readonly witness: WitnessControl
+  /** True if idle windows are short, and prove less. */
+  readonly quick?: boolean
+  /** True if the check reads the records of its calls, which must then be told apart. */
+  readonly findsRecords?: boolean
+  /** Name -> value of everything that must not appear in the evidence. */
+  readonly secrets: ReadonlyMap<string, string>
+  /** Starts another instance of the target; see `Session.another`. */
+  readonly another: (variant: string | null) => Promise<Running>
+}
+
+/** Default maximum duration of a call, ms. */
+const PATIENCE = 15_000
+/** Maximum bytes of all answers to one check. */
+const MAX_CHECK_BYTES = 24 * 2 ** 20
+/** Time that a record may take to become final on a busy machine, if the lag is not tested, ms. */
+const SETTLED = 5_000
+/** Maximum length of a script that is kept in the evidence, characters. */
+const LONGEST_SCRIPT = 4_000
+/** Time after the end of a call in which its request may still reach the mock, ms. */
+const LATE = 1_000
+
+/** Call that shows that the way to the mock is open. */
+const controlCall = step<{ name: string }>('control call')
+
+const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
+
+export class Session {
+  readonly target: Target
+  readonly surface: Surface
+  readonly witness: WitnessControl
+  /** Instance that receives the requests. */
+  running: Running
+  readonly #options: SessionOptions
+  readonly #exchanges: Exchange[] = []
+  readonly #pending: Promise<Exchange>[] = []
+  readonly #scripts = new Map<string, readonly ScriptedAnswer[]>()
+  readonly #marks: Record<string, number> = {}
+  readonly #facts: Record<string, unknown> = {}
+  readonly #secrets: Map<string, string>
+  readonly #started = clock()
+  /** Nonce of a call -> the records that were there before it. */
+  readonly #before = new Map<string, ReadonlySet<string>>()
+  /** Queue of calls that must not overlap. */
+  #turn: Promise<unknown> = Promise.resolve()
+  #waited = 0
+  /** Number of consecutive answers so far that did not end in time. */
+  #withoutEnd = 0
+  readonly #budget: ByteBudget = { left: MAX_CHECK_BYTES }
+  #count = 0
+  #closed = false
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+    this.target = options.target
+    this.surface = options.surface
+    this.witness = options.witness
+    this.running = options.running
+    this.#secrets = new Map(options.secrets)
+  }
+
+  /** Sends a request that is no call, and waits for its end. */
+  async ask(step: Step, path: string, outgoing: Partial<Outgoing> & AskOptions = {}): Promise<Exchange> {
+    let exchange = await this.open(step, path, outgoing).done
+    // Follows redirects as clients do, but never away from the gateway.
+    for (let hops = 0; hops < 3; hops++) {
+      const there = isRedirect(exchange) && safe(outgoing.method) && this.#below(exchange.headers.location!)
+      if (!there) break
+      exchange = await this.open(step, there, outgoing).done
+    }
+    return exchange
+  }
+
+  /** Sends a request that is no call, and returns while it runs. */
+  open(
+    step: Step,
+    path: string,
+    { key, timeout, ...outgoing }: Partial<Outgoing> & AskOptions = {},
+  ): OpenCall {
+    const whole = { method: 'GET', path, body: null, ...outgoing }
+    return this.#open(step, '', { ...whole, headers: this.#headers(outgoing.headers, key) }, timeout)
+  }
+
+  /** Makes a call and waits for its end. */
+  async chat(step: Step, options: ChatOptions = {}): Promise<Exchange> {
+    if (!this.#takesTurns) return (await this.openChat(step, options)).done
+    // With two calls at a time a new record could belong to either.
+    const turn = this.#turn.then(async () => {
+      const exchange = await (await this.openChat(step, options)).done
+      await this.#findRecord(exchange)
+      return exchange
+    })
+    this.#turn = turn.catch(() => {})
+    return turn
+  }
+
+  /** Makes a call and returns while it runs. */
+  async openChat(step: Step, options: ChatOptions = {}): Promise<OpenCall> {
+    const {
+      model = this.model,
+      stream = false,
+      script,
+      body = {},
+      prompt = 'Where do you go?',
+      query = '',
+      key,
+      timeout,
+    } = options
+    const nonce = this.nonce()
+    if (script) {
+      this.#scripts.set(nonce, script)
+      await this.witness.script(nonce, script)
+    }
+    if (this.#takesTurns) {
+      // Records of the previous check may still be on their way, and would look new.
+      if (this.#before.size === 0) await this.wait(this.target.observability.log!.lag_ms)
+      this.#before.set(nonce, await this.#idsInLog())
+    }
+    const headers = this.#headers({ ...this.callHeaders, ...options.headers }, key)
+    const asked = { model, prompt: `${prompt} ${writeNonce(nonce)}`, stream, body }
+    const text = JSON.stringify(this.surface.request(asked)).replaceAll('{nonce}', writeNonce(nonce))
+    return this.#open(
+      step,
+      nonce,
+      { method: 'POST', path: this.surface.path + query, headers, body: text },
+      timeout,
+    )
+  }
+
+  /**
+   * Makes a call that must be seen at the mock, which proves that the way is open. Returns its entry, or
+   * null.
+   */
+  async controlCall(name: string): Promise<LedgerEntry | null> {
+    const { nonce } = await this.chat(controlCall.with({ name }))
+    return this.witness.seen(nonce!, LATE)
+  }
+
+  get quick(): boolean {
+    return this.#options.quick ?? false
+  }
+
+  /** Default model, for calls that need no particular one. */
+  get model(): string {
+    const { call, logical, direct } = this.target.models
+    return call ?? logical[0]?.id ?? direct[0]?.id ?? ''
+  }
+
+  /** Headers of every call in this dialect, in addition to those of the target file. */
+  get callHeaders(): Readonly<Record<string, string>> {
+    return { 'content-type': 'application/json', ...this.surface.headers }
+  }
+
+  nonce(): string {
+    return randomBytes(8).toString('hex')
+  }
+
+  /** Names the present moment. */
+  mark(name: string): void {
+    this.#marks[name] = clock()
+  }
+
+  /** Returns the evidence so far, for an exercise whose next step depends on it. */
+  async soFar(): Promise<Pick<Evidence, 'exchanges' | 'ledger' | 'marks' | 'facts'>> {
+    const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
+    return { exchanges: this.#exchanges, ledger, marks: this.#marks, facts: this.#facts }
+  }
+
+  /** Adds a fact for the judge. */
+  note(name: string, value: unknown): void {
+    this.#facts[name] = value
+  }
+
+  async wait(ms: number): Promise<void> {
+    this.#waited += ms
+    await sleep(ms)
+  }
+
+  /**
+   * Returns the ms that the check itself has waited, often because the target file requires it; not counted
+   * as the target's time.
+   */
+  get waited(): number {
+    return this.#waited
+  }
+
+  /** Waits until late requests must have reached the mock. */
+  async drain(): Promise<void> {
+    await this.wait(Math.max(1_000, this.target.capabilities.retry_delay_ms))
+  }
+
+  /** Replaces this text with its name in the evidence from now on, and has the mock look for it. */
+  async watchForSecret(name: string, secret: string): Promise<void> {
+    this.#secrets.set(name, secret)
+    await this.witness.watchFor(name, secret)
+  }
+
+  /**
+   * Reads the record of a call until it is final, for at most `patience` ms and at least the declared lag:
+   * only LOG-04 tests the lag, every other check the final content. A record that does not say whether it is
+   * final is read after the lag. `recordOf` finds the last reading in the evidence; null if a record cannot
+   * be found.
+   */
+  async record(exchange: Exchange, patience = SETTLED): Promise<Exchange | null> {
+    const { observability } = this.target
+    if (this.#takesTurns) await this.#findRecord(exchange)
+    const id = requestIdOf(this.target, exchange)
+    if (!observability.log || !id) return null
+    const { lag_ms, one, fields, completed, failed } = observability.log
+    const request =
+      one === undefined
+        ? listRequest(observability.log)
+        : { method: 'GET', path: one.replace('{id}', encodeURIComponent(id)), headers: {}, body: null }
+    // Finding the record has taken time already.
+    const began = this.#takesTurns && patience <= lag_ms ? exchange.end_at : clock()
+    for (;;) {
+      const reading = await this.#read(request)
+      const state = one === undefined ? undefined : at(theOne(observability.log, reading.body), fields.state)
+      const final = [...completed, ...failed].includes(String(state))
+      const limit = state === undefined ? lag_ms : Math.max(lag_ms, patience)
+      // A slow log answers with the state at the time of the request.
+      if (final || reading.at >= began + limit) {
+        this.#budget.left -= reading.body.length
+        return this.#keep(recordStep(exchange.n), '', request, reading)
+      }
+      await this.wait(Math.max(1, Math.min(50, began + limit - clock())))
+    }
+  }
+
+  /**
+   * Returns true if records are needed and not every answer carries a request id, so that a record is found
+   * by being new.
+   */
+  get #takesTurns(): boolean {
+    const { observability } = this.target
+    return (
+      (this.#options.findsRecords ?? false) &&
+      observability.log !== undefined &&
+      observability.headers.request_id === undefined
+    )
+  }
+
+  async #idsInLog(): Promise<Set<string>> {
+    return new Set(idsIn(this.target, await this.#read(listRequest(this.target.observability.log!))))
+  }
+
+  /**
+   * Waits for the one new record since the call, for the declared lag; two are ambiguous and count as none.
+   */
+  async #findRecord(exchange: Exchange): Promise<void> {
+    const before = this.#before.get(exchange.nonce ?? '')
+    if (!before || requestIdOf(this.target, exchange) !== null) return
+    const deadline = Math.max(clock(), exchange.end_at + this.target.observability.log!.lag_ms)
+    for (;;) {
+      const asked = clock()
+      const fresh = [...(await this.#idsInLog())].filter((id) => !before.has(id))
+      const [id] = fresh
+      if (fresh.length === 1) exchange.record_id = id!
+      if (fresh.length > 0 || asked >= deadline) return
+      await this.wait(Math.max(1, Math.min(50, deadline - clock())))
+    }
+  }
+
+  /**
+   * Starts another instance of the target from a configuration variant; requests go there until the check
+   * ends.
+   */
+  async another(variant: string | null): Promise<Running> {
+    if (this.#closed) throw new Error('the check is over')
+    this.running = await this.#options.another(variant)
+    return this.running
+  }
+
+  /** Returns name and value of the keys that the gateway sends to its providers. */
+  providerKeys(): [name: string, key: string][] {
+    return Object.keys(this.target.providers).map((provider) => {
+      const name = `witness.${provider}.key`
+      return [name, this.#secrets.get(name) ?? '']
+    })
+  }
+
+  untestable(reason: string): never {
+    throw new Untestable(reason)
+  }
+
+  /**
+   * Closes the recorder, so that an abandoned exercise sends nothing more, which would disturb the next
+   * check.
+   */
+  async evidence(failure: unknown): Promise<Evidence> {
+    this.#closed = true
+    await Promise.all(this.#pending)
+    const { ledger } = await this.soFar()
+    // A declared variant that does not start is the target's failure, not the suite's.
+    const theirs = failure instanceof Untestable || failure instanceof StartError
+    const untestable = theirs ? failure.message : null
+    const evidence: Evidence = {
+      check: this.#options.check,
+      started_at: this.#started,
+      ended_at: clock(),
+      exchanges: this.#exchanges.sort((a, b) => a.n - b.n),
+      ledger: [...ledger],
+      marks: this.#marks,
+      facts: this.#facts,
+      untestable,
+      harness_error:
+        failure === null || untestable !== null ? null : String((failure as Error).stack ?? failure),
+    }
+    return JSON.parse(this.redact(JSON.stringify(evidence)))
+  }
+
+  #headers(
+    given: Readonly<Record<string, string>> = {},
+    key: string | null | undefined,
+  ): Record<string, string> {
+    const shown = key === undefined ? this.running.keys.client : key
+    return {
+      ...this.target.headers,
+      ...(shown !== null && shownKey(this.target, shown)),
+      ...given,
+    }
+  }
+
+  #open(step: Step, nonce: string, outgoing: Outgoing, timeout = PATIENCE): OpenCall {
+    if (this.#closed) throw new Error('the check is over')
+    if (this.#withoutEnd >= MAX_WITHOUT_END)
+      this.untestable(`${this.#withoutEnd} answers in a row had no end within their time`)
+    const open = this.#send(outgoing, timeout, this.#budget)
+    const n = ++this.#count
+    const done = open.done.then((seen) => this.#keep(step, nonce, outgoing, seen, n))
+    this.#pending.push(done)
+    // By meaning: "ten" also occurs in `"content":""`, which comes before any text.
+    const says = (text: string, ms = 5_000) =>
+      open.until((body) => this.surface.read(body).content.includes(text), ms)
+    return Object.assign(Object.create(open), { nonce, done, says })
+  }
+
+  /** Returns path and query of an address below the gateway's own; null for others. */
+  #below(location: string): string | null {
+    const base = new URL(this.running.baseUrl)
+    const prefix = base.pathname.replace(/\/+$/, '')
+    const url = new URL(location, base)
+    const isThere = url.origin === base.origin && url.pathname.startsWith(`${prefix}/`)
+    return isThere ? url.pathname.slice(prefix.length) + url.search : null
+  }
+
+  #read({ headers: given, ...request }: Outgoing): Promise<Seen> {
+    const headers = this.#headers(given, this.running.keys.reader)
+    return this.#send({ ...request, headers }, PATIENCE).done
+  }
+
+  /** Resolves a path against the base URL; a complete URL goes elsewhere. */
+  #send({ path, ...outgoing }: Outgoing, timeout: number, budget?: ByteBudget): OpenExchange {
+    const { ca, baseUrl } = this.running
+    const options = { ca, ...(budget && { budget }) }
+    if (!/^https?:/.test(path)) return send(baseUrl, { ...outgoing, path }, timeout, options)
+    const { origin, pathname, search } = new URL(path)
+    return send(origin, { ...outgoing, path: pathname + search }, timeout, options)
+  }
+
+  #keep(
+    { step, details }: Step,
+    nonce: string,
+    { body, ...request }: Outgoing,
+    seen: Seen,
+    n = ++this.#count,
+  ): Exchange {
+    const text = body === null ? null : typeof body === 'string' ? body : body.toString('latin1')
+    const script = this.#scripts.get(nonce)
+    const kept = script && JSON.stringify(script).length <= LONGEST_SCRIPT && { script: [...script] }
+    const exchange: Exchange = {
+      n,
+      step,
+      details,
+      nonce: nonce || null,
+      request: { ...request, body: text },
+      ...kept,
+      ...seen,
+    }
+    this.#exchanges.push(exchange)
+    this.#withoutEnd = countWithoutEnd(this.#withoutEnd, seen)
+    return exchange
+  }
+
+  /** Replaces secrets with their names. */
+  redact(text: string): string {
+    return withoutSecrets(text, this.#secrets)
+  }
+}
+
+export interface AskOptions {
+  readonly key?: string | null
+  readonly timeout?: number
+}

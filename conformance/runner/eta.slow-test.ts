@@ -1,0 +1,69 @@
+// The estimate that is printed before a run, beside what the run takes, for a fast gateway and a slow one.
+import assert from 'node:assert/strict'
+import { availableParallelism, loadavg } from 'node:os'
+import { test } from 'node:test'
+import { conform } from '../run.ts'
+import { targetOf } from '../selftest/fault-run.ts'
+import type { Target } from '../target/schema.ts'
+import { timeLeft } from './eta.ts'
+
+const ONLY = [
+  ...['ROUTE-01', 'ROUTE-02', 'ROUTE-08', 'TELL-01', 'TELL-02', 'LOG-01', 'LOG-02', 'LOG-07', 'USE-01'],
+  ...['FLOW-06', 'FAIL-04', 'KEEP-01', 'CAT-01', 'PURE-07'],
+]
+
+const { surfaces: _, ...reference } = targetOf('slow')
+const chatOnly = { ...reference, surfaces: {}, instances: 1 } as Target
+
+const GATEWAYS: readonly [what: string, target: Target][] = [
+  ['the reference', { ...chatOnly, start: { inproc: 'selftest/reference' } }],
+  [
+    'a gateway that waits 600 ms before each request',
+    { ...chatOnly, start: { inproc: 'selftest/innocent-gateway#slow' } },
+  ],
+  [
+    'a gateway that leaves a failed target alone for two seconds',
+    {
+      ...chatOnly,
+      capabilities: { ...chatOnly.capabilities, cooldown_ms: 2_000 },
+      start: { inproc: 'selftest/innocent-gateway#cools-down-for-two-seconds' },
+    },
+  ],
+]
+
+for (const [what, target] of GATEWAYS)
+  test(`the estimate for ${what} is within a third of what it takes on a quiet machine`, {
+    timeout: 300_000,
+  }, async (t) => {
+    let [estimate, began] = [0, 0]
+    let halfway: { at: number; left: number } | null = null
+    let left: ReturnType<typeof timeLeft> | null = null
+    await conform({
+      target,
+      profile: 'observable',
+      quick: true,
+      only: ONLY,
+      onPlan(requirements, atOnce, pace) {
+        const ids = requirements.map(({ id }) => id)
+        left = timeLeft(ids, atOnce, { quick: true, pace, earlier: null, now: Date.now })
+        estimate = left.left()
+        began = Date.now()
+      },
+      onCheck({ id }, evidence) {
+        if (evidence === null) left!.begun(id)
+        else left!.ended(id)
+        if (id === 'USE-01' && evidence) halfway = { at: Date.now(), left: left!.left() }
+      },
+    })
+    const took = Date.now() - began
+    const { at, left: told } = halfway!
+    const rest = began + took - at
+    t.diagnostic(
+      `estimated ${estimate} ms, took ${took} ms; after USE-01 ${Math.round(told)} ms, took ${rest} ms`,
+    )
+    // The estimate knows the pace of the gateway at the start. Other programs that come and go change it later.
+    const [low, high] = isBusy() ? [took / 2.5, took * 2.5] : [(took * 2) / 3, (took * 4) / 3]
+    assert.ok(low <= estimate && estimate <= high, `${estimate} ms, and it took ${took} ms`)
+  })
+
+const isBusy = (): boolean => loadavg()[0]! > availableParallelism()

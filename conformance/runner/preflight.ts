@@ -1,0 +1,210 @@
+// Preflight of a target: starts it, makes a whole and a streamed call, and reads the paths that it declares
+// readable. Returns what was seen as sentences, and for each requirement whether the target file declares
+// what it needs.
+import type { LedgerEntry } from '../../mocks/ledger.ts'
+import type { Witness } from '../../mocks/server/create.ts'
+import { checks } from '../checks/registry.ts'
+import {
+  itemsOf,
+  listRequest,
+  namesModel,
+  namesProvider,
+  requestsOf,
+  servedBy,
+  where,
+} from '../dialects/lookup.ts'
+import { onSurface, readAnswer, surfaceOf } from '../dialects/registry.ts'
+import type { Evidence, Exchange } from '../evidence/evidence.ts'
+import { at } from '../evidence/reading.ts'
+import { step } from '../evidence/step.ts'
+import { answerIn } from '../judge/causes.ts'
+import { placeOf } from '../requirements/applicability.ts'
+import { asked, type Profile, type Requirement, readRequirements } from '../requirements/requirements.ts'
+import { type Capability, declares, type Target } from '../target/schema.ts'
+import { openWorker } from './worker.ts'
+
+const steps = { read: step('read'), log: step('log'), streamed: step('streamed') }
+
+/** Observation; `ok` if the target file is right about it. */
+export interface Sight {
+  readonly ok: boolean
+  readonly what: string
+}
+
+export interface Look {
+  readonly sights: readonly Sight[]
+  /** First call, and its entry at the mock. */
+  readonly call: Exchange
+  readonly entry: LedgerEntry | null
+  /** Log as read after the call; null if none is declared. */
+  readonly log: Exchange | null
+}
+
+/**
+ * Starts the target and makes one call. Rejects with StartError if it cannot be started, or does not reach
+ * the mock.
+ */
+export async function lookAt(
+  template: Target,
+  onWitness: (witness: Witness) => void | Promise<void>,
+): Promise<Look> {
+  const kept = new Map<string, Evidence>()
+  const started = Date.now()
+  const worker = await openWorker({
+    template: { ...template, instances: 1 },
+    preflight: 'preflight',
+    quick: true,
+    onWitness,
+    keep: (evidence) => kept.set(evidence.check, evidence),
+  })
+  const took = Date.now() - started
+  try {
+    const { evidence } = await worker.run({ id: 'look', exercise: read, judge: () => [] })
+    const first = kept.get('preflight')!
+    const call = first.exchanges[0]!
+    const entry = servedBy(first, call)
+    const [log = null] = steps.log.in(evidence)
+    const sights = [
+      { ok: true, what: `it was ready, and had answered a call, after ${took} ms` },
+      ...seenOfCall(worker.target, first, call, entry),
+      ...steps.read.in(evidence).map(seenOfReading),
+      ...(log === null ? [] : [seenOfLog(worker.target, log)]),
+      ...steps.streamed.in(evidence).map(seenOfStream),
+    ]
+    return { sights, call, entry, log }
+  } finally {
+    await worker.close()
+  }
+}
+
+const read: NonNullable<Parameters<Awaited<ReturnType<typeof openWorker>>['run']>[0]['exercise']> = async (
+  session,
+) => {
+  const { capabilities, observability } = session.target
+  const key = session.running.keys.reader
+  for (const path of new Set([capabilities.catalog ?? [], capabilities.read_paths].flat()))
+    await session.ask(steps.read, path, { key })
+  if (observability.log) {
+    await session.wait(observability.log.lag_ms)
+    const { path, ...request } = listRequest(observability.log)
+    await session.ask(steps.log, path, { ...request, key })
+  }
+  // Last, because the newest record must be that of the first call.
+  if (session.surface.name !== 'embeddings') await session.chat(steps.streamed, { stream: true })
+}
+
+function seenOfCall(
+  target: Target,
+  evidence: Evidence,
+  call: Exchange,
+  entry: LedgerEntry | null,
+): readonly Sight[] {
+  const { model } = JSON.parse(call.request.body ?? '{}') as { model: string }
+  const reached = `a call for "${model}" reached the witness as ${entry && where(entry)}`
+  const times = requestsOf(evidence, call).length
+  const told = (name: 'provider' | 'model' | 'request_id' | 'session', is: (value: string) => boolean) => {
+    const header = target.observability.headers[name]
+    if (header === undefined || (name === 'session' && call.headers[header.toLowerCase()] === undefined))
+      return []
+    const value = call.headers[header.toLowerCase()]
+    const ok = value !== undefined && is(value)
+    const said = value === undefined ? 'is missing' : `is "${value}"`
+    return [{ ok, what: `header ${header} (${name}) ${said}` }]
+  }
+  return [
+    { ok: times === 1, what: times === 1 ? reached : `${reached}, ${times} times` },
+    { ok: call.status === 200, what: `the answer was ${call.status ?? call.error}` },
+    ...told('provider', (value) => entry !== null && namesProvider(target, entry.provider, value)),
+    ...told('model', (value) => entry !== null && namesModel(target, entry.provider, entry.model, value)),
+    ...told('request_id', (value) => value !== ''),
+    ...told('session', () => true),
+  ]
+}
+
+function seenOfStream(call: Exchange): Sight {
+  const { content, done, finish } = readAnswer(call)
+  const { end } = surfaceOf(call)
+  if (call.status !== 200) return { ok: false, what: `a streamed call was answered with ${answerIn(call)}` }
+  return {
+    ok: call.end === 'complete' && content !== '' && (done === 1 || finish.length > 0),
+    what: `a streamed call: 200, ${content.length} characters of text, ${done} ${end}${call.end === 'complete' ? '' : `, ${call.end}`}`,
+  }
+}
+
+const seenOfReading = ({ request, status, error }: Exchange): Sight => ({
+  ok: status !== null && status < 400,
+  what: `GET ${request.path}: ${status ?? error}`,
+})
+
+function seenOfLog(target: Target, exchange: Exchange): Sight {
+  const { path, list, fields } = target.observability.log!
+  const items = itemsOf(target, exchange)
+  if (items === null)
+    return {
+      ok: false,
+      what: `the log, GET ${path}: ${exchange.status ?? exchange.error}, no list at "${list}"`,
+    }
+  const [first] = items
+  const empty = Object.entries(fields).filter(
+    ([name, pointer]) => name !== 'error' && at(first, pointer) === undefined,
+  )
+  const said =
+    empty.length === 0
+      ? 'all fields are there'
+      : `nothing at ${empty.map((each) => each.join(' ')).join(', ')}`
+  return {
+    ok: items.length > 0 && empty.length === 0,
+    what: `the log, GET ${path}: ${items.length} records${items.length === 0 ? '' : `; in the first one ${said}`}`,
+  }
+}
+
+/** Requirement, and what the target file would have to declare for it to apply. */
+export interface Applies {
+  readonly requirement: Requirement
+  readonly missing: readonly string[]
+}
+
+/** Returns the requirements that a run would try. */
+export const applying = (target: Target, profile: Profile): Applies[] =>
+  asked(readRequirements(), profile).map((requirement) => {
+    const check = checks.get(requirement.check!)!
+    const place = placeOf(check, target)
+    if (place === null) return { requirement, missing: ['chat, which surfaces.chat says is not served'] }
+    const there = onSurface(target, place)
+    const missing = (check.needs ?? []).filter((need) => !declares(there, need)).map(fieldOf)
+    return { requirement, missing: [...new Set(missing)] }
+  })
+
+/** Returns the field of the target file that declares it. */
+function fieldOf(need: Capability): string {
+  if (need.startsWith('variant:')) return `variants.${need.slice('variant:'.length)}`
+  return FIELDS[need as keyof typeof FIELDS]
+}
+
+const FIELDS: Readonly<Record<Exclude<Capability, `variant:${string}`>, string>> = {
+  read_paths: 'capabilities.read_paths',
+  catalog: 'capabilities.catalog',
+  resolve: 'capabilities.resolve',
+  logical: 'models.logical',
+  direct: 'models.direct',
+  fallback: 'capabilities.fallback_statuses, and a model in models.logical with two targets',
+  headers: 'observability.headers.provider or .model',
+  log: 'observability.log',
+  list: 'observability.log without holds_content',
+  request_id: 'observability.headers.request_id or .request_id_pointer, and observability.log',
+  record: 'observability.log',
+  state: 'observability.log.fields.state and .completed',
+  attempts: 'observability.log.attempts',
+  tokens: 'observability.log.fields.input_tokens',
+  session: 'capabilities.session',
+  gateway_keys: 'capabilities.gateway_keys',
+  time_outs: 'capabilities.time_outs',
+  files: 'a start by the suite, not start.url',
+  restart: 'capabilities.restart, and a start by the suite',
+  process: 'start.command or start.image',
+  cache: 'capabilities.cache',
+  messages: 'surfaces.messages',
+  counts: 'surfaces.messages.counts',
+  responses: 'surfaces.responses',
+  embeddings: 'surfaces.embeddings',
+}

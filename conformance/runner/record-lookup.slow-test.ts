@@ -1,0 +1,69 @@
+// Gateways that tell a call's record in their own way, or show keys elsewhere: their checks run, and pass; and a fault
+// in the record is still found when nothing tells which record it is.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { conform } from '../run.ts'
+import { targetOf } from '../selftest/fault-run.ts'
+import { tryInnocent } from '../selftest/innocent-run.ts'
+import { declares, targetSchema } from '../target/schema.ts'
+
+/** A fault of the record -> what finds it. */
+const FAULTS = { 'logs-the-requested': 'LOG-02', 'doubles-on-record': 'USE-02' }
+const LOGGED = ['LOG-01', 'LOG-02', 'LOG-04', 'LOG-06', 'LOG-07', 'USE-02']
+
+test('records are found by an id in the body (LOG-02, LOG-04, LOG-06, LOG-07, TELL-03, USE-02)', async () => {
+  const { outcomes, accused } = await tryInnocent('id-in-the-body', [...LOGGED, 'TELL-03', 'FLOW-01'])
+  assert.deepEqual(accused, new Map())
+  for (const id of [...LOGGED, 'TELL-03']) assert.equal(outcomes.get(id), 'pass', id)
+})
+
+test('records are found by being new where nothing tells them (LOG-02, LOG-04, LOG-06, LOG-07, USE-02)', async () => {
+  const { outcomes, accused } = await tryInnocent('tells-no-id', [...LOGGED, 'TELL-03'])
+  assert.deepEqual(accused, new Map())
+  for (const id of LOGGED) assert.equal(outcomes.get(id), 'pass', id)
+  assert.equal(outcomes.get('TELL-03'), 'not-applicable')
+})
+
+test('a wrong record is found although nothing tells whose it is (LOG-02, USE-02)', async () => {
+  for (const [fault, id] of Object.entries(FAULTS)) {
+    const { observability, ...target } = targetOf(fault)
+    const { request_id: _, ...headers } = observability.headers
+    const { results } = await conform({
+      target: { ...target, observability: { ...observability, headers } },
+      profile: 'observable',
+      quick: true,
+      only: [id],
+    })
+    const verdict = results.verdicts.find((each) => each.id === id)
+    assert.equal(verdict?.outcome, 'fail', `${fault}: ${verdict?.reason}`)
+  }
+})
+
+test('keys are shown in the header that the file names (KEEP-02, KEEP-03)', async () => {
+  const only = ['KEEP-01', 'KEEP-02', 'KEEP-03', 'PURE-07']
+  const { outcomes, accused } = await tryInnocent('keys-in-x-api-key', only)
+  assert.deepEqual(accused, new Map())
+  for (const id of only) assert.equal(outcomes.get(id), 'pass', id)
+})
+
+test('what finds a record, and what an answer tells, are declared apart', () => {
+  const of = (observability: object) =>
+    targetSchema.parse({
+      name: 'x',
+      start: { url: 'http://127.0.0.1:1' },
+      providers: { openai: {} },
+      models: { call: 'm' },
+      observability,
+    })
+  const log = { path: '/log', list: '/data', fields: { id: '/id' } }
+  for (const [observability, record, id] of [
+    [{}, false, false],
+    [{ headers: { request_id: 'x-id' } }, false, false],
+    [{ log }, true, false],
+    [{ log, request_id_pointer: '/id' }, true, true],
+    [{ log, headers: { request_id: 'x-id' } }, true, true],
+  ] as const) {
+    assert.equal(declares(of(observability), 'record'), record, JSON.stringify(observability))
+    assert.equal(declares(of(observability), 'request_id'), id, JSON.stringify(observability))
+  }
+})

@@ -1,0 +1,215 @@
+// A worker: a mock, and an instance of the target that knows no other mock. It carries out one check after
+// the other. Other workers affect neither, so a count taken here is right, whatever runs in parallel.
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Witness } from '../../mocks/server/create.ts'
+import type { SurfaceName } from '../dialects/dialect.ts'
+import { onSurface, surfaces } from '../dialects/registry.ts'
+import type { Evidence } from '../evidence/evidence.ts'
+import { clock, send } from '../evidence/http-client.ts'
+import { withoutSecrets } from '../evidence/secrets.ts'
+import { type Running, StartError } from '../launch/instance.ts'
+import { startWitness } from '../launch/mock.ts'
+import { keysIn, type Started, start } from '../launch/start.ts'
+import { homeOf, placeOf } from '../requirements/applicability.ts'
+import type { Target } from '../target/schema.ts'
+import type { Check } from './check.ts'
+import { Session } from './context.ts'
+
+export interface WorkerOptions {
+  readonly template: Target
+  /** Name of the evidence of its first call. */
+  readonly preflight: string
+  /** True if idle windows are short. */
+  readonly quick?: boolean
+  /** Called when the mock listens in this process, before the target is started or called. */
+  readonly onWitness: (witness: Witness) => void | Promise<void>
+  /** Called with all evidence, including that of the first call. */
+  readonly keep: (evidence: Evidence) => void
+  /** Aborts the current check when the run takes too long. */
+  readonly signal?: AbortSignal
+}
+
+/** Result of a check. */
+export interface CarriedOut {
+  readonly evidence: Evidence
+  /** Reason why the target no longer answers; null if it does, or does again. */
+  readonly gone: string | null
+}
+
+export interface Worker {
+  /** Target file with the values of this worker's instance filled in. */
+  readonly target: Target
+  /** Carries out a check with an exercise. Rejects with StartError if the target refuses to be reset. */
+  run(check: Check): Promise<CarriedOut>
+  /** Returns what the mock saw outside this worker's checks. Call once, after the last check. */
+  remainder(name: string): Promise<Evidence>
+  /** Returns the number of inferences that the mock has seen so far. */
+  inferences(): Promise<number>
+  redact(text: string): string
+  /** Ends the target, then the mock. */
+  close(): Promise<void>
+}
+
+/** Time after a hostile check in which a gateway may end because of it, ms. */
+const LATE = 50
+/** Time from a refused connection until the end of a process is known here, ms. */
+const UNNOTICED = 500
+
+/**
+ * Starts mock and target and makes the first call. Rejects with StartError if the target cannot be started or
+ * reached, or if its calls do not arrive at the mock: then a single call was made.
+ */
+export async function openWorker({
+  template,
+  preflight,
+  quick = false,
+  onWitness,
+  ...options
+}: WorkerOptions): Promise<Worker> {
+  const witness = await startWitness(template)
+  const { control, values, containers } = witness
+  const launched: Promise<Started>[] = []
+  /** Numbers of the ledger entries that are in the evidence of a check. */
+  const told = new Set<number>()
+  const keep = (evidence: Evidence) => {
+    for (const { n } of evidence.ledger) told.add(n)
+    options.keep(evidence)
+  }
+  const launch = (variant: string | null): Promise<Started> => {
+    const instance = start(template, { values, variant, containers })
+    launched.push(instance)
+    return instance
+  }
+  /**
+   * Ends the instances from the nth on. Waits for one that is still starting: it could make calls during the
+   * next check.
+   */
+  const disposeFrom = async (n: number): Promise<void> => {
+    for (const each of await Promise.allSettled(launched.splice(n)))
+      if (each.status === 'fulfilled') await each.value.dispose()
+  }
+  const close = async () => {
+    await disposeFrom(0)
+    await witness.close()
+  }
+  try {
+    if (witness.here) await onWitness(witness.here)
+    const { target, running, secrets, reset } = await launch(null)
+    const known = new Map([...secrets, ...keysIn(values)])
+    const redact = (text: string): string => withoutSecrets(text, known)
+    // A gateway key that turns up at a provider is found by name.
+    for (const [name, secret] of secrets) await control.watchFor(name, secret)
+    const session = (check: string, needs: Check['needs'] = [], surface: SurfaceName = homeOf(template)) =>
+      new Session({
+        check,
+        target: onSurface(target, surface),
+        surface: surfaces[surface],
+        running,
+        witness: control,
+        quick,
+        findsRecords: needs.includes('record'),
+        secrets: known,
+        another: async (variant) => (await launch(variant)).running,
+      })
+    keep(await reachWitness(session(preflight)))
+    /** Restarts a target that did not survive a check. Returns why that failed, or null. */
+    const startAgain = async (check: string): Promise<string | null> => {
+      try {
+        await running.stop('killed')
+        await running.start()
+        keep(await reachWitness(session(`again-after-${check}`)))
+        return null
+      } catch (thrown) {
+        if (thrown instanceof StartError) return thrown.message
+        throw thrown
+      }
+    }
+    return {
+      target,
+      async run(check) {
+        await reset()
+        const current = session(check.id, check.needs, placeOf(check, template) ?? undefined)
+        const evidence = await carryOut(check, current, options.signal)
+        const found = await gone(target, running, check)
+        const why = found && current.redact(found)
+        if (why !== null && check.hostile) evidence.facts.gone = why
+        keep(evidence)
+        await disposeFrom(1)
+        const again = why !== null && check.hostile && running.files !== null
+        return { evidence, gone: again ? await startAgain(check.id) : why }
+      },
+      async remainder(name) {
+        const last = session(name)
+        await last.drain()
+        const evidence = await last.evidence(null)
+        const ledger = (await control.entries(0)).filter(({ n }) => !told.has(n))
+        return { ...evidence, ledger: JSON.parse(redact(JSON.stringify(ledger))) }
+      },
+      inferences: async () => (await control.entries(0)).filter(({ kind }) => kind === 'inference').length,
+      redact,
+      close,
+    }
+  } catch (thrown) {
+    await close()
+    throw thrown
+  }
+}
+
+/** Makes one call, and no second one until the mock has seen the first (SUITE-01); after every start. */
+async function reachWitness(session: Session): Promise<Evidence> {
+  const entry = await session.controlCall('the first call')
+  const evidence = await session.evidence(null)
+  if (entry) return evidence
+  const { status, error, body } = evidence.exchanges[0]!
+  throw new StartError(
+    `${session.target.name} was called with "${session.model}", but the witness did not see the call, so no second call was made. ` +
+      `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the witness.`,
+  )
+}
+
+/**
+ * Runs an exercise and closes its recorder; a target that takes too long is a finding, not a fault of the
+ * suite.
+ */
+export async function carryOut(check: Check, session: Session, signal?: AbortSignal): Promise<Evidence> {
+  const limit = check.timeout ?? 60_000
+  let failure: unknown = null
+  try {
+    await Promise.race([
+      check.exercise!(session),
+      // On the reference every exercise ends long before: a longer one waits for the target.
+      spent(limit, session).then(() =>
+        session.untestable(`the target did not complete the check within ${limit} ms`),
+      ),
+      ...(signal ? [aborted(signal).then(() => session.untestable('the run was ended'))] : []),
+    ])
+  } catch (thrown) {
+    failure = thrown
+  }
+  return session.evidence(failure)
+}
+
+const aborted = (signal: AbortSignal): Promise<unknown> =>
+  signal.aborted ? Promise.resolve() : once(signal, 'abort')
+
+/** Resolves after `limit` ms, excluding the check's own waits. */
+async function spent(limit: number, session: Session): Promise<void> {
+  const began = clock()
+  for (let left = limit; left > 0; left = began + limit + session.waited - clock())
+    await sleep(left, undefined, { ref: false })
+}
+
+/** Returns why the target no longer answers after a check, without its keys; null if it does. */
+async function gone(target: Target, running: Running, { hostile }: Check): Promise<string | null> {
+  const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
+  // Effects of a hostile check may come late, or at the next request.
+  for (let looks = hostile ? 2 : 1; looks > 0; looks--) {
+    const { status, error } = await send(running.baseUrl, request, 5_000, { ca: running.ca }).done
+    await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
+    if (!running.alive())
+      return `it ended.${running.output() && ` It printed: ${running.output().trim().slice(-300)}`}`
+    if (status === null) return `it does not answer ${target.ready.path}: ${error}`
+  }
+  return null
+}

@@ -1,0 +1,84 @@
+// Shared by must-fail gateways of the dialects other than chat: predicates for requests, and hooks that
+// change one part of a request or of its answer.
+import { changeEvent, changeJson } from './fault.ts'
+import type { FaultHooks, Wanted } from './wire.ts'
+
+export const isMessages = ({ path }: Wanted): boolean => /^\/v1\/messages(\?|$)/.test(path)
+export const isResponses = ({ path }: Wanted): boolean => path.startsWith('/v1/responses')
+export const isCount = ({ path }: Wanted): boolean => path.startsWith('/v1/messages/count_tokens')
+export const isEmbeddings = ({ path }: Wanted): boolean => path.startsWith('/v1/embeddings')
+export type Is = (wanted: Wanted) => boolean
+
+/** Changes the JSON of each event. */
+export const eachEvent =
+  (
+    is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+    change: (json: Record<string, any>) => object | null,
+  ): NonNullable<FaultHooks['event']> =>
+  (event, _, wanted) =>
+    is(wanted) ? changeEvent(event, change) : [event]
+
+/** Changes the JSON of each whole answer. */
+export const eachBody =
+  (
+    is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+    change: (json: Record<string, any>) => unknown,
+  ): NonNullable<FaultHooks['body']> =>
+  (body, wanted) =>
+    is(wanted) ? changeJson(body, change) : body
+
+/** Changes the JSON of each call. */
+export const eachCall =
+  (
+    is: Is, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+    change: (json: Record<string, any>) => unknown,
+  ): NonNullable<FaultHooks['request']> =>
+  (wanted) => {
+    if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
+  }
+
+/** Holds events back until a matching one comes. */
+export const until = (is: Is, last: RegExp) => (): FaultHooks => {
+  const held: string[] = []
+  return {
+    event(event, _, wanted) {
+      if (!is(wanted)) return [event]
+      held.push(event)
+      return last.test(event) ? held.splice(0) : []
+    },
+  }
+}
+
+/** Hides a broken or failed stream behind an ordinary end. */
+export const cleanEnd = (is: Is, end: string): FaultHooks => ({
+  event: (event, _, wanted) =>
+    is(wanted) && /^event: (error|response\.failed)$/m.test(event) ? [] : [event],
+  cut: async () => end,
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+export const without = (json: Record<string, any>, name: string) => {
+  const { [name]: _, ...rest } = json
+  return rest
+}
+
+/** Changes the blocks of one type, in an answer of messages or in a call's history. */
+export const eachBlock =
+  (type: string) =>
+  // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+  (json: Record<string, any>, change: (block: Record<string, any>) => object): object => {
+    // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+    const within = (content: any) =>
+      Array.isArray(content)
+        ? content.map((block) => (block?.type === type ? change(block) : block))
+        : content
+    return {
+      ...json,
+      ...(json.content && { content: within(json.content) }),
+      ...(Array.isArray(json.messages) && {
+        messages: json.messages.map((each) => ({ ...each, content: within(each.content) })),
+      }),
+    }
+  }
+export const eachResult = eachBlock('tool_result')
+export const eachCallOf = eachBlock('tool_use')

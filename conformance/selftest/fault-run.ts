@@ -1,0 +1,101 @@
+// Runs the checks that must fail on a must-fail gateway, and reports which of them do.
+import { fileURLToPath } from 'node:url'
+import { byFinding } from '../judge/group-findings.ts'
+import type { Verdict } from '../judge/judge.ts'
+import { StartError } from '../launch/instance.ts'
+import { conform } from '../run.ts'
+import { sentenceOf } from '../runner/check.ts'
+import { readTarget } from '../target/read.ts'
+import type { Target } from '../target/schema.ts'
+import type { Fault } from './fault.ts'
+import { faults } from './must-fail/registry.ts'
+
+/** Result of a must-fail gateway. */
+export interface FaultResult {
+  readonly name: string
+  readonly fault: Fault
+  /** Findings that failed -> the first sentence. */
+  readonly caught: ReadonlyMap<string, string>
+  /** All findings that were judged. */
+  readonly judged: ReadonlySet<string>
+  /** Expected findings that did not fail -> the actual outcome. */
+  readonly survived: ReadonlyMap<string, string>
+  /** Milliseconds. */
+  readonly duration: number
+}
+
+/** Check that catches a gateway whose calls do not reach the mock: the run ends before its second call. */
+const UNREACHED = 'SUITE-01'
+
+const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+const RUN = '{{project}}/conformance/selftest/command.ts'
+
+/** Returns the reference target with this gateway in its place. */
+export function targetOf(name: string, { asCommand = false }: Pick<Fault, 'asCommand'> = {}): Target {
+  const target = readTarget(here('../targets/waybill.inproc.yaml'))
+  const command = ['{{node}}', '--import', '{{project}}/node_modules/tsx/dist/loader.mjs', RUN, name]
+  const start = asCommand ? { command } : { inproc: `selftest/fault-gateway#${name}` }
+  // Some of these gateways give a key to clients that have none.
+  return { ...target, name, start, env: { ...target.env, ADMIN_KEY: '{{key.admin}}' } }
+}
+
+export interface TryOptions {
+  /** Runs all checks, not only those expected to fail. */
+  readonly cross?: boolean
+  /** Checks or findings to expect instead of the declared ones. */
+  readonly caughtBy?: readonly string[]
+}
+
+/** Runs a must-fail gateway against the checks that must catch it. */
+export async function tryFault(
+  name: string,
+  { cross = false, ...other }: TryOptions = {},
+): Promise<FaultResult> {
+  const fault = { ...faults.get(name)!, ...other }
+  const began = performance.now()
+  const caught = new Map<string, string>()
+  const judged = new Set<string>()
+  const survived = new Map<string, string>()
+  const done = () => ({ name, fault, caught, judged, survived, duration: performance.now() - began })
+  try {
+    const { results } = await conform({
+      target: targetOf(name, fault),
+      profile: fault.profile ?? 'waybill',
+      quick: !fault.patient,
+      ...(!cross && { only: fault.caughtBy.map(requirementOf) }),
+    })
+    for (const verdict of results.verdicts.filter(wasJudged))
+      for (const { id, state, findings } of byFinding(verdict)) {
+        judged.add(id)
+        const bad = findings.find(({ ok, doubt }) => !ok && !doubt)
+        if (state === 'fails') caught.set(id, sentenceOf(bad!))
+      }
+    const verdicts = new Map(results.verdicts.map((each) => [each.id, each]))
+    for (const id of fault.caughtBy.filter((each) => !isCaught(caught, each))) {
+      const verdict = verdicts.get(requirementOf(id))
+      survived.set(id, verdict ? `${verdict.outcome}: ${verdict.reason}` : 'there is no such check')
+    }
+  } catch (thrown) {
+    if (!(thrown instanceof StartError)) throw thrown
+    // Either nothing reached the mock, or it did not even start, which proves nothing.
+    const unreached = /the witness did not see the call/.test(thrown.message)
+    if (unreached) caught.set(UNREACHED, 'no call reached the witness, and no second one was made')
+    for (const id of fault.caughtBy)
+      if (!caught.has(id)) survived.set(id, `it did not run: ${thrown.message}`)
+  }
+  return done()
+}
+
+/** Returns true if a requirement, or one finding of it, failed. */
+const isCaught = (caught: FaultResult['caught'], id: string): boolean =>
+  [...caught.keys()].some((each) => each === id || requirementOf(each) === id)
+
+export const requirementOf = (id: string): string => id.split('/')[0]!
+
+/**
+ * Returns true if the check could be judged. `untestable` counts as a failure elsewhere, but proves nothing
+ * here.
+ */
+const wasJudged = ({ outcome }: Verdict): boolean =>
+  outcome === 'pass' || outcome === 'fail' || outcome === 'warn'

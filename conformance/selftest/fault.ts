@@ -1,0 +1,179 @@
+// A must-fail gateway: the reference gateway with one thing wrong, and the requirements whose checks must
+// notice. The fault is applied around a correct gateway: on the wire, in its configuration, in its files.
+
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { join } from 'node:path'
+import { parse } from 'yaml'
+import type { InProcess } from '../launch/in-process.ts'
+import { startWaybill } from './reference.ts'
+import type { FaultHooks, World } from './wire.ts'
+import { forward, pass, startBetween, type Wanted } from './wire.ts'
+
+/** Path of calls. */
+export const CHAT = '/v1/chat/completions'
+
+/** Parses a call; null for anything else. */
+export function callIn({ method, path, body }: Wanted): Record<string, unknown> | null {
+  if (method !== 'POST' || path !== CHAT) return null
+  try {
+    const call = JSON.parse(body.toString('utf8'))
+    return typeof call === 'object' ? call : null
+  } catch {
+    return null
+  }
+}
+
+/** Changes the body of a call. */
+export function changeCall(wanted: Wanted, change: (call: Record<string, unknown>) => object): void {
+  const call = callIn(wanted)
+  if (call) wanted.body = Buffer.from(JSON.stringify(change(call)))
+}
+
+/** Changes the JSON of an event of a stream; `[DONE]` and comments stay. */
+export function changeEvent(
+  event: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+  change: (json: Record<string, any>) => object | null,
+): readonly string[] {
+  const data = /^data: (\{.*)$/m.exec(event)?.[1]
+  if (data === undefined) return [event]
+  const changed = change(JSON.parse(data))
+  return changed === null ? [] : [event.replace(data, () => JSON.stringify(changed))]
+}
+
+/** Changes a whole answer that is JSON. */
+export function changeJson(
+  body: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+  change: (json: Record<string, any>) => unknown,
+): string {
+  try {
+    return JSON.stringify(change(JSON.parse(body)))
+  } catch {
+    return body
+  }
+}
+
+/** Returns the body hook that changes the JSON of answers to paths with this prefix. */
+export const onRead =
+  (
+    prefix: string, // biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+    change: (json: Record<string, any>) => unknown,
+  ): NonNullable<FaultHooks['body']> =>
+  (body, { path }) =>
+    path.startsWith(prefix) ? changeJson(body, change) : body
+
+export const failed = (status: number) => ({
+  status,
+  headers: { 'content-type': 'application/json' },
+  body: '{"error":{"message":"not now"}}',
+})
+
+/** Row of a table in must-fail/. */
+export type Fault = {
+  /** The fault, in one sentence. */
+  readonly what: string
+  /** Requirements whose checks must fail, or findings such as `LOG-02/cost`: all of them, not only one. */
+  readonly caughtBy: readonly string[]
+  /** Uses the requirements for every gateway, where Waybill's own profile would be stricter. */
+  readonly profile?: 'observable'
+  /** True if only an idle window of full length shows it. */
+  readonly patient?: boolean
+  /** True to run as a separate process, for faults that only a killed process shows. */
+  readonly asCommand?: boolean
+} & (
+  | {
+      /** Hooks around the reference gateway; a function if each start needs its own state. */
+      readonly hooks: FaultHooks | (() => FaultHooks)
+    }
+  | { readonly start: InProcess['start'] }
+)
+
+/** Starts the gateway with this fault. */
+export const startOf = (fault: Fault): InProcess['start'] => {
+  if ('start' in fault) return fault.start
+  const { hooks } = fault
+  return referenceWith(typeof hooks === 'function' ? hooks() : hooks)
+}
+
+/** Returns the reference gateway behind hooks. */
+export const referenceWith =
+  (hooks: FaultHooks): InProcess['start'] =>
+  async (directory, env) => {
+    const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
+    const config = parse(text)
+    hooks.before?.(config.data)
+    const provider = new URL(config.providers.openai.base_url).origin
+    const between = hooks.upstream ? await startBetween(provider, hooks.upstream, () => world) : null
+    const file = hooks.config || between ? 'changed.yaml' : 'waybill.yaml'
+    if (file === 'changed.yaml') {
+      const changed = hooks.config?.(text) ?? text
+      writeFileSync(join(directory, file), between ? changed.replaceAll(provider, between.origin) : changed)
+    }
+    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' }, file)
+    let count = 0
+    const world: World = {
+      env,
+      directory,
+      get count() {
+        return count
+      },
+      provider: (wanted) => forward(provider, wanted),
+      gateway: (wanted) => forward(url, wanted),
+      list: () =>
+        fetch(`${config.providers.openai.base_url}/models`, {
+          headers: { authorization: `Bearer ${env.OPENAI_KEY}` },
+        }).then((answer) => answer.text()),
+      spend: (more = {}) => spend(config.providers.openai.base_url, env.OPENAI_KEY!, more),
+    }
+    const server = createServer(async (request, response) => {
+      try {
+        await pass(request, response, hooks, world, url)
+      } catch {
+        response.destroy()
+      }
+      count++
+    })
+    server.listen(Number(env.WAYBILL_PORT ?? config.server.port), '127.0.0.1')
+    await once(server, 'listening')
+    hooks.started?.(world)
+    return {
+      async close() {
+        server.close()
+        await hooks.stopping?.(() => server.closeAllConnections())
+        await gateway.close()
+        server.closeAllConnections()
+        between?.server.close()
+        between?.server.closeAllConnections()
+      },
+    }
+  }
+
+/** Returns a program that is no gateway at all, for targets that do nothing. */
+export const instead =
+  (
+    handle: (request: IncomingMessage, response: ServerResponse, world: Pick<World, 'env'>) => void,
+  ): InProcess['start'] =>
+  async (directory, env) => {
+    const config = parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8'))
+    const server = createServer((request, response) => handle(request, response, { env }))
+    server.listen(config.server.port, '127.0.0.1')
+    await once(server, 'listening')
+    return {
+      async close() {
+        server.close()
+        server.closeAllConnections()
+      },
+    }
+  }
+
+const spend = (baseUrl: string, key: string, more: object) =>
+  fetch(`${baseUrl}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: JSON.stringify({
+      model: 'gpt-5-mini',
+      messages: [{ role: 'user', content: 'nobody asked' }],
+      ...more,
+    }),
+  }).then((answer) => answer.text())

@@ -1,0 +1,95 @@
+// Must-fail gateways for the checks of CAT.
+import type { Fault } from '../fault.ts'
+import { changeJson, failed, onRead } from '../fault.ts'
+
+export const faults = {
+  'bare-catalog': {
+    what: 'The model list is a bare array.',
+    caughtBy: ['CAT-01'],
+    hooks: {
+      body: (body, { path }) => (path === '/v1/models' ? changeJson(body, (json) => json.data) : body),
+    },
+  },
+  'catalog-by-session': {
+    what: 'With a session, the model list has one more entry.',
+    caughtBy: ['CAT-03'],
+    hooks: {
+      body: (body, { path, headers }) =>
+        path === '/v1/models' && headers['x-gateway-session-id']
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: [...json.data, { ...json.data[0], id: 'last-used' }],
+            }))
+          : body,
+    },
+  },
+  'catalog-counts-calls': {
+    what: 'The model list changes after a call.',
+    caughtBy: ['CAT-03'],
+    hooks: {
+      body: (body, { path }, { count }) =>
+        path === '/v1/models' ? changeJson(body, (json) => ({ ...json, used: count })) : body,
+    },
+  },
+  'chat-only': {
+    what: 'Only chat models and routes are listed.',
+    caughtBy: ['CAT-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data?.filter(({ type }: { type: string }) => type === 'chat' || type === 'route'),
+            }))
+          : body,
+    },
+  },
+  'no-routes-in-the-catalog': {
+    what: 'Routes are not listed.',
+    caughtBy: ['CAT-01'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data.filter((item: { type: string }) => item.type !== 'route'),
+            }))
+          : body,
+    },
+  },
+  'types-are-left-out': {
+    what: 'Models are listed without their type.',
+    caughtBy: ['CAT-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data?.map(({ type: _, ...rest }: { type: string }) => rest),
+            }))
+          : body,
+    },
+  },
+  'lists-nothing': {
+    what: 'The catalog is an empty list.',
+    caughtBy: ['CAT-01/has-entries'],
+    hooks: { body: onRead('/v1/models', (json) => ({ ...json, data: [] })) },
+  },
+  'lists-twice': {
+    what: 'A model is in the catalog twice.',
+    caughtBy: ['CAT-01/no-id-twice'],
+    hooks: {
+      body: onRead('/v1/models', (json) => ({ ...json, data: json.data && [json.data[0], ...json.data] })),
+    },
+  },
+  'lists-now-and-then': {
+    what: 'Every third read of the catalog is refused.',
+    caughtBy: ['CAT-03/readings-are-answered'],
+    hooks: () => {
+      let readings = 0
+      return {
+        request: ({ path }) => (path === '/v1/models' && ++readings % 3 === 0 ? failed(503) : undefined),
+      }
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

@@ -1,0 +1,128 @@
+// Must-fail gateways with faults in several dialects other than chat, in translations, or in embeddings.
+
+import {
+  eachBody,
+  eachCall,
+  eachCallOf,
+  eachResult,
+  isEmbeddings,
+  isMessages,
+  isResponses,
+  without,
+} from '../dialect-hooks.ts'
+import { changeJson, type Fault } from '../fault.ts'
+
+export const faults = {
+  'knows-all-fields-of-messages': {
+    what: 'Fields of a messages call that the gateway does not know are left out.',
+    caughtBy: ['DIAL-01', 'DIAL-02/unknown-parts-arrive'],
+    hooks: { request: eachCall(isMessages, (json) => without(json, 'x_waybill_probe')) },
+  },
+  'one-beta-only': {
+    what: 'Only the first value of anthropic-beta reaches the provider.',
+    caughtBy: ['DIAL-02/unknown-parts-arrive'],
+    hooks: {
+      request(wanted) {
+        const { 'anthropic-beta': betas } = wanted.headers
+        if (typeof betas === 'string') wanted.headers['anthropic-beta'] = betas.split(',')[0]!
+      },
+    },
+  },
+  'key-goes-along': {
+    what: 'A gateway key reaches the provider in a header.',
+    caughtBy: ['DIAL-02/credentials-stay'],
+    hooks: {
+      upstream: {
+        request(wanted, world) {
+          wanted.headers['x-forwarded-key'] = world.env.ADMIN_KEY!
+        },
+      },
+    },
+  },
+  'messages-without-pings': {
+    what: 'The provider’s pings are left out of messages.',
+    caughtBy: ['DIAL-03'],
+    hooks: {
+      event: (event, _, wanted) => (isMessages(wanted) && event.startsWith('event: ping') ? [] : [event]),
+    },
+  },
+  'first-input-only': {
+    what: 'Only the first of several inputs is embedded.',
+    caughtBy: ['EMB-01/input-is-unchanged'],
+    hooks: {
+      request: eachCall(isEmbeddings, (json) => ({
+        ...json,
+        input: Array.isArray(json.input) ? json.input[0] : json.input,
+      })),
+    },
+  },
+  'sorts-vectors': {
+    what: 'Vectors are sorted by their index.',
+    caughtBy: ['EMB-01/vectors-are-unchanged'],
+    hooks: {
+      body: eachBody(isEmbeddings, (json) => ({
+        ...json,
+        data: json.data?.toSorted((a: { index: number }, b: { index: number }) => a.index - b.index),
+      })),
+    },
+  },
+  'vectors-of-another-model': {
+    what: 'When an embeddings provider fails, another model is called.',
+    caughtBy: ['EMB-02/no-other-model', 'EMB-02/no-other-model-of-the-route'],
+    hooks: {
+      async request(wanted, world) {
+        if (!isEmbeddings(wanted)) return
+        const first = await world.gateway(wanted)
+        if (first.status < 500) return first
+        wanted.body = Buffer.from(
+          changeJson(wanted.body.toString('utf8'), (json) => ({
+            ...json,
+            model: 'openai/text-embedding-3-large',
+          })),
+        )
+      },
+    },
+  },
+  'losses-are-not-told': {
+    what: 'The header X-Gateway-Lossy is left out.',
+    caughtBy: ['DIAL-04/losses-are-named'],
+    hooks: {
+      responseStart(start) {
+        delete start.headers['x-gateway-lossy']
+      },
+    },
+  },
+  'losses-do-not-matter': {
+    what: 'A route that refuses losses translates anyway.',
+    caughtBy: ['DIAL-04/losses-are-refused'],
+    hooks: { config: (text) => text.replace('on_loss: refuse, ', '') },
+  },
+  'tool-ids-as-they-come': {
+    what: 'Ids of calls contain characters that clients of messages do not accept.',
+    caughtBy: ['DIAL-06/ids-fit'],
+    hooks: {
+      body: eachBody(isMessages, (json) => eachCallOf(json, (call) => ({ ...call, id: `${call.id}:0` }))),
+    },
+  },
+  'results-lose-their-calls': {
+    what: 'Tool results go to the provider under different ids from their calls.',
+    caughtBy: ['DIAL-06/results-find-their-calls'],
+    hooks: {
+      request: eachCall(isMessages, (json) =>
+        eachResult(json, (result) => ({ ...result, tool_use_id: `result_${result.tool_use_id}` })),
+      ),
+    },
+  },
+  'seals-do-not-come-back': {
+    what: 'Sealed reasoning in the input of a responses call is left out.',
+    caughtBy: ['DIAL-08'],
+    hooks: {
+      request: eachCall(isResponses, (json) => ({
+        ...json,
+        input: Array.isArray(json.input)
+          ? json.input.filter(({ type }: { type?: string }) => type !== 'reasoning')
+          : json.input,
+      })),
+    },
+  },
+} satisfies Record<string, Fault>

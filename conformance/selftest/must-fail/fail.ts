@@ -1,0 +1,177 @@
+// Must-fail gateways for the checks of FAIL.
+
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Fault } from '../fault.ts'
+import { CHAT, callIn, failed } from '../fault.ts'
+
+export const faults = {
+  'bad-json-is-our-fault': {
+    what: 'Malformed JSON is answered with 500.',
+    caughtBy: ['FAIL-02'],
+    hooks: {
+      responseStart(head, wanted) {
+        if (wanted.method === 'POST' && callIn(wanted) === null) head.status = 500
+      },
+    },
+  },
+  crashes: {
+    what: 'A deeply nested body ends the process.',
+    caughtBy: ['FAIL-06'],
+    asCommand: true,
+    hooks: {
+      request({ body }) {
+        if (body.includes('[[[[')) process.exit(1)
+      },
+    },
+  },
+  'drops-retry-after': {
+    what: 'Retry-After is not passed on.',
+    caughtBy: ['FAIL-04'],
+    hooks: {
+      responseStart(head) {
+        delete head.headers['retry-after']
+      },
+    },
+  },
+  'empty-5xx': {
+    what: 'A broken provider becomes an error without a body.',
+    caughtBy: ['FAIL-05'],
+    hooks: {
+      body: (body, wanted) => (callIn(wanted) && /"upstream_/.test(body) ? '' : body),
+    },
+  },
+  'every-error-is-500': {
+    what: 'A 4xx of the provider becomes a 500.',
+    caughtBy: ['FAIL-04'],
+    hooks: {
+      responseStart(head, wanted) {
+        if (callIn(wanted) && head.status >= 400) head.status = 500
+      },
+    },
+  },
+  'hangs-up-on-bad-json': {
+    what: 'After malformed JSON, the connection is closed without an answer.',
+    caughtBy: ['FAIL-02'],
+    hooks: {
+      request(wanted) {
+        if (wanted.path === CHAT && wanted.method === 'POST' && callIn(wanted) === null)
+          throw new Error('unexpected token')
+      },
+    },
+  },
+  'own-words': {
+    what: 'The provider’s message is replaced.',
+    caughtBy: ['FAIL-04'],
+    hooks: {
+      body: (body) =>
+        body.replace(/"message":"[^"]*tokens too long[^"]*"/, '"message":"The request failed."'),
+    },
+  },
+  'reads-it-whole-first': {
+    what: 'A body that is too long is refused only after all of it was read.',
+    caughtBy: ['FAIL-03'],
+    hooks: {
+      async request({ headers }) {
+        if (Number(headers['content-length']) > 2 ** 26) await new Promise(() => {})
+      },
+    },
+  },
+  'takes-any-size': {
+    what: 'A body over the limit is accepted.',
+    caughtBy: ['FAIL-03'],
+    hooks: {
+      config: (text) => text.replace('body_limit: 64KiB', 'body_limit: 20MiB'),
+    },
+  },
+  'text-errors': {
+    what: 'Errors are plain text.',
+    caughtBy: ['FAIL-01'],
+    hooks: {
+      responseStart(head) {
+        if (head.status >= 400) head.headers['content-type'] = 'text/plain'
+      },
+      body: (body, wanted) =>
+        (callIn(wanted) || wanted.method === 'POST') && body.includes('"error"')
+          ? 'Something went wrong'
+          : body,
+    },
+  },
+  'waits-for-ever': {
+    what: 'The wait for a silent provider is six seconds longer than declared.',
+    caughtBy: ['FAIL-05'],
+    hooks: {
+      async body(body, wanted) {
+        if (callIn(wanted) && body.includes('"upstream_timeout"')) await sleep(6_000)
+        return body
+      },
+    },
+  },
+  wedges: {
+    what: 'After thirty requests, calls are no longer answered.',
+    caughtBy: ['FAIL-06'],
+    hooks: {
+      async request(wanted, { count }) {
+        if (count > 30 && callIn(wanted)) await new Promise(() => {})
+      },
+    },
+  },
+  'silence-is-an-end': {
+    what: 'A stream whose provider falls silent in the middle ends like a complete one.',
+    caughtBy: ['FAIL-05'],
+    hooks: {
+      event: (event) => (event.includes('"upstream_timeout"') ? ['data: [DONE]\n\n'] : [event]),
+      hidesCuts: true,
+    },
+  },
+  'never-comes-back': {
+    what: 'After a provider was unreachable once, every call is refused for good.',
+    caughtBy: ['FAIL-05'],
+    hooks: () => {
+      let lost = false
+      return {
+        request: (wanted) =>
+          lost && callIn(wanted)
+            ? {
+                status: 503,
+                headers: { 'content-type': 'application/json' },
+                body: '{"error":{"message":"gone"}}',
+              }
+            : undefined,
+        body(body) {
+          lost ||= body.includes('"upstream_unreachable"')
+          return body
+        },
+      }
+    },
+  },
+  'stumbles-after-bad-json': {
+    what: 'The call after a malformed one fails.',
+    caughtBy: ['FAIL-02/works-afterwards'],
+    hooks: () => {
+      let stumbles = false
+      return {
+        request(wanted) {
+          const stumbled = stumbles
+          stumbles = wanted.method === 'POST' && callIn(wanted)?.messages === undefined
+          // The check's last malformed body is a call with messages.
+          stumbles ||= callIn(wanted)?.temperature === 'hot'
+          return stumbled && callIn(wanted) ? failed(500) : undefined
+        },
+      }
+    },
+  },
+  'stumbles-after-long-bodies': {
+    what: 'The call after a body that was too large fails.',
+    caughtBy: ['FAIL-03/works-afterwards'],
+    hooks: () => {
+      let stumbles = false
+      return {
+        request(wanted) {
+          const stumbled = stumbles
+          stumbles = Number(wanted.headers['content-length'] ?? 0) > 2 ** 19
+          return stumbled && !stumbles && callIn(wanted) ? failed(500) : undefined
+        },
+      }
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

@@ -1,0 +1,180 @@
+// Must-fail gateways for the checks of KEEP.
+import type { Fault } from '../fault.ts'
+import { callIn, changeJson, failed } from '../fault.ts'
+
+export const faults = {
+  'answers-errors-itself': {
+    what: 'From the third call on, every call is answered with an error, and no provider is called.',
+    caughtBy: ['KEEP-01', 'FLOW-06', 'FLOW-09', 'FAIL-05'],
+    hooks: () => {
+      let calls = 0
+      return {
+        request(wanted) {
+          if (!callIn(wanted) || ++calls < 2) return
+          const error = { message: 'Not today.', type: 'server_error', param: null, code: null }
+          const headers = { 'content-type': 'application/json' }
+          return { status: 502, headers, body: JSON.stringify({ error }) }
+        },
+      }
+    },
+  },
+  'any-host': {
+    what: 'A request with a foreign Host is served.',
+    caughtBy: ['KEEP-06'],
+    hooks: {
+      request({ headers }) {
+        headers.host = 'localhost'
+      },
+    },
+  },
+  'any-key-will-do': {
+    what: 'A wrong key is accepted.',
+    caughtBy: ['KEEP-03'],
+    hooks: {
+      request(wanted, { env }) {
+        if (wanted.headers.authorization) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'any-origin': {
+    what: 'A page from a foreign origin is served.',
+    caughtBy: ['KEEP-06'],
+    hooks: {
+      request({ headers }) {
+        delete headers.origin
+      },
+    },
+  },
+  'echoes-keys': {
+    what: 'An error contains the provider’s key.',
+    caughtBy: ['KEEP-01'],
+    hooks: {
+      body: (body, _, { env }) =>
+        body.includes('"error"') ? body.replace('"message":"', `"message":"${env.OPENAI_KEY}: `) : body,
+    },
+  },
+  'forwards-the-client-key': {
+    what: 'The client’s key reaches the provider.',
+    caughtBy: ['KEEP-02'],
+    hooks: () => {
+      let key = ''
+      return {
+        request(wanted) {
+          if (callIn(wanted)) key = String(wanted.headers.authorization ?? wanted.headers['x-api-key'])
+        },
+        upstream: {
+          request(wanted) {
+            wanted.headers['x-forwarded-authorization'] = key
+          },
+        },
+      }
+    },
+  },
+  'key-in-a-header': {
+    what: 'A response header contains the provider’s key.',
+    caughtBy: ['KEEP-01', 'KEEP-02'],
+    hooks: {
+      responseStart({ headers }, wanted, { env }) {
+        if (callIn(wanted)) headers['x-upstream-authorization'] = `Bearer ${env.OPENAI_KEY}`
+      },
+    },
+  },
+  'keys-are-no-walls': {
+    what: 'Every key sees every call.',
+    caughtBy: ['KEEP-04'],
+    hooks: {
+      request(wanted, { env }) {
+        if (wanted.method === 'GET') wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'a-key-in-a-url-will-do': {
+    what: 'A key in the query of a read is accepted.',
+    caughtBy: ['KEEP-03/key-in-a-url-is-refused'],
+    hooks: {
+      request(wanted) {
+        const [path, query = ''] = wanted.path.split('?') as [string, string?]
+        const { access_token: key, ...rest } = Object.fromEntries(new URLSearchParams(query))
+        if (key === undefined) return
+        wanted.path = `${path}?${new URLSearchParams(rest)}`
+        wanted.headers.authorization = `Bearer ${key}`
+      },
+    },
+  },
+  'open-reads': {
+    what: 'Read endpoints are served without a key.',
+    caughtBy: ['KEEP-03'],
+    hooks: {
+      request(wanted, { env }) {
+        if (!callIn(wanted)) wanted.headers.authorization = `Bearer ${env.ADMIN_KEY}`
+      },
+    },
+  },
+  'public-says-more': {
+    what: 'Public metadata contains one more field.',
+    caughtBy: ['KEEP-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1beta/models'
+          ? changeJson(body, (json) => ({
+              models: json.models?.map((each: object) => ({ ...each, base_url: 'https://internal.example' })),
+            }))
+          : body,
+    },
+  },
+  'public-without-keys': {
+    what: 'Listening on a public address without keys is not refused.',
+    caughtBy: ['KEEP-06'],
+    hooks: {
+      config: (text) => text.replace('host: 0.0.0.0, ', ''),
+    },
+  },
+  'repeats-the-query': {
+    what: 'A key in a query is repeated in the answer.',
+    caughtBy: ['KEEP-01'],
+    hooks: {
+      body: (body, { path }) =>
+        path.includes('?key=') ? body.replace('"message":"', `"message":"${path} `) : body,
+    },
+  },
+  'answers-from-memory': {
+    what: 'After the first call, no call reaches a provider.',
+    caughtBy: ['KEEP-02/calls-reach-a-provider', 'ROUTE-01'],
+    hooks: () => {
+      let calls = 0
+      return { request: (wanted) => (callIn(wanted) && ++calls > 1 ? failed(502) : undefined) }
+    },
+  },
+  'locks-everybody-out': {
+    what: 'Public metadata is refused with any key.',
+    caughtBy: ['KEEP-03/answered-with-the-key'],
+    hooks: { request: ({ path }) => (path.startsWith('/v1beta') ? failed(401) : undefined) },
+  },
+  'locks-out-whom-it-knows': {
+    what: 'A wrong key gets 401, and every right one 403, whatever it reads.',
+    caughtBy: ['KEEP-03/answered-with-the-key'],
+    profile: 'observable',
+    hooks: {
+      responseStart(head, wanted) {
+        if (wanted.method === 'GET' && wanted.path !== '/readyz' && head.status < 400) head.status = 403
+      },
+    },
+  },
+  'locks-out-whom-it-does-not-know-alike': {
+    what: 'Model lists are 403 with any key, right or wrong.',
+    caughtBy: ['KEEP-03/answered-with-the-key'],
+    profile: 'observable',
+    hooks: {
+      request: ({ method, path, headers }) =>
+        method === 'GET' && path.endsWith('/models') && headers.authorization ? failed(403) : undefined,
+    },
+  },
+  'hides-own-calls': {
+    what: 'A session requested by name is empty, even for the key that made it.',
+    caughtBy: ['KEEP-04/own-key-finds-it'],
+    hooks: {
+      body: (body, { path }) =>
+        path.includes('session_id=') ? changeJson(body, (json) => ({ ...json, data: [] })) : body,
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

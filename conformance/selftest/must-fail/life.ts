@@ -1,0 +1,162 @@
+// Must-fail gateways for the checks of LIFE.
+
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import type { Fault } from '../fault.ts'
+import { callIn, changeJson, failed, onRead, referenceWith } from '../fault.ts'
+
+/** Directories in which a second process was refused. */
+const refused = new Set<string>()
+/** True until the fault has happened, once per run: the gateway is started and ended several times. */
+let first = true
+
+export const faults = {
+  'cuts-at-the-end': {
+    what: 'Open streams are cut off when the gateway is told to stop.',
+    caughtBy: ['LIFE-02'],
+    hooks: {
+      stopping: (cut) => cut(),
+    },
+  },
+  'forgets-open-attempts': {
+    what: 'Attempts that were open when the gateway was killed are deleted at the next start.',
+    caughtBy: ['LIFE-01'],
+    asCommand: true,
+    hooks: {
+      before(data) {
+        const file = join(data, 'waybill.db')
+        if (!existsSync(file)) return
+        const database = new Database(file)
+        database.exec('DELETE FROM call_attempts WHERE ended_at IS NULL')
+        database.close()
+      },
+    },
+  },
+  'keeps-everything': {
+    what: 'The number of records has no limit.',
+    caughtBy: ['LIFE-03'],
+    hooks: {
+      config: (text) => text.replace(/retention: .*/, 'retention: { rows: 100000, days: 30, bytes: 1GiB }'),
+    },
+  },
+  lingers: {
+    what: 'The gateway exits seven seconds after its last stream.',
+    caughtBy: ['LIFE-02'],
+    hooks: {
+      async stopping() {
+        if (first) await sleep(7_000)
+        first = false
+      },
+    },
+  },
+  'never-looks-again': {
+    what: 'A changed configuration file is not reloaded.',
+    caughtBy: ['LIFE-07'],
+    hooks: {
+      config: (text) => text,
+    },
+  },
+  'open-for-ever': {
+    what: 'Calls that a kill interrupted stay open on record.',
+    caughtBy: ['LIFE-01'],
+    asCommand: true,
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs') ? body.replaceAll('"interrupted"', '"streaming"') : body,
+    },
+  },
+  'promises-artifacts': {
+    what: 'A record names an artifact that is gone.',
+    caughtBy: ['LIFE-03'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, artifact: { available: true, bytes: 1 } }))
+          : body,
+    },
+  },
+  'refuses-with-a-trace': {
+    what: 'A second process is refused with a stack trace.',
+    caughtBy: ['LIFE-05'],
+    start: async (directory, env) => {
+      try {
+        return await referenceWith({})(directory, env)
+      } catch (cause) {
+        throw new Error((cause as Error).stack)
+      }
+    },
+  },
+  'two-at-once': {
+    what: 'A second process on the same data starts.',
+    caughtBy: ['LIFE-05'],
+    hooks: {
+      config: (text) => text.replace('/data\n', `/data-${process.pid}-${Math.random()}\n`),
+    },
+  },
+  'invents-answers': {
+    what: 'Each record has ten additional attempts that were answered.',
+    caughtBy: ['LIFE-01/no-invented-answer'],
+    asCommand: true,
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) => ({
+        ...json,
+        attempt_log: json.attempt_log && [
+          ...json.attempt_log,
+          ...Array(10).fill({ ...json.attempt_log[0], outcome: 'succeeded', status: 200 }),
+        ],
+      })),
+    },
+  },
+  'takes-calls-to-the-end': {
+    what: 'The gateway accepts new calls for twenty seconds after it was told to stop.',
+    caughtBy: ['LIFE-02/new-calls-are-refused'],
+    start: async (directory, env) => {
+      const gateway = await referenceWith({})(directory, env)
+      return {
+        async close() {
+          await sleep(20_000)
+          await gateway.close()
+        },
+      }
+    },
+  },
+  'has-every-artifact': {
+    what: 'Artifacts that were deleted are answered with 200.',
+    caughtBy: ['LIFE-03/artifacts-under-cap'],
+    hooks: {
+      responseStart(head, { path }) {
+        if (path.endsWith('/artifact')) head.status = 200
+      },
+    },
+  },
+  'falls-with-the-second': {
+    what: 'After a second process was refused, the first one refuses calls.',
+    caughtBy: ['LIFE-05/first-goes-on'],
+    start: async (directory, env) => {
+      try {
+        return await referenceWith({
+          request: (wanted) => (callIn(wanted) && refused.has(directory) ? failed(503) : undefined),
+        })(directory, env)
+      } catch (cause) {
+        refused.add(directory)
+        throw cause
+      }
+    },
+  },
+  'forgets-streams-on-reload': {
+    what: 'Events of an open stream are lost after the configuration has changed.',
+    caughtBy: ['LIFE-07/open-stream-ends-well'],
+    hooks: () => {
+      let first: string | null = null
+      return {
+        event(event, _index, _wanted, { directory }) {
+          const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
+          first ??= text
+          return text === first ? [event] : []
+        },
+      }
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

@@ -1,0 +1,397 @@
+// Must-fail gateways for the checks of LOG.
+
+import { rmSync } from 'node:fs'
+import type { Fault } from '../fault.ts'
+import { callIn, changeJson, onRead } from '../fault.ts'
+
+export const faults = {
+  'always-empty-log': {
+    what: 'The log is an empty list.',
+    caughtBy: ['LOG-01', 'LOG-12'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs?')
+          ? changeJson(body, (json) => ({ ...json, data: [] }))
+          : body,
+    },
+  },
+  'analytics-name-a-call': {
+    what: 'Routing analytics contain the id of a call.',
+    caughtBy: ['LOG-10'],
+    hooks: () => {
+      let last: unknown = null
+      return {
+        responseStart({ headers }) {
+          last = headers['x-gateway-request-id'] ?? last
+        },
+        body: (body, { path }) =>
+          path.startsWith('/api/analytics') ? changeJson(body, (json) => ({ ...json, example: last })) : body,
+      }
+    },
+  },
+  'begins-with-an-empty-store': {
+    what: 'All records are gone after a restart.',
+    caughtBy: ['LOG-08', 'LIFE-01'],
+    asCommand: true,
+    hooks: {
+      before: (data) => rmSync(data, { recursive: true, force: true }),
+    },
+  },
+  'claims-a-log': {
+    what: 'The log that the target file declares does not exist.',
+    caughtBy: ['LOG-01', 'LOG-02', 'LOG-12'],
+    hooks: {
+      request: ({ path }) =>
+        path.startsWith('/api/usage')
+          ? {
+              status: 404,
+              headers: { 'content-type': 'application/json' },
+              body: '{"error":{"message":"not here"}}',
+            }
+          : undefined,
+    },
+  },
+  'failed-calls-name-the-first': {
+    what: 'The record of a failed call names the target that was picked, not the last one.',
+    caughtBy: ['LOG-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) =>
+              json.state === 'failed'
+                ? { ...json, resolved_provider: json.picked_provider, resolved_model: json.picked_model }
+                : json,
+            )
+          : body,
+    },
+  },
+  'final-too-late': {
+    what: 'A record is final four seconds after the end.',
+    caughtBy: ['LOG-04'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) =>
+              Date.now() - Date.parse(json.completed_at ?? json.created_at) < 4_000
+                ? { ...json, state: 'streaming' }
+                : json,
+            )
+          : body,
+    },
+  },
+  'forgets-attempts': {
+    what: 'The record lists only the last attempt.',
+    caughtBy: ['LOG-07'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, attempt_log: json.attempt_log?.slice(-1) }))
+          : body,
+    },
+  },
+  'forgets-failures': {
+    what: 'Failed calls do not appear in the log.',
+    caughtBy: ['LOG-01'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs?')
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data.filter((item: { state: string }) => item.state !== 'failed'),
+            }))
+          : body,
+    },
+  },
+  'forgets-the-session': {
+    what: 'The record does not name the session that was sent.',
+    caughtBy: ['LOG-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, session_id: null }))
+          : body,
+    },
+  },
+  'forgets-the-strategy': {
+    what: 'The record does not name the strategy that picked the target.',
+    caughtBy: ['LOG-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, strategy: null }))
+          : body,
+    },
+  },
+  'forgets-why': {
+    what: 'Attempts on record have no reason.',
+    caughtBy: ['LOG-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({
+              ...json,
+              attempt_log: json.attempt_log?.map((each: object) => ({ ...each, error_code: null })),
+            }))
+          : body,
+    },
+  },
+  'forgives-bad-filters': {
+    what: 'Invalid parameters are ignored.',
+    caughtBy: ['LOG-09'],
+    hooks: {
+      async request(wanted, { gateway }) {
+        if (!wanted.path.startsWith('/api/usage/request-logs?')) return
+        const answer = await gateway(wanted)
+        return answer.status === 400 ? gateway({ ...wanted, path: '/api/usage/request-logs' }) : answer
+      },
+    },
+  },
+  'history-counts-successes': {
+    what: 'The usage history leaves out failed calls.',
+    caughtBy: ['LOG-10'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/history')
+          ? changeJson(body, (json) => ({
+              ...json,
+              totals: { ...json.totals, calls: json.totals?.calls - json.totals?.failed },
+            }))
+          : body,
+    },
+  },
+  'ignores-the-session-filter': {
+    what: 'The log cannot be filtered by session.',
+    caughtBy: ['LOG-08'],
+    hooks: {
+      request(wanted) {
+        if (wanted.path.startsWith('/api/usage/request-logs?'))
+          wanted.path = wanted.path.replace(/session_id=[^&]*&?/, '')
+      },
+    },
+  },
+  'invents-attempts': {
+    what: 'The record contains an attempt that no provider saw.',
+    caughtBy: ['LOG-07'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({
+              ...json,
+              attempt_log: [...(json.attempt_log ?? []), json.attempt_log?.[0]],
+            }))
+          : body,
+    },
+  },
+  'left-is-success': {
+    what: 'A call whose client disconnected is recorded as completed.',
+    caughtBy: ['LOG-06'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs')
+          ? body.replaceAll('"state":"aborted"', '"state":"completed"')
+          : body,
+    },
+  },
+  'logs-the-first-key': {
+    what: 'The record always names the first provider.',
+    caughtBy: ['LOG-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, resolved_provider: 'openai' }))
+          : body,
+    },
+  },
+  'logs-the-requested': {
+    what: 'The record names the requested model as the one that served the call.',
+    caughtBy: ['LOG-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, resolved_model: json.requested_model }))
+          : body,
+    },
+  },
+  'logs-twice': {
+    what: 'A streamed call is in the log twice.',
+    caughtBy: ['LOG-01'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs?')
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data.flatMap((item: { id: string; stream: boolean }) =>
+                item.stream ? [item, { ...item, id: `${item.id}-2` }] : [item],
+              ),
+            }))
+          : body,
+    },
+  },
+  'loses-a-row-between-pages': {
+    what: 'Each page after the first lacks its first row.',
+    caughtBy: ['LOG-09'],
+    hooks: {
+      body: (body, { path }) =>
+        path.includes('cursor=')
+          ? changeJson(body, (json) => ({ ...json, data: json.data?.slice(1) }))
+          : body,
+    },
+  },
+  'one-state-for-open-calls': {
+    what: 'The record does not say that the answer has begun.',
+    caughtBy: ['LOG-03'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs?') ? body.replaceAll('"streaming"', '"routed"') : body,
+    },
+  },
+  'prompts-in-the-log': {
+    what: 'The list of calls shows the last prompt.',
+    caughtBy: ['LOG-12'],
+    hooks: () => {
+      let prompt = ''
+      return {
+        request(wanted) {
+          const call = callIn(wanted)
+          if (call) prompt = JSON.stringify(call.messages)
+        },
+        body: (body, { path }) =>
+          path.startsWith('/api/usage/request-logs?')
+            ? changeJson(body, (json) => ({ ...json, last_prompt: prompt }))
+            : body,
+      }
+    },
+  },
+  'records-at-the-end': {
+    what: 'An open call is not in the log.',
+    caughtBy: ['LOG-03'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs?')
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data?.filter((row: { completed_at: unknown }) => row.completed_at !== null),
+            }))
+          : body,
+    },
+  },
+  'records-no-cost': {
+    what: 'The record of a paid call says that it cost nothing.',
+    caughtBy: ['LOG-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, cost_usd: 0 }))
+          : body,
+    },
+  },
+  'repeats-a-row-between-pages': {
+    what: 'Each page after the first begins with a row of the previous page.',
+    caughtBy: ['LOG-09'],
+    hooks: () => {
+      let last: unknown[] = []
+      return {
+        body: (body, { path }) =>
+          path.startsWith('/api/usage/request-logs?')
+            ? changeJson(body, (json) => {
+                const data = path.includes('cursor=') ? [...last, ...(json.data ?? [])] : json.data
+                last = json.data?.slice(-1) ?? []
+                return { ...json, data }
+              })
+            : body,
+      }
+    },
+  },
+  'rounds-the-sums': {
+    what: 'Costs are rounded before they are added up.',
+    caughtBy: ['LOG-10'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/logs')
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data?.map((row: { cost_usd: number }) => ({
+                ...row,
+                cost_usd: Math.round(row.cost_usd * 100) / 100,
+              })),
+            }))
+          : body,
+    },
+  },
+  'spends-unrecorded': {
+    what: 'Every call is sent to a provider twice, and recorded once.',
+    caughtBy: ['LOG-07'],
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call) await spend({ messages: call.messages })
+      },
+    },
+  },
+  'shows-the-newest-twice': {
+    what: 'The newest record is in the list twice.',
+    caughtBy: ['LOG-01/no-record-twice'],
+    hooks: {
+      body: onRead('/api/usage/request-logs?', (json) => ({
+        ...json,
+        data: json.data && [...json.data.slice(0, 1), ...json.data],
+      })),
+    },
+  },
+  'knows-no-latency': {
+    what: 'The record has no latency.',
+    caughtBy: ['LOG-02/latency'],
+    hooks: { body: onRead('/api/usage/request-logs/', (json) => ({ ...json, latency_ms: null })) },
+  },
+  'doubles-the-output': {
+    what: 'The record has twice the output tokens that were reported.',
+    caughtBy: ['LOG-02/output-tokens'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) => ({
+        ...json,
+        tokens: json.tokens && { ...json.tokens, output: json.tokens.output * 2 },
+      })),
+    },
+  },
+  'requested-is-resolved': {
+    what: 'The record names the model that served the call as the requested one.',
+    caughtBy: ['LOG-02/requested-model'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) => ({ ...json, requested_model: json.resolved_model })),
+    },
+  },
+  'never-completed': {
+    what: 'A record stays at streaming after the answer has ended.',
+    caughtBy: ['LOG-03/completed-afterwards'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) =>
+        json.state === 'completed' ? { ...json, state: 'streaming' } : json,
+      ),
+    },
+  },
+  'analytics-count-one-more': {
+    what: 'Analytics count one call more than the log.',
+    caughtBy: ['LOG-10/analytics'],
+    hooks: { body: onRead('/api/analytics', (json) => ({ ...json, total_calls: json.total_calls + 1 })) },
+  },
+  'sessions-count-one-more': {
+    what: 'A session has one call more than the log.',
+    caughtBy: ['LOG-10/sessions'],
+    hooks: {
+      body: onRead('/api/sessions', (json) => ({
+        ...json,
+        data: json.data?.map((each: { calls: number }) => ({ ...each, calls: each.calls + 1 })),
+      })),
+    },
+  },
+  'lists-no-failures': {
+    what: 'Failed calls are counted but not listed.',
+    caughtBy: ['LOG-10/log'],
+    hooks: {
+      body: onRead('/api/usage/request-logs?', (json) => ({
+        ...json,
+        data: json.data?.filter(({ state }: { state: string }) => state !== 'failed'),
+      })),
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

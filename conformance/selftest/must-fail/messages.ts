@@ -1,0 +1,316 @@
+// Must-fail gateways for messages and token counts. Each runs in its own dialect only.
+
+import {
+  cleanEnd,
+  eachBody,
+  eachCall,
+  eachEvent,
+  eachResult,
+  isCount,
+  isMessages,
+  until,
+  without,
+} from '../dialect-hooks.ts'
+import { changeJson, type Fault, failed, onRead } from '../fault.ts'
+
+export const faults = {
+  'messages-held-back': {
+    what: 'Events of messages arrive only when the stream has ended.',
+    caughtBy: ['FLOW-03@messages'],
+    hooks: until(isMessages, /message_stop/),
+  },
+  'messages-text-is-lost': {
+    what: 'The third text delta of messages is left out.',
+    caughtBy: ['FLOW-01@messages', 'FLOW-02@messages', 'TELL-05@messages'],
+    hooks: {
+      event: (event, index, wanted) =>
+        isMessages(wanted) && index === 5 && event.includes('text_delta') ? [] : [event],
+    },
+  },
+  'messages-ends-cleanly': {
+    what: 'A stream of messages that broke ends with message_stop.',
+    caughtBy: ['DIAL-05', 'FLOW-06@messages', 'MSG-14', 'FLOW-09@messages'],
+    hooks: cleanEnd(isMessages, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
+  },
+  'messages-usage-without-cache': {
+    what: 'The usage that clients of messages get lacks the cached tokens.',
+    caughtBy: ['USE-01@messages'],
+    hooks: {
+      body: eachBody(isMessages, (json) =>
+        json.usage ? { ...json, usage: without(json.usage, 'cache_read_input_tokens') } : json,
+      ),
+    },
+  },
+  'query-is-another-path': {
+    what: 'A call of messages with a query gets 404.',
+    caughtBy: ['MSG-01'],
+    hooks: { request: ({ path }) => (/^\/v1\/messages\?/.test(path) ? failed(404) : undefined) },
+  },
+  'blocks-stay-open': {
+    what: 'The end of each block is left out of messages.',
+    caughtBy: ['MSG-02', 'MSG-03'],
+    hooks: { event: eachEvent(isMessages, (json) => (json.type === 'content_block_stop' ? null : json)) },
+  },
+  'blocks-from-one': {
+    what: 'Blocks of messages are numbered from 1.',
+    caughtBy: ['MSG-03'],
+    hooks: {
+      event: eachEvent(isMessages, (json) =>
+        typeof json.index === 'number' ? { ...json, index: json.index + 1 } : json,
+      ),
+    },
+  },
+  'input-loses-quotes': {
+    what: 'Quotes inside a tool input are no longer escaped.',
+    caughtBy: ['MSG-04', 'MSG-04/input-is-whole'],
+    hooks: {
+      event: eachEvent(isMessages, (json) =>
+        json.delta?.partial_json === undefined
+          ? json
+          : {
+              ...json,
+              delta: { ...json.delta, partial_json: json.delta.partial_json.replaceAll('\\"', '"') },
+            },
+      ),
+    },
+  },
+  'no-input-without-arguments': {
+    what: 'A call without arguments has no member input.',
+    caughtBy: ['MSG-04/input-is-an-object'],
+    hooks: {
+      event: eachEvent(isMessages, (json) =>
+        json.content_block?.type === 'tool_use'
+          ? { ...json, content_block: without(json.content_block, 'input') }
+          : json,
+      ),
+    },
+  },
+  'signature-is-lost': {
+    what: 'Thoughts arrive without their signature.',
+    caughtBy: ['MSG-05/thoughts-are-unchanged'],
+    hooks: { event: eachEvent(isMessages, (json) => (json.delta?.type === 'signature_delta' ? null : json)) },
+  },
+  'thoughts-are-not-returned': {
+    what: 'Thoughts in the history of a messages call do not reach the provider.',
+    caughtBy: ['MSG-05/thoughts-go-back'],
+    hooks: {
+      request: eachCall(isMessages, (json) => ({
+        ...json,
+        messages: json.messages?.map((each: { content: unknown }) => ({
+          ...each,
+          content: Array.isArray(each.content)
+            ? each.content.filter(({ type }) => type === 'text')
+            : each.content,
+        })),
+      })),
+    },
+  },
+  'too-large-is-invalid': {
+    what: 'An error with the status 413 has the type invalid_request_error.',
+    caughtBy: ['MSG-11/type-of-its-status'],
+    hooks: {
+      body: (body, wanted) =>
+        isMessages(wanted) ? body.replace('request_too_large', 'invalid_request_error') : body,
+    },
+  },
+  'every-error-is-api-error': {
+    what: 'Every error of messages has the type api_error.',
+    caughtBy: ['MSG-11/type-of-its-status'],
+    hooks: {
+      body: eachBody(isMessages, (json) =>
+        json.type === 'error' ? { ...json, error: { ...json.error, type: 'api_error' } } : json,
+      ),
+    },
+  },
+  'no-request-id': {
+    what: 'Answers of messages have no `request-id` header.',
+    caughtBy: ['MSG-11/names-its-request'],
+    hooks: {
+      responseStart(start, wanted) {
+        if (isMessages(wanted)) delete start.headers['request-id']
+      },
+    },
+  },
+  'error-in-other-words': {
+    what: 'Errors of messages do not have the provider’s text.',
+    caughtBy: ['MSG-12', 'FAIL-04@messages'],
+    hooks: {
+      body: eachBody(isMessages, (json) =>
+        json.type === 'error' ? { ...json, error: { ...json.error, message: 'not now' } } : json,
+      ),
+    },
+  },
+  'errors-of-chat': {
+    what: 'Errors of messages have the shape of chat errors.',
+    caughtBy: ['FAIL-01@messages'],
+    hooks: {
+      body: eachBody(isMessages, (json) =>
+        json.type === 'error' ? { error: { message: json.error.message } } : json,
+      ),
+    },
+  },
+  'should-retry-is-lost': {
+    what: 'The header x-should-retry is not passed on.',
+    caughtBy: ['MSG-13'],
+    hooks: {
+      responseStart(start) {
+        delete start.headers['x-should-retry']
+      },
+    },
+  },
+  'counts-by-calling': {
+    what: 'Tokens are counted by making a call with one token.',
+    caughtBy: ['CNT-01'],
+    hooks: {
+      async request({ path }, world) {
+        if (path.includes('count_tokens')) await world.spend({ max_tokens: 1 })
+      },
+    },
+  },
+  'counts-want-max-tokens': {
+    what: 'A count without max_tokens is refused.',
+    caughtBy: ['CNT-04'],
+    hooks: {
+      request: ({ path, body }) =>
+        path.includes('count_tokens') && !body.includes('max_tokens') ? failed(400) : undefined,
+    },
+  },
+  'every-end-is-end-turn': {
+    what: 'Every answer of messages ends with end_turn.',
+    caughtBy: ['MSG-06'],
+    hooks: {
+      body: eachBody(isMessages, (json) => (json.stop_reason ? { ...json, stop_reason: 'end_turn' } : json)),
+      event: eachEvent(isMessages, (json) =>
+        json.delta?.stop_reason ? { ...json, delta: { ...json.delta, stop_reason: 'end_turn' } } : json,
+      ),
+    },
+  },
+  'starts-without-usage': {
+    what: 'The event message_start has no usage.',
+    caughtBy: ['MSG-08/begins-with-numbers'],
+    hooks: {
+      event: eachEvent(isMessages, (json) =>
+        json.message ? { ...json, message: without(json.message, 'usage') } : json,
+      ),
+    },
+  },
+  'usage-of-the-start': {
+    what: 'The event message_delta repeats the usage of message_start.',
+    caughtBy: ['MSG-08/ends-with-the-final-ones'],
+    hooks: {
+      event: eachEvent(isMessages, (json) =>
+        json.type === 'message_delta' ? { ...json, usage: { output_tokens: 1 } } : json,
+      ),
+    },
+  },
+  'messages-without-a-role': {
+    what: 'Whole answers of messages have no role.',
+    caughtBy: ['MSG-15'],
+    hooks: { body: eachBody(isMessages, (json) => without(json, 'role')) },
+  },
+  'cache-is-no-input': {
+    what: 'Cached tokens are not counted as input on record.',
+    caughtBy: ['MSG-07', 'MSG-09'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) =>
+        json.tokens
+          ? {
+              ...json,
+              tokens: { ...json.tokens, input: json.tokens.input - (json.tokens.cached_input ?? 0) },
+            }
+          : json,
+      ),
+    },
+  },
+  'images-become-text': {
+    what: 'An image in a tool result reaches the provider as JSON text.',
+    caughtBy: ['MSG-17/image-is-no-text'],
+    hooks: {
+      request: eachCall(isMessages, (json) =>
+        eachResult(json, (result) => ({ ...result, content: JSON.stringify(result.content) })),
+      ),
+    },
+  },
+  'images-get-lost': {
+    what: 'An image in a tool result does not reach the provider.',
+    caughtBy: ['MSG-17/image-arrives-or-is-named'],
+    hooks: {
+      request: eachCall(isMessages, (json) => eachResult(json, (result) => ({ ...result, content: 'seen' }))),
+    },
+  },
+  'cache-control-is-left-out': {
+    what: 'The field cache_control does not reach a provider of messages.',
+    caughtBy: ['MSG-18'],
+    hooks: {
+      request: eachCall(isMessages, (json) => ({
+        ...json,
+        system: Array.isArray(json.system)
+          ? json.system.map((block: object) => without(block, 'cache_control'))
+          : json.system,
+      })),
+    },
+  },
+  'client-line-is-left-out': {
+    what: 'The first part of a system prompt does not reach a provider of messages.',
+    caughtBy: ['MSG-19'],
+    hooks: {
+      request: eachCall(isMessages, (json) => ({
+        ...json,
+        system: Array.isArray(json.system) ? json.system.slice(1) : json.system,
+      })),
+    },
+  },
+  'hello-wants-a-key': {
+    what: 'The path /api/hello is refused without a key.',
+    caughtBy: ['MSG-21'],
+    hooks: { request: ({ path }) => (path === '/api/hello' ? failed(401) : undefined) },
+  },
+  'one-list-for-all': {
+    what: 'A client of messages gets the model list in the shape for OpenAI clients.',
+    caughtBy: ['MSG-22'],
+    hooks: {
+      request({ path, headers }) {
+        if (path === '/v1/models') delete headers['anthropic-version']
+      },
+    },
+  },
+  'unknown-id-goes-somewhere': {
+    what: 'A call of messages for an unknown id goes to an existing model.',
+    caughtBy: ['MSG-23'],
+    hooks: {
+      request: eachCall(isMessages, (json) =>
+        String(json.model).includes('nobody') ? { ...json, model: 'auto/claude' } : json,
+      ),
+    },
+  },
+  'counts-the-prompt-only': {
+    what: 'An estimate leaves out tools, results and the system prompt.',
+    caughtBy: ['CNT-02/estimate-holds-all'],
+    hooks: {
+      request: eachCall(isCount, ({ model, messages }) => ({ model, messages: messages?.slice(0, 1) })),
+    },
+  },
+  'counts-otherwise': {
+    what: 'A provider’s count is reported as one less.',
+    caughtBy: ['CNT-02/as-the-provider-counts'],
+    hooks: { body: eachBody(isCount, (json) => ({ ...json, input_tokens: json.input_tokens - 1 })) },
+  },
+  'failed-count-cools': {
+    what: 'After a failed count, the first target of a route is skipped.',
+    caughtBy: ['CNT-03'],
+    hooks: () => {
+      let counted = 0
+      return {
+        request(wanted) {
+          if (isCount(wanted)) counted++
+          else if (counted >= 3)
+            wanted.body = Buffer.from(
+              changeJson(wanted.body.toString('utf8'), (json) =>
+                json.model === 'auto/claude' ? { ...json, model: 'anthropic/claude-haiku-4-5' } : json,
+              ),
+            )
+        },
+      }
+    },
+  },
+} satisfies Record<string, Fault>

@@ -1,0 +1,257 @@
+// Must-fail gateways for messages and responses at a provider of the same dialect: calls, errors and records.
+
+import { eachBlock, eachEvent, isMessages, isResponses, without } from '../dialect-hooks.ts'
+import { type Fault, onRead } from '../fault.ts'
+import { asked, type Json } from '../translated-hooks.ts'
+
+const lost = (is: typeof isMessages, name: string) => asked(is, (json) => without(json, name))
+
+/** Changes the records of calls to an endpoint. */
+const recorded = (endpoint: string, change: (record: Json) => object) =>
+  onRead('/api/usage/request-logs', (json) => {
+    const one = (record: Json) => (record.endpoint?.startsWith(endpoint) ? change(record) : record)
+    return Array.isArray(json.data) ? { ...json, data: json.data.map(one) } : one(json)
+  })
+
+export const faults = {
+  'betas-are-left-out': {
+    what: 'The header anthropic-beta does not reach a provider of messages.',
+    caughtBy: ['DIAL-02/unknown-parts-arrive'],
+    hooks: {
+      request(wanted) {
+        if (isMessages(wanted)) delete wanted.headers['anthropic-beta']
+      },
+    },
+  },
+  'version-is-the-usual-one': {
+    what: 'A provider of messages gets the usual anthropic-version, whichever the client named.',
+    caughtBy: ['DIAL-02/unknown-parts-arrive'],
+    hooks: {
+      request(wanted) {
+        if (isMessages(wanted)) wanted.headers['anthropic-version'] = '2023-06-01'
+      },
+    },
+  },
+  'openai-headers-are-left-out': {
+    what: 'Headers that begin with openai- do not reach a provider of responses.',
+    caughtBy: ['DIAL-02@responses/unknown-parts-arrive'],
+    hooks: {
+      request({ headers }) {
+        for (const name of Object.keys(headers)) if (name.startsWith('openai-')) delete headers[name]
+      },
+    },
+  },
+  'metadata-is-left-out': {
+    what: 'The field metadata does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'metadata'),
+  },
+  'top-k-is-left-out': {
+    what: 'The field top_k does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'top_k'),
+  },
+  'stop-sequences-are-left-out': {
+    what: 'The field stop_sequences does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'stop_sequences'),
+  },
+  'effort-is-left-out': {
+    what: 'The field output_config, with the effort, does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'output_config'),
+  },
+  'old-context-is-kept': {
+    what: 'The field context_management does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'context_management'),
+  },
+  'tier-is-left-out': {
+    what: 'The field service_tier does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'service_tier'),
+  },
+  'choice-is-left-out': {
+    what: 'The field tool_choice does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: lost(isMessages, 'tool_choice'),
+  },
+  'turns-are-not-cached': {
+    what: 'The field cache_control of a text in a turn does not reach a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: asked(isMessages, (json) => eachBlock('text')(json, (block) => without(block, 'cache_control'))),
+  },
+  'text-is-trimmed': {
+    what: 'Texts lose the white space at their ends on the way to a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: asked(isMessages, (json) =>
+      eachBlock('text')(json, (block) => ({ ...block, text: block.text.trim() })),
+    ),
+  },
+  'system-becomes-one-text': {
+    what: 'The parts of a system prompt are joined to one text for a provider of messages.',
+    caughtBy: ['DIAL-01/same-body'],
+    hooks: asked(isMessages, (json) => ({
+      ...json,
+      ...(Array.isArray(json.system) && { system: json.system.map(({ text }: Json) => text).join('\n') }),
+    })),
+  },
+  'thoughts-of-the-history-are-left-out': {
+    what: 'Thinking blocks without a tool call behind them do not reach a provider of messages.',
+    caughtBy: ['MSG-05/thoughts-go-back'],
+    hooks: asked(isMessages, (json) => ({
+      ...json,
+      messages: json.messages?.map((each: Json) =>
+        Array.isArray(each.content) && !each.content.some(({ type }: Json) => type === 'tool_use')
+          ? { ...each, content: each.content.filter(({ type }: Json) => type !== 'thinking') }
+          : each,
+      ),
+    })),
+  },
+  'redacted-thoughts-are-left-out': {
+    what: 'Blocks of redacted thinking do not reach a provider of messages.',
+    caughtBy: ['MSG-05/thoughts-go-back'],
+    hooks: asked(isMessages, (json) => ({
+      ...json,
+      messages: json.messages?.map((each: Json) =>
+        Array.isArray(each.content)
+          ? { ...each, content: each.content.filter(({ type }: Json) => type !== 'redacted_thinking') }
+          : each,
+      ),
+    })),
+  },
+  'reasoning-is-not-asked-for': {
+    what: 'The field reasoning does not reach a provider of responses.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: lost(isResponses, 'reasoning'),
+  },
+  'summary-is-not-asked-for': {
+    what: 'The member summary of reasoning does not reach a provider of responses.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: asked(isResponses, (json) =>
+      json.reasoning ? { ...json, reasoning: without(json.reasoning, 'summary') } : json,
+    ),
+  },
+  'format-is-left-out': {
+    what: 'The field text does not reach a provider of responses.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: lost(isResponses, 'text'),
+  },
+  'cache-key-is-left-out': {
+    what: 'The field prompt_cache_key does not reach a provider of responses.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: lost(isResponses, 'prompt_cache_key'),
+  },
+  'calls-in-parallel-again': {
+    what: 'The field parallel_tool_calls does not reach a provider of responses.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: lost(isResponses, 'parallel_tool_calls'),
+  },
+  'truncation-is-left-out': {
+    what: 'The field truncation does not reach a provider of responses.',
+    caughtBy: ['DIAL-01@responses/same-body'],
+    hooks: lost(isResponses, 'truncation'),
+  },
+  'items-lose-their-ids': {
+    what: 'The ids of items in the input do not reach a provider of responses.',
+    caughtBy: ['RSP-07/items-arrive'],
+    hooks: asked(isResponses, (json) => ({
+      ...json,
+      ...(Array.isArray(json.input) && { input: json.input.map((item: Json) => without(item, 'id')) }),
+    })),
+  },
+  'comes-back-in-a-second': {
+    what: 'Retry-After is always 1, whatever the provider says.',
+    caughtBy: ['MSG-13/retry-words-arrive', 'RSP-09/retry-after-is-passed-on'],
+    hooks: {
+      responseStart({ headers }) {
+        if (headers['retry-after']) headers['retry-after'] = '1'
+      },
+    },
+  },
+  'comes-back-in-a-minute': {
+    what: 'Retry-After is always 60, whatever the provider says.',
+    caughtBy: ['MSG-13/retry-words-arrive', 'RSP-09/retry-after-is-passed-on'],
+    hooks: {
+      responseStart({ headers }) {
+        if (headers['retry-after']) headers['retry-after'] = '60'
+      },
+    },
+  },
+  'too-large-is-bad': {
+    what: 'A 413 of the provider reaches clients of messages as 400.',
+    caughtBy: ['MSG-11/type-of-its-status'],
+    hooks: {
+      responseStart(start, wanted) {
+        if (isMessages(wanted) && start.status === 413) start.status = 400
+      },
+    },
+  },
+  'busy-is-broken': {
+    what: 'A 429 of the provider reaches clients of messages and responses as 500.',
+    caughtBy: ['FAIL-04@messages/keeps-429'],
+    hooks: {
+      responseStart(start, wanted) {
+        if ((isMessages(wanted) || isResponses(wanted)) && start.status === 429) start.status = 500
+      },
+    },
+  },
+  'names-what-was-asked-for': {
+    what: 'The record of a response has the id that was asked for as the model that served.',
+    caughtBy: ['LOG-02@responses/model'],
+    hooks: {
+      body: recorded('/v1/responses', (record) => ({ ...record, resolved_model: record.requested_model })),
+    },
+  },
+  'streams-of-messages-cost-nothing': {
+    what: 'The cost of a stream of messages is 0 on record.',
+    caughtBy: ['LOG-02@messages/cost'],
+    hooks: {
+      body: recorded('/v1/messages', (record) => (record.stream ? { ...record, cost_usd: 0 } : record)),
+    },
+  },
+  'streams-of-responses-have-no-tokens': {
+    what: 'The record of a stream of responses has no tokens.',
+    caughtBy: ['LOG-02@responses/input-tokens'],
+    hooks: {
+      body: recorded('/v1/responses', (record) =>
+        record.stream ? { ...record, tokens: { ...record.tokens, input: null, output: null } } : record,
+      ),
+    },
+  },
+  'messages-have-no-session': {
+    what: 'The record of a message has no session.',
+    caughtBy: ['LOG-02@messages/session'],
+    hooks: { body: recorded('/v1/messages', (record) => ({ ...record, session_id: null })) },
+  },
+  'failed-streams-are-completed': {
+    what: 'A stream of messages that failed in the middle is completed on record.',
+    caughtBy: ['LOG-05@messages/names-the-last-target'],
+    hooks: {
+      body: recorded('/v1/messages', (record) =>
+        record.state === 'failed' ? { ...record, state: 'completed' } : record,
+      ),
+    },
+  },
+  'native-deltas-change-places': {
+    what: 'Two deltas of a response that is not translated change places, and keep their numbers.',
+    caughtBy: ['FLOW-01@responses'],
+    hooks: {
+      event: eachEvent(isResponses, (json) =>
+        json.type === 'response.output_text.delta' && json.delta.length > 1
+          ? { ...json, delta: [...json.delta].reverse().join('') }
+          : json,
+      ),
+    },
+  },
+  'unknown-events-are-left-out': {
+    what: 'Events of a type that the gateway does not know are left out of responses.',
+    caughtBy: ['DIAL-03@responses'],
+    hooks: {
+      event: (event, _, wanted) =>
+        isResponses(wanted) && event.startsWith('event:') && !event.startsWith('event: response.')
+          ? []
+          : [event],
+    },
+  },
+} satisfies Record<string, Fault>

@@ -1,0 +1,211 @@
+// Must-fail gateways for the checks of PURE.
+
+import { appendFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Fault } from '../fault.ts'
+import { CHAT, callIn, changeJson, failed } from '../fault.ts'
+
+/** Messages of the newest call. */
+let messages: unknown
+
+export const faults = {
+  'asks-a-judge-first': {
+    what: 'A malformed call is refused only after an inference by the gateway, with a prompt of its own.',
+    caughtBy: ['PURE-07'],
+    hooks: {
+      async request(wanted, { spend }) {
+        if (wanted.method === 'POST' && callIn(wanted) === null) await spend()
+      },
+    },
+  },
+  'asks-a-model-where-to-go': {
+    what: 'For each call, the gateway first calls a model with a prompt of its own.',
+    caughtBy: ['PURE-08'],
+    hooks: {
+      async request(wanted, { spend }) {
+        if (callIn(wanted)) await spend()
+      },
+    },
+  },
+  'sends-answered-calls-again': {
+    what: 'Every call is sent to a provider twice, whatever the first answer was.',
+    caughtBy: ['PURE-08', 'ROUTE-02'],
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call) await spend({ messages: call.messages })
+      },
+    },
+  },
+  'refuses-through-its-provider-twice': {
+    what: 'What is no request goes on to the provider as an empty one, and again after the refusal.',
+    caughtBy: ['PURE-08', 'FAIL-02'],
+    hooks: {
+      async request(wanted, { spend }) {
+        if (wanted.method !== 'POST' || wanted.path !== CHAT || callIn(wanted)?.model) return
+        for (let sent = 0; sent < 2; sent++) await spend({ messages: undefined })
+        return failed(502)
+      },
+    },
+  },
+  'asks-for-model-lists': {
+    what: 'Reading the model list requests one from a provider.',
+    caughtBy: ['PURE-03'],
+    hooks: {
+      async request({ path }, { list }) {
+        if (path.startsWith('/v1/models')) await list()
+      },
+    },
+  },
+  'head-differs': {
+    what: 'HEAD on a read path has a different content type from GET.',
+    caughtBy: ['PURE-06'],
+    hooks: {
+      responseStart(head, { method }) {
+        if (method === 'HEAD') head.headers['content-type'] = 'text/html'
+      },
+    },
+  },
+  'head-spends': {
+    what: 'A HEAD on the model list makes a call.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      async request({ method, path }, { spend }) {
+        if (method === 'HEAD' && path.startsWith('/v1/models')) await spend()
+      },
+    },
+  },
+  'one-read-is-missing': {
+    what: 'One of the declared read paths is answered with 404.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      responseStart(head, { path }) {
+        if (path.startsWith('/api/sessions')) head.status = 404
+      },
+    },
+  },
+  'post-on-reads': {
+    what: 'A POST on a read path is answered like a GET.',
+    caughtBy: ['PURE-06'],
+    hooks: {
+      request(wanted) {
+        if (wanted.path !== CHAT) wanted.method = wanted.method === 'HEAD' ? 'HEAD' : 'GET'
+      },
+    },
+  },
+  'probes-its-providers': {
+    what: 'While the gateway is idle, it probes a provider with a call every second.',
+    caughtBy: ['PURE-02'],
+    hooks: {
+      started({ spend }) {
+        setInterval(() => spend().catch(() => {}), 1_000).unref()
+      },
+    },
+  },
+  'reads-spend-among-probes': {
+    what: 'Every read makes a call, and so does a probe every two seconds.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      started({ spend }) {
+        setInterval(() => spend().catch(() => {}), 2_000).unref()
+      },
+      async request({ method }, { spend }) {
+        if (method === 'GET' || method === 'HEAD') await spend()
+      },
+    },
+  },
+  'reads-spend': {
+    what: 'Reading the request log makes a call.',
+    caughtBy: ['PURE-01'],
+    hooks: {
+      async request({ method, path }, { spend }) {
+        if (method === 'GET' && path.startsWith('/api/usage/request-logs')) await spend()
+      },
+    },
+  },
+  'repeats-the-last-call': {
+    what: 'Reading the catalog sends the last call again.',
+    caughtBy: ['PURE-01', 'PURE-03'],
+    hooks: {
+      async request(wanted, { spend }) {
+        messages = callIn(wanted)?.messages ?? messages
+        if (wanted.method === 'GET' && wanted.path.startsWith('/v1/models') && messages !== undefined)
+          await spend({ messages })
+      },
+    },
+  },
+  'resolve-asks': {
+    what: 'Resolving a model makes a call.',
+    caughtBy: ['PURE-04'],
+    hooks: {
+      async request({ path }, { spend }) {
+        if (path.startsWith('/api/cloud/model/resolve')) await spend({ max_tokens: 1 })
+      },
+    },
+  },
+  'resolve-moves-on': {
+    what: 'Each answer of resolve names the next target.',
+    caughtBy: ['PURE-04'],
+    hooks: {
+      body: (body, { path }, { count }) =>
+        path.startsWith('/api/cloud/model/resolve')
+          ? changeJson(body, (json) => ({ ...json, provider: count % 2 === 0 ? json.provider : 'groq' }))
+          : body,
+    },
+  },
+  'resolve-says-nothing': {
+    what: 'Resolve answers with an empty object.',
+    caughtBy: ['PURE-04'],
+    hooks: {
+      body: (body, { path }) => (path.startsWith('/api/cloud/model/resolve') ? '{}' : body),
+    },
+  },
+  'spends-before-it-refuses': {
+    what: 'A call with a wrong key reaches the provider before it is refused.',
+    caughtBy: ['PURE-07'],
+    hooks: {
+      async request(wanted, { spend }) {
+        const call = callIn(wanted)
+        if (call && !/wbconform/.test(String(wanted.headers.authorization)))
+          await spend({ messages: call.messages })
+      },
+    },
+  },
+  'stamps-reads': {
+    what: 'Each read changes something in the data directory.',
+    caughtBy: ['PURE-05'],
+    hooks: {
+      request({ method, path }, { directory }) {
+        if (method === 'GET') appendFileSync(join(directory, 'data', 'reads'), `${path}\n`)
+      },
+    },
+  },
+  'starts-with-a-call': {
+    what: 'The gateway makes a call at start-up, to check whether the key works.',
+    caughtBy: ['PURE-02'],
+    hooks: {
+      started({ spend }) {
+        spend().catch(() => {})
+      },
+    },
+  },
+  'keeps-warm': {
+    what: 'Every 25 s the gateway makes a call to keep the connection warm.',
+    caughtBy: ['PURE-02', 'PURE-08'],
+    patient: true,
+    hooks: () => {
+      let timer: NodeJS.Timeout
+      return {
+        started({ spend }) {
+          timer = setInterval(() => spend().catch(() => {}), 25_000)
+        },
+        stopping: () => clearInterval(timer),
+      }
+    },
+  },
+  'resolve-fails': {
+    what: 'Resolve is answered with 500.',
+    caughtBy: ['PURE-04/reads-are-answered'],
+    hooks: { request: ({ path }) => (path.includes('/resolve') ? failed(500) : undefined) },
+  },
+} satisfies Readonly<Record<string, Fault>>

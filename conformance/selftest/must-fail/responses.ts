@@ -1,0 +1,220 @@
+// Must-fail gateways for responses.
+
+import {
+  cleanEnd,
+  eachBody,
+  eachCall,
+  eachEvent,
+  isMessages,
+  isResponses,
+  until,
+  without,
+} from '../dialect-hooks.ts'
+import { type Fault, failed, onRead } from '../fault.ts'
+
+/** Removes the encrypted reasoning from a request. */
+const withoutSealed = eachCall(isResponses, (json) => ({
+  ...json,
+  input: Array.isArray(json.input)
+    ? json.input.map((item: object) => without(item, 'encrypted_content'))
+    : json.input,
+}))
+
+export const faults = {
+  'responses-held-back': {
+    what: 'Events of responses arrive only when the stream has ended.',
+    caughtBy: ['FLOW-03@responses'],
+    hooks: until(isResponses, /response\.(completed|incomplete|failed)/),
+  },
+  'responses-text-is-lost': {
+    what: 'A text delta is left out of responses.',
+    caughtBy: ['FLOW-01@responses', 'FLOW-02@responses', 'TELL-05@responses'],
+    hooks: {
+      event: (event, index, wanted) =>
+        isResponses(wanted) && index === 6 && event.includes('output_text.delta') ? [] : [event],
+    },
+  },
+  'responses-ends-cleanly': {
+    what: 'A stream of responses that broke simply ends.',
+    caughtBy: ['RSP-03', 'DIAL-05@responses', 'FLOW-06@responses'],
+    hooks: cleanEnd(isResponses, ': the end\n\n'),
+  },
+  'responses-usage-is-doubled': {
+    what: 'The output tokens that clients of responses get are doubled.',
+    caughtBy: ['USE-01@responses'],
+    hooks: {
+      body: eachBody(isResponses, (json) =>
+        json.usage
+          ? { ...json, usage: { ...json.usage, output_tokens: json.usage.output_tokens * 2 } }
+          : json,
+      ),
+    },
+  },
+  'responses-without-comments': {
+    what: 'The provider’s comments are left out of responses.',
+    caughtBy: ['DIAL-03@responses'],
+    hooks: { event: (event, _, wanted) => (isResponses(wanted) && event.startsWith(':') ? [] : [event]) },
+  },
+  'numbers-from-one': {
+    what: 'Events of responses are numbered from 1.',
+    caughtBy: ['RSP-01'],
+    hooks: {
+      event: eachEvent(isResponses, (json) => ({ ...json, sequence_number: json.sequence_number + 1 })),
+    },
+  },
+  'last-event-is-empty': {
+    what: 'The response in the last event has no items.',
+    caughtBy: ['RSP-02'],
+    hooks: {
+      event: eachEvent(isResponses, (json) =>
+        json.response ? { ...json, response: { ...json.response, output: [] } } : json,
+      ),
+    },
+  },
+  'sealed-is-lost': {
+    what: 'The field encrypted_content is left out of responses.',
+    caughtBy: ['RSP-04/sealed-is-unchanged'],
+    hooks: {
+      body: eachBody(isResponses, (json) => ({
+        ...json,
+        output: json.output?.map((item: object) => without(item, 'encrypted_content')),
+      })),
+    },
+  },
+  'sealed-is-not-returned': {
+    what: 'The field encrypted_content in the input of a call does not reach the provider.',
+    caughtBy: ['RSP-04/sealed-goes-back'],
+    hooks: { request: withoutSealed },
+  },
+  'forgets-the-response-before': {
+    what: 'The field previous_response_id is dropped.',
+    caughtBy: ['RSP-06'],
+    hooks: { request: eachCall(isResponses, (json) => without(json, 'previous_response_id')) },
+  },
+  'kinds-are-not-recorded': {
+    what: 'Cached and reasoning tokens are not on record.',
+    caughtBy: ['RSP-13'],
+    hooks: {
+      body: onRead('/api/usage/request-logs/', (json) =>
+        json.tokens ? { ...json, tokens: { ...json.tokens, cached_input: null, reasoning: null } } : json,
+      ),
+    },
+  },
+  'store-is-left-out': {
+    what: 'The field store does not reach the provider.',
+    caughtBy: ['RSP-05'],
+    hooks: { request: eachCall(isResponses, (json) => without(json, 'store')) },
+  },
+  'functions-only': {
+    what: 'Only function tools reach the provider.',
+    caughtBy: ['RSP-07/tools-arrive'],
+    hooks: {
+      request: eachCall(isResponses, (json) => ({
+        ...json,
+        ...(Array.isArray(json.tools) && {
+          tools: json.tools.filter(({ type }: { type: string }) => type === 'function'),
+        }),
+      })),
+    },
+  },
+  'items-of-functions-only': {
+    what: 'Items of custom tools and of searches do not reach the provider.',
+    caughtBy: ['RSP-07/items-arrive'],
+    hooks: {
+      request: eachCall(isResponses, (json) => ({
+        ...json,
+        input: Array.isArray(json.input)
+          ? json.input.filter(({ type }: { type?: string }) => !/custom|search/.test(type ?? ''))
+          : json.input,
+      })),
+    },
+  },
+  'tools-stay-as-they-were': {
+    what: 'Items that add tools do not reach the provider.',
+    caughtBy: ['RSP-07/added-tools-arrive'],
+    hooks: {
+      request: eachCall(isResponses, (json) => ({
+        ...json,
+        input: Array.isArray(json.input)
+          ? json.input.filter(({ type }: { type?: string }) => type !== 'additional_tools')
+          : json.input,
+      })),
+    },
+  },
+  'upgrade-is-not-found': {
+    what: 'An upgrade to a WebSocket gets 404.',
+    caughtBy: ['RSP-08'],
+    hooks: { request: ({ headers }) => (headers.upgrade ? failed(404) : undefined) },
+  },
+  'busy-without-a-word': {
+    what: 'A 429 of responses has no Retry-After.',
+    caughtBy: ['RSP-09/retry-after-is-passed-on', 'RSP-09/every-429-says-when'],
+    hooks: {
+      responseStart(start, wanted) {
+        if (isResponses(wanted)) delete start.headers['retry-after']
+      },
+    },
+  },
+  'tells-openai-model': {
+    what: 'Answers of responses name the model in the header openai-model.',
+    caughtBy: ['RSP-10/logical-id-stays', 'RSP-10/never-told'],
+    hooks: {
+      responseStart(start, wanted) {
+        if (isResponses(wanted)) start.headers['openai-model'] = 'gpt-of-another-name'
+      },
+    },
+  },
+  'state-is-not-told': {
+    what: 'The provider’s header x-codex-turn-state does not reach the client.',
+    caughtBy: ['RSP-11/state-is-told'],
+    hooks: {
+      responseStart(start) {
+        delete start.headers['x-codex-turn-state']
+      },
+    },
+  },
+  'state-does-not-go-back': {
+    what: 'The client’s header x-codex-turn-state does not reach the provider.',
+    caughtBy: ['RSP-11/state-goes-back'],
+    hooks: {
+      request({ headers }) {
+        delete headers['x-codex-turn-state']
+      },
+    },
+  },
+  'compaction-is-dropped': {
+    what: 'A compaction_trigger is left out of a call.',
+    caughtBy: ['RSP-12'],
+    hooks: {
+      request: eachCall(isResponses, (json) => ({
+        ...json,
+        input: Array.isArray(json.input)
+          ? json.input.filter(({ type }: { type?: string }) => type !== 'compaction_trigger')
+          : json.input,
+      })),
+    },
+  },
+  'never-sends-sealed': {
+    what: 'Encrypted reasoning is left out although no provider has refused it.',
+    caughtBy: ['RSP-14'],
+    hooks: { request: withoutSealed },
+  },
+  'reasoning-wants-content': {
+    what: 'A reasoning item without content is refused.',
+    caughtBy: ['RSP-15'],
+    hooks: {
+      request: (wanted) =>
+        isResponses(wanted) && wanted.body.includes('"content":null') ? failed(400) : undefined,
+    },
+  },
+  'seals-are-opened': {
+    what: 'Reasoning sealed by another family goes to the provider without its wrapping.',
+    caughtBy: ['DIAL-07', 'DIAL-07@responses'],
+    hooks: {
+      request(wanted) {
+        const unwrapped = wanted.body.toString('utf8').replaceAll('wb1:elsewhere:', '')
+        if (isMessages(wanted) || isResponses(wanted)) wanted.body = Buffer.from(unwrapped)
+      },
+    },
+  },
+} satisfies Record<string, Fault>

@@ -1,0 +1,13 @@
+// Must-fail gateways for the checks of SUITE.
+import type { Fault } from '../fault.ts'
+import { instead } from '../fault.ts'
+
+export const faults = {
+  'says-yes': {
+    what: 'Everything is answered with 200 and an empty object.',
+    caughtBy: ['SUITE-01'],
+    start: instead((_, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    }),
+  },
+} satisfies Readonly<Record<string, Fault>>

@@ -1,0 +1,341 @@
+// Must-fail gateways that translate a call wrongly. The client's request is changed before the gateway sees
+// it, which has the same effect on what arrives.
+
+import { eachBlock, eachCallOf, eachResult, isMessages, isResponses, without } from '../dialect-hooks.ts'
+import type { Fault } from '../fault.ts'
+import { asked, type Json, toChat, toMessages } from '../translated-hooks.ts'
+
+/** Changes existing members. */
+const set =
+  (name: string, change: (value: unknown) => unknown) =>
+  (json: Json): Json =>
+    json[name] === undefined ? json : { ...json, [name]: change(json[name]) }
+
+/** Changes the schemas of tools in messages or responses. */
+const eachSchema = (change: (schema: Json) => object) => (json: Json) =>
+  set('tools', (tools) =>
+    (tools as Json[]).map((tool) => ({
+      ...tool,
+      ...(tool.input_schema && { input_schema: change(tool.input_schema) }),
+      ...(tool.parameters && { parameters: change(tool.parameters) }),
+    })),
+  )(json)
+
+/** Changes the items of an input that is a list. */
+const eachItem = (change: (item: Json) => object | null) => (json: Json) =>
+  Array.isArray(json.input)
+    ? { ...json, input: json.input.map(change).filter((item: unknown) => item !== null) }
+    : json
+
+const ofMessages = (change: (body: Json) => object) => asked(toChat(isMessages), change)
+const ofResponses = (change: (body: Json) => object) => asked(toChat(isResponses), change)
+const ofChat = (change: (body: Json) => object) => asked(toMessages, change)
+
+/** Gives each selected item of a list the value of the next selected one. */
+function turned<T>(list: readonly T[], get: (each: T) => unknown, put: (each: T, value: unknown) => T): T[] {
+  const values = list.map(get).filter((value) => value !== undefined)
+  let at = 1
+  return list.map((each) => (get(each) === undefined ? each : put(each, values[at++ % values.length])))
+}
+
+export const faults = {
+  'first-instruction-only': {
+    what: 'Only the first part of the system prompt of a translated message reaches the provider.',
+    caughtBy: ['DIAL-13@messages/instructions-arrive'],
+    hooks: ofMessages(set('system', (system) => (Array.isArray(system) ? system.slice(0, 1) : system))),
+  },
+  'any-becomes-auto': {
+    what: 'The choice `any` of a translated message is `auto`.',
+    caughtBy: ['DIAL-13@messages/choice-arrives'],
+    hooks: ofMessages(
+      set('tool_choice', (choice) => ((choice as Json).type === 'any' ? { type: 'auto' } : choice)),
+    ),
+  },
+  'this-tool-becomes-any': {
+    what: 'The choice of one tool, in a translated message, is the choice of any.',
+    caughtBy: ['DIAL-13@messages/choice-arrives'],
+    hooks: ofMessages(
+      set('tool_choice', (choice) => ((choice as Json).type === 'tool' ? { type: 'any' } : choice)),
+    ),
+  },
+  'none-becomes-auto': {
+    what: 'The choice `none` of a translated message is left out, so that the model may call tools.',
+    caughtBy: ['DIAL-13@messages/choice-arrives'],
+    hooks: ofMessages((json) => (json.tool_choice?.type === 'none' ? without(json, 'tool_choice') : json)),
+  },
+  'one-call-becomes-many': {
+    what: 'The wish for one tool call at a time does not reach the provider of a translated message.',
+    caughtBy: ['DIAL-13@messages/choice-arrives'],
+    hooks: ofMessages(set('tool_choice', (choice) => without(choice as Json, 'disable_parallel_tool_use'))),
+  },
+  'first-stop-sequence-only': {
+    what: 'Only the first stop sequence of a translated message reaches the provider.',
+    caughtBy: ['DIAL-13@messages/settings-arrive'],
+    hooks: ofMessages(set('stop_sequences', (list) => (list as string[]).slice(0, 1))),
+  },
+  'translation-drops-top-p': {
+    what: 'The field top_p of a translated message does not reach the provider.',
+    caughtBy: ['DIAL-13@messages/settings-arrive'],
+    hooks: ofMessages((json) => without(json, 'top_p')),
+  },
+  'results-change-places': {
+    what: 'Of two tool calls of a translated message each gets the result of the other.',
+    caughtBy: ['DIAL-13@messages/results-arrive'],
+    hooks: ofMessages(
+      set('messages', (messages) =>
+        (messages as Json[]).map((each) =>
+          Array.isArray(each.content)
+            ? {
+                ...each,
+                content: turned<Json>(
+                  each.content,
+                  (block) => block.tool_use_id,
+                  (block, tool_use_id) => ({ ...block, tool_use_id }),
+                ),
+              }
+            : each,
+        ),
+      ),
+    ),
+  },
+  'results-have-one-part': {
+    what: 'Only the first part of a tool result of a translated message reaches the provider.',
+    caughtBy: ['DIAL-13@messages/results-arrive'],
+    hooks: ofMessages((json) =>
+      eachResult(json, (result) => ({
+        ...result,
+        content: Array.isArray(result.content) ? result.content.slice(0, 1) : result.content,
+      })),
+    ),
+  },
+  'tools-have-no-description': {
+    what: 'The descriptions of the tools of a translated message do not reach the provider.',
+    caughtBy: ['DIAL-13@messages/tools-arrive'],
+    hooks: ofMessages(set('tools', (tools) => (tools as Json[]).map((tool) => without(tool, 'description')))),
+  },
+  'nothing-is-required': {
+    what: 'What a schema requires does not reach the provider of a translated message.',
+    caughtBy: ['DIAL-13@messages/tools-arrive'],
+    hooks: ofMessages(eachSchema((schema) => without(schema, 'required'))),
+  },
+  'last-tool-is-lost': {
+    what: 'The last of several tools of a translated message does not reach the provider.',
+    caughtBy: ['DIAL-13@messages/tools-arrive'],
+    hooks: ofMessages(
+      set('tools', (tools) => ((tools as Json[]).length > 1 ? (tools as Json[]).slice(0, -1) : tools)),
+    ),
+  },
+  'images-by-address-only': {
+    what: 'An image in base64 does not reach the provider of a translated message.',
+    caughtBy: ['DIAL-13@messages/images-arrive'],
+    hooks: ofMessages((json) =>
+      eachBlock('image')(json, (block) =>
+        block.source?.type === 'base64' ? { type: 'text', text: '[image]' } : block,
+      ),
+    ),
+  },
+  'inputs-of-the-history-are-empty': {
+    what: 'Earlier tool calls of a translated message reach the provider without their input.',
+    caughtBy: ['DIAL-13@messages/results-arrive'],
+    hooks: ofMessages((json) => eachCallOf(json, (call) => ({ ...call, input: {} }))),
+  },
+  'words-beside-calls-are-lost': {
+    what: 'Earlier texts of the assistant are lost where it also called a tool, in a translated message.',
+    caughtBy: ['DIAL-13@messages/results-arrive'],
+    hooks: ofMessages(
+      set('messages', (messages) =>
+        (messages as Json[]).map((each) =>
+          Array.isArray(each.content) && each.content.some(({ type }: Json) => type === 'tool_use')
+            ? { ...each, content: each.content.filter(({ type }: Json) => type !== 'text') }
+            : each,
+        ),
+      ),
+    ),
+  },
+  'everyone-is-the-user': {
+    what: 'Earlier texts of the assistant are the user’s, in a translated message.',
+    caughtBy: ['DIAL-13@messages/turns-arrive'],
+    hooks: ofMessages(
+      set('messages', (messages) =>
+        (messages as Json[]).map((each) =>
+          each.role === 'assistant' && typeof each.content === 'string' ? { ...each, role: 'user' } : each,
+        ),
+      ),
+    ),
+  },
+  'first-part-of-a-turn-only': {
+    what: 'Of several texts in a turn of a translated message only the first reaches the provider.',
+    caughtBy: ['DIAL-13@messages/turns-arrive'],
+    hooks: ofMessages(
+      set('messages', (messages) =>
+        (messages as Json[]).map((each) => {
+          if (!Array.isArray(each.content)) return each
+          const first = each.content.findIndex(({ type }: Json) => type === 'text')
+          const rest = each.content.filter(
+            ({ type }: Json, index: number) => type !== 'text' || index === first,
+          )
+          return { ...each, content: rest }
+        }),
+      ),
+    ),
+  },
+  'developers-are-not-heard': {
+    what: 'Messages of the role developer in a translated response do not reach the provider.',
+    caughtBy: ['DIAL-13@responses/instructions-arrive'],
+    hooks: ofResponses(eachItem((item) => (item.role === 'developer' ? null : item))),
+  },
+  'outputs-change-places': {
+    what: 'Of two tool calls of a translated response each gets the output of the other.',
+    caughtBy: ['DIAL-13@responses/results-arrive'],
+    hooks: ofResponses((json) =>
+      Array.isArray(json.input)
+        ? {
+            ...json,
+            input: turned<Json>(
+              json.input,
+              (item) => (item.type === 'function_call_output' ? item.output : undefined),
+              (item, output) => ({ ...item, output }),
+            ),
+          }
+        : json,
+    ),
+  },
+  'output-has-no-limit': {
+    what: 'The field max_output_tokens of a translated response does not reach the provider.',
+    caughtBy: ['DIAL-13@responses/settings-arrive'],
+    hooks: ofResponses((json) => without(json, 'max_output_tokens')),
+  },
+  'schema-becomes-any-json': {
+    what: 'A translated response that should follow a schema is asked for as any JSON.',
+    caughtBy: ['DIAL-13@responses/format-arrives'],
+    hooks: ofResponses(
+      set('text', (text) =>
+        (text as Json).format?.type === 'json_schema'
+          ? { ...(text as Json), format: { type: 'json_object' } }
+          : text,
+      ),
+    ),
+  },
+  'required-becomes-auto': {
+    what: 'The choice `required` of a translated response is `auto`.',
+    caughtBy: ['DIAL-13@responses/choice-arrives'],
+    hooks: ofResponses(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
+  },
+  'this-function-becomes-any': {
+    what: 'The choice of one function, in a translated response, is `required`.',
+    caughtBy: ['DIAL-13@responses/choice-arrives'],
+    hooks: ofResponses(set('tool_choice', (choice) => (typeof choice === 'object' ? 'required' : choice))),
+  },
+  'one-function-becomes-many': {
+    what: 'The field parallel_tool_calls of a translated response does not reach the provider.',
+    caughtBy: ['DIAL-13@responses/choice-arrives'],
+    hooks: ofResponses((json) => without(json, 'parallel_tool_calls')),
+  },
+  'input-images-are-lost': {
+    what: 'An image in the input of a translated response does not reach the provider.',
+    caughtBy: ['DIAL-13@responses/images-arrive'],
+    hooks: ofResponses(
+      eachItem((item) =>
+        Array.isArray(item.content)
+          ? { ...item, content: item.content.filter(({ type }: Json) => type !== 'input_image') }
+          : item,
+      ),
+    ),
+  },
+  'arguments-of-the-history-are-empty': {
+    what: 'Earlier tool calls of a translated response reach the provider without their arguments.',
+    caughtBy: ['DIAL-13@responses/results-arrive'],
+    hooks: ofResponses(
+      eachItem((item) => (item.type === 'function_call' ? { ...item, arguments: '{}' } : item)),
+    ),
+  },
+  'outputs-are-lost': {
+    what: 'The outputs of tools of a translated response are empty at the provider.',
+    caughtBy: ['DIAL-13@responses/results-arrive'],
+    hooks: ofResponses(
+      eachItem((item) => (item.type === 'function_call_output' ? { ...item, output: '' } : item)),
+    ),
+  },
+  'text-as-input-is-lost': {
+    what: 'An input of a translated response that is one text is empty at the provider.',
+    caughtBy: ['DIAL-13@responses/turns-arrive'],
+    hooks: ofResponses(set('input', (input) => (typeof input === 'string' ? '' : input))),
+  },
+  'answers-of-the-history-are-lost': {
+    what: 'Earlier answers in the input of a translated response do not reach the provider.',
+    caughtBy: ['DIAL-13@responses/turns-arrive'],
+    hooks: ofResponses(eachItem((item) => (item.role === 'assistant' ? null : item))),
+  },
+  'schemas-lose-their-depth': {
+    what: 'Schemas inside schemas of the tools of a translated response are empty at the provider.',
+    caughtBy: ['DIAL-13@responses/tools-arrive'],
+    hooks: ofResponses(
+      eachSchema((schema) => ({
+        ...schema,
+        properties: Object.fromEntries(
+          Object.entries((schema.properties ?? {}) as Json).map(([name, { type }]) => [name, { type }]),
+        ),
+      })),
+    ),
+  },
+  'chat-must-becomes-may': {
+    what: 'The choice `required` of a chat call that goes to a provider of messages is `auto`.',
+    caughtBy: ['DIAL-13/choice-arrives'],
+    hooks: ofChat(set('tool_choice', (choice) => (choice === 'required' ? 'auto' : choice))),
+  },
+  'first-system-of-chat-only': {
+    what: 'Of several system messages of a chat call only the first reaches a provider of messages.',
+    caughtBy: ['DIAL-13/instructions-arrive'],
+    hooks: ofChat(
+      set('messages', (messages) =>
+        (messages as Json[]).filter(
+          ({ role }, index, all) =>
+            !['system', 'developer'].includes(role) ||
+            all.findIndex((each) => ['system', 'developer'].includes(each.role)) === index,
+        ),
+      ),
+    ),
+  },
+  'developers-of-chat-are-not-heard': {
+    what: 'The developer message of a chat call does not reach a provider of messages.',
+    caughtBy: ['DIAL-13/instructions-arrive'],
+    hooks: ofChat(
+      set('messages', (messages) => (messages as Json[]).filter(({ role }) => role !== 'developer')),
+    ),
+  },
+  'newer-limit-is-not-known': {
+    what: 'The field max_completion_tokens of a chat call does not reach a provider of messages.',
+    caughtBy: ['DIAL-13/settings-arrive'],
+    hooks: ofChat((json) => without(json, 'max_completion_tokens')),
+  },
+  'images-of-chat-are-lost': {
+    what: 'An image of a chat call does not reach a provider of messages.',
+    caughtBy: ['DIAL-13/images-arrive'],
+    hooks: ofChat(
+      set('messages', (messages) =>
+        (messages as Json[]).map((each) =>
+          Array.isArray(each.content)
+            ? { ...each, content: each.content.filter(({ type }: Json) => type !== 'image_url') }
+            : each,
+        ),
+      ),
+    ),
+  },
+  'format-of-chat-is-lost': {
+    what: 'The schema that the answer should follow, in a chat call, does not reach a provider of messages.',
+    caughtBy: ['DIAL-13/format-arrives'],
+    hooks: ofChat((json) => without(json, 'response_format')),
+  },
+  'second-result-of-chat-is-lost': {
+    what: 'Of several tool results of a chat call only the first reaches a provider of messages.',
+    caughtBy: ['DIAL-13/results-arrive'],
+    hooks: ofChat(
+      set('messages', (messages) =>
+        (messages as Json[]).filter(
+          ({ role }, index, all) =>
+            role !== 'tool' || all.findIndex((each) => each.role === 'tool') === index,
+        ),
+      ),
+    ),
+  },
+} satisfies Record<string, Fault>

@@ -1,0 +1,276 @@
+// Must-fail gateways that translate answers of messages, or token counts, wrongly.
+
+import { cleanEnd, eachCallOf, isCount, isMessages, without } from '../dialect-hooks.ts'
+import { changeEvent, type Fault } from '../fault.ts'
+import { asked, type Json, oneLater, read, toChat } from '../translated-hooks.ts'
+import type { Wanted } from '../wire.ts'
+
+const here = toChat(isMessages)
+
+const ofDelta = (change: (delta: Json) => object) => (json: Json) =>
+  json.delta ? { ...json, delta: change(json.delta) } : json
+
+const ofUsage = (change: (usage: Json) => object) => (json: Json) =>
+  json.usage ? { ...json, usage: change(json.usage) } : json
+
+/** Returns an error sent as a delta of the text. */
+const errorAsText = (event: string): readonly string[] =>
+  changeEvent(event.replace(/^event: error/, 'event: content_block_delta'), (json) =>
+    json.type === 'error'
+      ? {
+          type: 'content_block_delta',
+          index: 0,
+          delta: { type: 'text_delta', text: `Error: ${json.error.message}` },
+        }
+      : json,
+  )
+
+export const faults = {
+  'deltas-change-places': {
+    what: 'A text delta of a translated message comes behind the one that follows it.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-12@messages/indexes-lead-to-what-began'],
+    hooks: oneLater(here, /"text_delta"/),
+  },
+  'last-words-are-lost': {
+    what: 'The last delta of each block of a translated message is left out.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'MSG-04/input-is-whole'],
+    hooks: () => {
+      const held = new WeakMap<Wanted, string>()
+      return {
+        event(event, _, wanted) {
+          if (!here(wanted)) return [event]
+          const before = held.get(wanted)
+          held.delete(wanted)
+          if (event.includes('"content_block_delta"')) held.set(wanted, event)
+          return [
+            ...(before && !event.includes('"content_block_stop"') ? [before] : []),
+            ...(held.has(wanted) ? [] : [event]),
+          ]
+        },
+      }
+    },
+  },
+  'input-comes-twice': {
+    what: 'Each part of the input of a tool call of a translated message is sent twice.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'MSG-04/input-is-whole'],
+    hooks: {
+      event: (event, _, wanted) =>
+        here(wanted) && event.includes('"partial_json"') ? [event, event] : [event],
+    },
+  },
+  'every-block-is-the-first': {
+    what: 'Every block of a translated message has the index 0.',
+    caughtBy: ['MSG-03'],
+    hooks: read(isMessages, {
+      event: (json) => (json.index === undefined ? json : { ...json, index: 0 }),
+    }),
+  },
+  'thoughts-are-spoken': {
+    what: 'The reasoning of a translated message that is not streamed is one of its texts.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
+    hooks: read(isMessages, {
+      whole: (json) => ({
+        ...json,
+        content: json.content?.map((block: Json) =>
+          block.type === 'thinking' ? { type: 'text', text: block.thinking } : block,
+        ),
+      }),
+    }),
+  },
+  'thoughts-are-spoken-in-streams': {
+    what: 'The reasoning of a translated message that is streamed comes as text.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-11@messages/same-reasoning'],
+    hooks: read(isMessages, {
+      event: (json) => {
+        if (json.content_block?.type === 'thinking')
+          return { ...json, content_block: { type: 'text', text: '' } }
+        if (json.delta?.type === 'signature_delta') return null
+        return json.delta?.type === 'thinking_delta'
+          ? { ...json, delta: { type: 'text_delta', text: json.delta.thinking } }
+          : json
+      },
+    }),
+  },
+  'calls-end-the-turn': {
+    what: 'A translated stream with tool calls ends with end_turn, so that an agent stops.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
+    hooks: read(isMessages, {
+      event: ofDelta((delta) =>
+        delta.stop_reason === 'tool_use' ? { ...delta, stop_reason: 'end_turn' } : delta,
+      ),
+    }),
+  },
+  'half-an-answer-ends-the-turn': {
+    what: 'A translated stream that reached the limit of tokens ends with end_turn.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
+    hooks: read(isMessages, {
+      event: ofDelta((delta) =>
+        delta.stop_reason === 'max_tokens' ? { ...delta, stop_reason: 'end_turn' } : delta,
+      ),
+    }),
+  },
+  'limit-is-a-stop-sequence': {
+    what: 'A translated message that reached the limit of tokens says that a stop sequence ended it.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'MSG-06'],
+    hooks: read(isMessages, {
+      whole: (json) => (json.stop_reason === 'max_tokens' ? { ...json, stop_reason: 'stop_sequence' } : json),
+    }),
+  },
+  'whole-messages-cost-nothing': {
+    what: 'The usage of a translated message that is not streamed is zero.',
+    caughtBy: ['DIAL-11@messages/same-usage'],
+    hooks: read(isMessages, { whole: ofUsage(() => ({ input_tokens: 0, output_tokens: 0 })) }),
+  },
+  'output-counts-double': {
+    what: 'The last usage of a translated stream has twice the output.',
+    caughtBy: ['DIAL-11@messages/same-usage'],
+    hooks: read(isMessages, {
+      event: ofUsage((usage) => ({ ...usage, output_tokens: usage.output_tokens * 2 })),
+    }),
+  },
+  'output-is-all-there-is': {
+    what: 'The last usage of a translated stream has no input, and the first has 0.',
+    caughtBy: ['DIAL-11@messages/same-usage'],
+    hooks: read(isMessages, {
+      event: ofUsage(({ output_tokens }) => ({ output_tokens })),
+    }),
+  },
+  'cached-input-counts-twice': {
+    what: 'The input of a translated message holds the cached tokens, which stand beside it as well.',
+    caughtBy: ['DIAL-11@messages/same-usage'],
+    hooks: read(isMessages, {
+      whole: ofUsage((usage) => ({
+        ...usage,
+        input_tokens: usage.input_tokens + (usage.cache_read_input_tokens ?? 0),
+      })),
+    }),
+  },
+  'input-is-a-text': {
+    what: 'The input of a tool call of a translated message that is not streamed is JSON in a text.',
+    caughtBy: ['MSG-04'],
+    hooks: read(isMessages, {
+      whole: (json) => eachCallOf(json, (call) => ({ ...call, input: JSON.stringify(call.input) })),
+    }),
+  },
+  'calls-are-spoken': {
+    what: 'Tool calls of a translated message that is not streamed are written into its text.',
+    caughtBy: ['DIAL-11@messages/same-answer'],
+    hooks: read(isMessages, {
+      whole: (json) =>
+        eachCallOf(json, ({ name, input }) => ({ type: 'text', text: JSON.stringify({ name, input }) })),
+    }),
+  },
+  'first-block-only': {
+    what: 'A translated message that is not streamed has only its first block.',
+    caughtBy: ['DIAL-11@messages/same-answer'],
+    hooks: read(isMessages, { whole: (json) => ({ ...json, content: json.content?.slice(0, 1) }) }),
+  },
+  'calls-share-a-name': {
+    what: 'Each tool call of a translated stream has the name of the first.',
+    caughtBy: ['MSG-04/input-is-whole'],
+    hooks: () => {
+      const names = new WeakMap<Wanted, string>()
+      return {
+        event: (event, _, wanted) =>
+          here(wanted)
+            ? changeEvent(event, (json) => {
+                if (json.content_block?.type !== 'tool_use') return json
+                const name = names.get(wanted) ?? json.content_block.name
+                names.set(wanted, name)
+                return { ...json, content_block: { ...json.content_block, name } }
+              })
+            : [event],
+      }
+    },
+  },
+  'stops-twice': {
+    what: 'A translated stream has message_stop twice.',
+    caughtBy: ['MSG-02'],
+    hooks: {
+      event: (event, _, wanted) =>
+        here(wanted) && event.includes('"message_stop"') ? [event, event] : [event],
+    },
+  },
+  'starts-without-a-role': {
+    what: 'The message in the message_start of a translated stream has neither type nor role.',
+    caughtBy: ['MSG-02/starts-with-a-message'],
+    hooks: read(isMessages, {
+      event: (json) =>
+        json.message ? { ...json, message: without(without(json.message, 'type'), 'role') } : json,
+    }),
+  },
+  'translated-errors-keep-their-shape': {
+    what: 'An error of a provider of chat reaches clients of messages in the shape of chat.',
+    caughtBy: ['MSG-11/type-of-its-status', 'FAIL-01@messages/error-body'],
+    hooks: read(isMessages, {
+      whole: (json) =>
+        json.type === 'error' ? { error: { message: json.error.message, type: null, code: null } } : json,
+    }),
+  },
+  'ends-without-a-reason': {
+    what: 'A translated stream has no message_delta.',
+    caughtBy: ['MSG-02'],
+    hooks: read(isMessages, { event: (json) => (json.type === 'message_delta' ? null : json) }),
+  },
+  'reason-after-the-end': {
+    what: 'The message_delta of a translated stream comes behind message_stop.',
+    caughtBy: ['MSG-02'],
+    hooks: oneLater(here, /"type":"message_delta"/),
+  },
+  'blocks-begin-behind-their-words': {
+    what: 'The start of a block of a translated stream comes behind its first delta.',
+    caughtBy: ['DIAL-11@messages/same-answer', 'DIAL-12@messages/indexes-lead-to-what-began'],
+    hooks: oneLater(here, /"type":"content_block_start"/),
+  },
+  'blocks-overlap': {
+    what: 'A block of a translated stream stops only when the next has started.',
+    caughtBy: ['MSG-02', 'MSG-03'],
+    hooks: oneLater(here, /"type":"content_block_stop"/),
+  },
+  'spaces-between-deltas-are-lost': {
+    what: 'Each text delta of a translated message loses the spaces at its ends.',
+    caughtBy: ['DIAL-11@messages/same-answer'],
+    hooks: read(isMessages, {
+      event: ofDelta((delta) => (delta.text === undefined ? delta : { ...delta, text: delta.text.trim() })),
+    }),
+  },
+  'ascii-only': {
+    what: 'Characters that are not ASCII become question marks in a translated message that is not streamed.',
+    caughtBy: ['DIAL-11@messages/same-answer'],
+    hooks: {
+      body: (body, wanted) => (here(wanted) ? body.replace(/[^\x20-\x7e\s]/g, '?') : body),
+    },
+  },
+  'ascii-only-in-streams': {
+    what: 'Characters that are not ASCII become question marks in a translated stream.',
+    caughtBy: ['DIAL-11@messages/same-answer'],
+    hooks: {
+      event: (event, _, wanted) => [here(wanted) ? event.replace(/[^\x20-\x7e\s]/g, '?') : event],
+    },
+  },
+  'translated-failures-end-well': {
+    what: 'A translated stream of messages whose provider fails ends with message_stop.',
+    caughtBy: ['DIAL-05', 'FLOW-09@messages'],
+    hooks: cleanEnd(here, 'event: message_stop\ndata: {"type":"message_stop"}\n\n'),
+  },
+  'errors-are-spoken': {
+    what: 'An error inside a translated stream of messages is a delta of its text.',
+    caughtBy: ['MSG-14'],
+    hooks: {
+      event: (event, _, wanted) => (isMessages(wanted) ? errorAsText(event) : [event]),
+    },
+  },
+  'counts-the-last-turn': {
+    what: 'A count holds only the last turn of the conversation.',
+    caughtBy: ['CNT-02/estimate-holds-all'],
+    hooks: asked(isCount, (json) => ({ ...json, messages: json.messages?.slice(-1) })),
+  },
+  'counts-to-zero': {
+    what: 'A count that the gateway estimates is 0.',
+    caughtBy: ['CNT-02/estimate-holds-all'],
+    hooks: {
+      body: (body, wanted) =>
+        toChat(isCount)(wanted) ? body.replace(/"input_tokens":\s*\d+/, '"input_tokens":0') : body,
+    },
+  },
+} satisfies Record<string, Fault>

@@ -1,0 +1,241 @@
+// Must-fail gateways for the checks of USE.
+import type { Fault } from '../fault.ts'
+import { callIn, changeCall, changeEvent, changeJson } from '../fault.ts'
+
+export const faults = {
+  'cache-crosses-keys': {
+    what: 'A cached answer is given to another key.',
+    caughtBy: ['USE-08'],
+    hooks: () => {
+      let key: string | undefined
+      return {
+        request(wanted) {
+          if (!callIn(wanted)) return
+          key ??= wanted.headers.authorization
+          wanted.headers.authorization = key
+        },
+      }
+    },
+  },
+  'cache-ignores-no-store': {
+    what: 'Cache-Control: no-store is ignored.',
+    caughtBy: ['USE-08'],
+    hooks: {
+      request(wanted) {
+        delete wanted.headers['cache-control']
+      },
+    },
+  },
+  'cache-ignores-temperature': {
+    what: 'Requests that differ get the same cached answer.',
+    caughtBy: ['USE-08'],
+    hooks: {
+      request(wanted) {
+        changeCall(wanted, ({ temperature: _, ...rest }) => rest)
+      },
+    },
+  },
+  'caches-nothing': {
+    what: 'The configured cache never hits.',
+    caughtBy: ['USE-08'],
+    hooks: {
+      config: (text) => text.replace('cache: { enabled: true }', 'cache: { enabled: false }'),
+    },
+  },
+  'counts-anew': {
+    what: 'The gateway counts tokens itself instead of passing on the usage.',
+    caughtBy: ['USE-01'],
+    hooks: {
+      body: (body, wanted) =>
+        callIn(wanted) ? body.replace(/"prompt_tokens":\s*\d+/, '"prompt_tokens":2000') : body,
+    },
+  },
+  'counts-the-cached-twice': {
+    what: 'Cached tokens are added to the input that already includes them.',
+    caughtBy: ['USE-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) =>
+              json.price
+                ? {
+                    ...json,
+                    cost_usd: json.cost_usd + (json.tokens.cached_input * json.price.rates.input_mtok) / 1e6,
+                  }
+                : json,
+            )
+          : body,
+    },
+  },
+  'doubles-on-record': {
+    what: 'The record has twice the tokens that were reported.',
+    caughtBy: ['USE-02', 'LOG-02'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({
+              ...json,
+              tokens: { ...json.tokens, input: json.tokens.input * 2 },
+            }))
+          : body,
+    },
+  },
+  'estimates-are-facts': {
+    what: 'An estimate is not marked as one.',
+    caughtBy: ['USE-07'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, tokens: { ...json.tokens, source: 'reported' } }))
+          : body,
+    },
+  },
+  'forgets-the-reasoning': {
+    what: 'Reasoning tokens are not recorded separately.',
+    caughtBy: ['USE-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({ ...json, tokens: { ...json.tokens, reasoning: null } }))
+          : body,
+    },
+  },
+  'full-price-for-the-cached': {
+    what: 'Cached tokens are priced like fresh ones.',
+    caughtBy: ['USE-05'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) =>
+              json.price
+                ? {
+                    ...json,
+                    cost_usd:
+                      (json.tokens.input * json.price.rates.input_mtok +
+                        json.tokens.output * json.price.rates.output_mtok) /
+                      1e6,
+                  }
+                : json,
+            )
+          : body,
+    },
+  },
+  'hits-cost': {
+    what: 'A cache hit is recorded with the cost of the first call.',
+    caughtBy: ['USE-08'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => (json.cache === 'HIT' ? { ...json, cost_usd: json.saved_usd } : json))
+          : body,
+    },
+  },
+  'hits-have-no-end': {
+    what: 'A cached stream lacks its end.',
+    caughtBy: ['USE-08'],
+    hooks: () => {
+      let hit = false
+      return {
+        responseStart({ headers }) {
+          hit = headers['x-gateway-cache'] === 'HIT'
+        },
+        event: (event) => (hit && event.includes('[DONE]') ? [] : [event]),
+      }
+    },
+  },
+  'nothing-for-half': {
+    what: 'A call that broke off half-way has no tokens.',
+    caughtBy: ['USE-07'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) =>
+              json.state === 'completed'
+                ? json
+                : { ...json, tokens: { ...json.tokens, input: null, output: null } },
+            )
+          : body,
+    },
+  },
+  'null-for-zero': {
+    what: 'A reported zero is recorded as unknown.',
+    caughtBy: ['USE-04'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({
+              ...json,
+              tokens: {
+                ...json.tokens,
+                input: json.tokens?.input || null,
+                output: json.tokens?.output || null,
+              },
+            }))
+          : body,
+    },
+  },
+  'shows-usage-unasked': {
+    what: 'The usage event reaches clients that did not ask for it.',
+    caughtBy: ['USE-03'],
+    hooks: {
+      request(wanted) {
+        changeCall(wanted, (call) =>
+          call.stream ? { ...call, stream_options: { include_usage: true } } : call,
+        )
+      },
+    },
+  },
+  'swallows-usage': {
+    what: 'Usage that the client requested in a stream does not arrive.',
+    caughtBy: ['USE-03'],
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => (json.usage && json.choices?.length === 0 ? null : json)),
+    },
+  },
+  'zero-for-unknown': {
+    what: 'Tokens that were not reported are recorded as 0.',
+    caughtBy: ['USE-04'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs/')
+          ? changeJson(body, (json) => ({
+              ...json,
+              tokens: { ...json.tokens, input: json.tokens?.input ?? 0, output: json.tokens?.output ?? 0 },
+            }))
+          : body,
+    },
+  },
+  'zero-usage-on-streams': {
+    what: 'Streamed usage reaches the client as zeros.',
+    caughtBy: ['USE-01'],
+    hooks: {
+      event: (event) => [event.replace(/"(prompt|completion|total)_tokens":\d+/g, '"$1_tokens":0')],
+    },
+  },
+  'drops-cached-tokens': {
+    what: 'The client sees the three totals without the kinds of tokens.',
+    caughtBy: ['USE-01'],
+    hooks: {
+      body: (body) =>
+        changeJson(body, (json) => {
+          delete json.usage?.prompt_tokens_details
+          return json
+        }),
+    },
+  },
+  'hits-are-made-anew': {
+    what: 'A cached answer has a different id from the original answer.',
+    caughtBy: ['USE-08'],
+    hooks: () => {
+      const hits = new WeakSet<object>()
+      return {
+        responseStart({ headers }, wanted) {
+          if (headers['x-gateway-cache'] === 'HIT') hits.add(wanted)
+        },
+        body: (body, wanted) =>
+          hits.has(wanted) ? changeJson(body, (json) => ({ ...json, id: 'made-anew' })) : body,
+      }
+    },
+  },
+} satisfies Readonly<Record<string, Fault>>

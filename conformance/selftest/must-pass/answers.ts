@@ -1,0 +1,113 @@
+// Gateways with unusual whole answers and names.
+import { CHAT, changeEvent, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+let made = 1_700_000_000
+
+export const innocents = {
+  'a-percent-sign-in-a-name': {
+    what: 'Headers name a provider as "100% openai", as declared: percent-encoding is only this project’s convention.',
+    target: (target) => ({
+      ...target,
+      providers: { ...target.providers, openai: { aliases: ['100% openai'] } },
+    }),
+    hooks: {
+      responseStart({ headers }) {
+        if (headers['x-gateway-provider'] === 'openai') headers['x-gateway-provider'] = '100% openai'
+      },
+    },
+  },
+  'shouts-its-providers': {
+    what: 'Providers are written in capitals.',
+    hooks: {
+      responseStart({ headers }) {
+        const provider = headers['x-gateway-provider']
+        if (provider !== undefined) headers['x-gateway-provider'] = String(provider).toUpperCase()
+      },
+    },
+  },
+  'names-the-provider-with-the-model': {
+    what: 'Wherever the model is reported, it has its provider as a prefix.',
+    hooks: {
+      responseStart({ headers }) {
+        const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
+        if (provider && model) headers['x-gateway-model'] = `${provider}/${model}`
+      },
+    },
+  },
+  'answers-with-the-requested-model': {
+    what: 'The `model` of an answer is the requested one.',
+    hooks: { config: (text) => text.replace('\n  auto:\n', '$&    answer_model: requested\n') },
+  },
+  'ids-of-its-own': {
+    what: 'Answers have ids, times and a fingerprint made by the gateway.',
+    hooks: {
+      body: (body, { path }) =>
+        path === CHAT
+          ? changeJson(body, (json) =>
+              json.choices
+                ? { ...json, id: 'own-1', created: 1, system_fingerprint: 'another', x_gateway: { took: 7 } }
+                : json,
+            )
+          : body,
+      event: (event) =>
+        changeEvent(event, (json) => ({ ...json, id: 'own-1', created: 1, system_fingerprint: null })),
+    },
+  },
+  'writes-json-with-spaces': {
+    what: 'JSON is indented, with its fields in another order.',
+    hooks: {
+      body(body) {
+        try {
+          const json = JSON.parse(body)
+          return JSON.stringify(
+            Array.isArray(json) ? json : Object.fromEntries(Object.entries(json).reverse()),
+            null,
+            2,
+          )
+        } catch {
+          return body
+        }
+      },
+    },
+  },
+  'catalog-with-a-clock': {
+    what: 'Entries of the catalog say when they were last checked.',
+    hooks: {
+      body: (body, { path }) =>
+        path.split('?')[0] === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: json.data.map((entry: object) => ({
+                ...entry,
+                last_checked: Date.now() + Math.random(),
+              })),
+            }))
+          : body,
+    },
+  },
+  'catalog-in-any-order': {
+    what: 'The catalog is rebuilt each time, in any order.',
+    hooks: {
+      body: (body, { path }) =>
+        path === '/v1/models'
+          ? changeJson(body, (json) => {
+              const data = json.data.map((entry: object) => ({ ...entry, created: made++ }))
+              return { ...json, data: made % 2 === 0 ? data : data.toReversed() }
+            })
+          : body,
+    },
+  },
+  'lists-a-model-twice': {
+    what: 'A model that two providers have is in the catalog twice.',
+    hooks: {
+      body: (body, { path }) =>
+        path.split('?')[0] === '/v1/models'
+          ? changeJson(body, (json) => ({
+              ...json,
+              data: [...json.data, { ...json.data[0], owned_by: 'another' }],
+            }))
+          : body,
+    },
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,106 @@
+// Gateways that call their providers in an unusual way.
+import { changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { FaultHooks } from '../wire.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+type Json = Record<string, any>
+
+/** Changes the body of each call to a provider. */
+const asks = (change: (call: Json) => object): FaultHooks => ({
+  upstream: {
+    request(wanted) {
+      if (wanted.method === 'POST')
+        wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
+    },
+  },
+})
+
+const sorted = (value: unknown): unknown =>
+  Array.isArray(value)
+    ? value.map(sorted)
+    : typeof value === 'object' && value !== null
+      ? Object.fromEntries(
+          Object.entries(value)
+            .toSorted(([a], [b]) => (a < b ? -1 : 1))
+            .map(([name, each]) => [name, sorted(each)]),
+        )
+      : value
+
+export const innocents = {
+  'always-asks-for-usage': {
+    what: 'For its accounts, the gateway always requests usage for streams; the client gets it too, which is allowed.',
+    hooks: asks((call) => (call.stream ? { ...call, stream_options: { include_usage: true } } : call)),
+  },
+  'system-becomes-developer': {
+    what: 'For a reasoning model, the system prompt is passed on with the role developer, as its provider calls it there.',
+    hooks: asks((call) => ({
+      ...call,
+      messages: call.messages?.map?.((message: Json) =>
+        message.role === 'system' && /^gpt-5/.test(call.model) ? { ...message, role: 'developer' } : message,
+      ),
+    })),
+  },
+  'sorts-members': {
+    what: 'The fields of a request are sorted by name, at every depth.',
+    hooks: asks((call) => sorted(call) as object),
+  },
+  'text-becomes-parts': {
+    what: 'A text is passed on as a list with one part.',
+    hooks: asks((call) => ({
+      ...call,
+      messages: call.messages?.map?.((message: Json) =>
+        typeof message.content === 'string' && message.role === 'user'
+          ? { ...message, content: [{ type: 'text', text: message.content }] }
+          : message,
+      ),
+    })),
+  },
+  'says-who-asks': {
+    what: 'Requests without a user get a user and metadata.',
+    hooks: asks((call) => ({ user: 'team-7', metadata: { gateway: 'another' }, ...call })),
+  },
+  'says-the-defaults': {
+    what: 'Defaults are written out: the strictness of a tool, one choice, what is stored.',
+    hooks: asks((call) => ({
+      n: 1,
+      store: false,
+      ...call,
+      ...(Array.isArray(call.tools) && {
+        tools: call.tools.map((tool: Json) => ({ ...tool, function: { strict: false, ...tool.function } })),
+      }),
+    })),
+  },
+  'parses-arguments-on-the-way': {
+    what: 'The arguments of earlier tool calls are parsed and written again: the same JSON with spaces.',
+    hooks: asks((call) => ({
+      ...call,
+      messages: call.messages?.map?.((message: Json) =>
+        message.tool_calls
+          ? {
+              ...message,
+              tool_calls: message.tool_calls.map((tool: Json) => ({
+                ...tool,
+                function: {
+                  ...tool.function,
+                  arguments: JSON.stringify(JSON.parse(tool.function.arguments), null, 1),
+                },
+              })),
+            }
+          : message,
+      ),
+    })),
+  },
+  'asks-with-a-version': {
+    what: 'The address of a provider has a query with the API version, and requests have an id.',
+    hooks: {
+      upstream: {
+        request(wanted) {
+          wanted.path += '?api-version=2024-10-21'
+          wanted.headers['x-client-request-id'] = 'another'
+          wanted.headers['user-agent'] = 'another/1.0'
+        },
+      },
+    },
+  },
+} satisfies Record<string, Innocent>

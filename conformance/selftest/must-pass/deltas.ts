@@ -1,0 +1,148 @@
+// Gateways whose answers have ordinary content in unusual members.
+import { callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { Wanted } from '../wire.ts'
+
+/** JSON of unknown shape. */
+// biome-ignore lint/suspicious/noExplicitAny: every member is looked at before it is used
+type Json = Record<string, any>
+
+/** Changes the deltas of a stream and the message of a whole answer. */
+const said = (change: (said: Json) => Json) => ({
+  event: (event: string) =>
+    changeEvent(event, (json) => ({
+      ...json,
+      ...(json.choices && {
+        choices: json.choices.map((choice: Json) => ({ ...choice, delta: change(choice.delta ?? {}) })),
+      }),
+    })),
+  body: (body: string, wanted: Wanted) =>
+    callIn(wanted)
+      ? changeJson(body, (json) =>
+          json.choices
+            ? {
+                ...json,
+                choices: json.choices.map((choice: Json) => ({ ...choice, message: change(choice.message) })),
+              }
+            : json,
+        )
+      : body,
+})
+
+const withoutThoughts = said(({ reasoning: _, reasoning_content: __, ...rest }) => rest).event
+
+/** Running count: stands in for the usage until the real one comes. */
+const running = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
+
+export const innocents = {
+  'role-in-each-delta': {
+    what: 'Each delta contains the role.',
+    hooks: { event: said((delta) => ({ role: 'assistant', ...delta })).event },
+  },
+  'content-is-null-in-the-last-delta': {
+    what: 'A delta without text has `content: null`.',
+    hooks: { event: said((delta) => ({ content: null, ...delta })).event },
+  },
+  'thoughts-by-another-name': {
+    what: 'Thoughts are in `reasoning` instead of `reasoning_content`; providers use both names.',
+    hooks: said(({ reasoning_content: reasoning, ...rest }) =>
+      reasoning === undefined ? rest : { ...rest, reasoning },
+    ),
+  },
+  'thoughts-by-both-names': {
+    what: 'Thoughts are in `reasoning`; `reasoning_content` is also present and always empty.',
+    hooks: said(({ reasoning_content: reasoning, ...rest }) =>
+      reasoning === undefined ? rest : { ...rest, reasoning_content: '', reasoning },
+    ),
+  },
+  'thoughts-of-one-provider-are-left-out': {
+    what: 'The reasoning of one provider, for which OpenAI has no field, is left out of streams.',
+    hooks: {
+      event: (event, _, wanted) =>
+        callIn(wanted)?.model === 'groq/openai/gpt-oss-120b' ? withoutThoughts(event) : [event],
+    },
+  },
+  'usage-in-each-chunk': {
+    what: 'If usage is requested, each chunk has the usage so far; the last one has the total.',
+    hooks: {
+      event: (event, _, wanted) =>
+        (callIn(wanted)?.stream_options as Json | undefined)?.include_usage
+          ? changeEvent(event, (json) => (json.choices?.length ? { ...json, usage: running } : json))
+          : [event],
+    },
+  },
+  'usage-with-more': {
+    what: 'Usage has the token fields of other dialects besides the standard ones.',
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json)),
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) => (json.usage ? { ...json, usage: more(json.usage) } : json))
+          : body,
+    },
+  },
+  'finishes-apart': {
+    what: 'The finish reason comes in a separate chunk after the last text.',
+    hooks: {
+      event: (event) => {
+        const parts = changeEvent(event, (json) =>
+          json.choices?.[0]?.finish_reason
+            ? { ...json, choices: [{ ...json.choices[0], finish_reason: null }] }
+            : json,
+        )
+        return parts[0] === event ? [event] : [...parts, ...finishOnly(event)]
+      },
+    },
+  },
+  'parses-arguments': {
+    what: 'The arguments of tool calls in whole answers are parsed and written again: the same JSON with spaces.',
+    hooks: {
+      body: said((message) =>
+        message.tool_calls ? { ...message, tool_calls: message.tool_calls.map(spaced) } : message,
+      ).body,
+    },
+  },
+  'blank-lines-before-the-answer': {
+    what: 'Before the JSON of an answer there are blank lines, sent during the wait.',
+    hooks: { body: (body, wanted) => (callIn(wanted) ? `\n\n  \n${body}` : body) },
+  },
+  'choices-with-more': {
+    what: 'Choices have extra fields from the gateway: the safety of each, its text, where it came from.',
+    hooks: {
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) => ({
+              ...json,
+              ...(json.choices && {
+                provider: 'somebody',
+                choices: json.choices.map((choice: Json) => ({
+                  native_finish_reason: 'STOP',
+                  content_filter_results: { hate: { filtered: false } },
+                  ...choice,
+                })),
+              }),
+            }))
+          : body,
+    },
+  },
+} satisfies Record<string, Innocent>
+
+const more = (usage: Json): Json => ({
+  ...usage,
+  input_tokens: usage.prompt_tokens,
+  output_tokens: usage.completion_tokens,
+  prompt_cache_hit_tokens: usage.prompt_tokens_details?.cached_tokens ?? 0,
+  cost: 0.0001,
+})
+
+const spaced = (call: Json): Json => ({
+  ...call,
+  function: { ...call.function, arguments: JSON.stringify(JSON.parse(call.function.arguments), null, 1) },
+})
+
+const finishOnly = (event: string): readonly string[] =>
+  changeEvent(event, ({ usage: _, ...json }) => ({
+    ...json,
+    choices: [{ index: json.choices[0].index, delta: {}, finish_reason: json.choices[0].finish_reason }],
+  }))

@@ -1,0 +1,295 @@
+// Gateways that serve dialects other than chat in an unusual way; some translate, because none of their
+// providers has the dialect.
+
+import type { Further } from '../../requirements/applicability.ts'
+import type { Target } from '../../target/schema.ts'
+import { CHAT, changeEvent, changeJson, failed } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { FaultHooks } from '../wire.ts'
+
+const isMessages = (path: string): boolean => /^\/v1\/messages(\?|$)/.test(path)
+
+/** Returns the target without chat; calls go to this path only. */
+const withoutChat =
+  (path: string) =>
+  (target: Target): Target => ({
+    ...target,
+    surfaces: { ...target.surfaces, chat: false },
+    capabilities: { ...target.capabilities, gateway_keys: { protected: [`POST ${path}`, '/v1/models'] } },
+  })
+
+/** Answers 404 to calls of other dialects. */
+const elsewhere =
+  (path: string): NonNullable<FaultHooks['request']> =>
+  (wanted) =>
+    wanted.method === 'POST' && !wanted.path.startsWith(path) ? failed(404) : undefined
+
+export const chatOnly = (text: string): string => text.replace('[openai, responses]', 'openai')
+const responsesOnly = (text: string): string => text.replace('[openai, responses]', 'responses')
+
+/** Sends calls of one dialect where those of another go. */
+const like =
+  (surface: Further, other: Target['models'] | undefined) =>
+  (target: Target): Target => ({
+    ...target,
+    surfaces: { [surface]: { ...target.surfaces[surface], models: other } },
+  })
+
+/** Sends calls of a dialect to chat's models, never to a provider of the same dialect. */
+export const likeChat = (surface: Further) => like(surface, undefined)
+
+const claude: Target['models'] = {
+  logical: [
+    {
+      id: 'auto/claude',
+      targets: [
+        { provider: 'anthropic', model: 'claude-sonnet-5' },
+        { provider: 'anthropic', model: 'claude-haiku-4-5' },
+      ],
+    },
+  ],
+  direct: [{ id: 'anthropic/claude-sonnet-5', provider: 'anthropic', model: 'claude-sonnet-5' }],
+}
+const gpt: Target['models'] = {
+  logical: [
+    {
+      id: 'auto/gpt',
+      targets: [
+        { provider: 'openai', model: 'gpt-5-mini' },
+        { provider: 'openai', model: 'gpt-5-nano' },
+      ],
+    },
+  ],
+  direct: [{ id: 'openai/gpt-5-mini', provider: 'openai', model: 'gpt-5-mini' }],
+}
+
+type Delta = Record<string, Record<string, unknown> | undefined>
+
+/** Removes thoughts, under each name that gateways use. */
+const withoutThoughts = (said: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(said).filter(([name]) => !name.startsWith('reasoning')))
+
+export const innocents = {
+  'messages-from-chat': {
+    what: 'Calls of messages are translated to chat and back.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: { config: chatOnly },
+  },
+  'messages-from-responses': {
+    what: 'Calls of messages are translated to responses and back.',
+    on: ['messages'],
+    target: like('messages', gpt),
+    hooks: { config: responsesOnly },
+  },
+  'responses-from-chat': {
+    what: 'Calls of responses are translated to chat and back.',
+    on: ['responses'],
+    target: likeChat('responses'),
+    hooks: { config: chatOnly },
+  },
+  'an-event-of-its-own-behind-the-message': {
+    what: 'After the message_stop of a translated stream, the gateway sends an event that clients ignore.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: {
+      config: chatOnly,
+      event: (event, _, { path }) =>
+        path === '/v1/messages' && event.includes('"type":"message_stop"')
+          ? [event, 'event: done\ndata: {}\n\n']
+          : [event],
+    },
+  },
+  'the-cached-are-no-input': {
+    what: 'The log has the input tokens of messages as Anthropic counts them, without cached ones.',
+    on: ['messages'],
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/api/usage/request-logs')
+          ? changeJson(body, (json) => {
+              for (const record of Array.isArray(json.data) ? json.data : [json])
+                if (record.resolved_provider === 'anthropic' && record.tokens?.cached_input)
+                  record.tokens.input -= record.tokens.cached_input
+              return json
+            })
+          : body,
+    },
+  },
+  'refuses-what-it-cannot-carry': {
+    what: 'Calls of messages are translated to chat; stop sequences, which the gateway cannot carry, are refused at once.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: {
+      config: chatOnly,
+      request: ({ path, body }) =>
+        isMessages(path) && body.includes('"stop_sequences"')
+          ? {
+              status: 400,
+              headers: { 'content-type': 'application/json' },
+              body: JSON.stringify({
+                type: 'error',
+                error: { type: 'invalid_request_error', message: 'stop_sequences is not supported here' },
+              }),
+            }
+          : undefined,
+    },
+  },
+  'names-what-it-drops': {
+    what: 'Calls of responses are translated to chat without the format, and a header of the answer says so.',
+    on: ['responses'],
+    target: likeChat('responses'),
+    hooks: () => {
+      let dropped = false
+      return {
+        config: chatOnly,
+        request(wanted) {
+          dropped = wanted.path.startsWith('/v1/responses') && wanted.body.includes('"format"')
+          if (dropped)
+            wanted.body = Buffer.from(
+              changeJson(wanted.body.toString('utf8'), ({ text: _, ...rest }) => rest),
+            )
+        },
+        responseStart({ headers }, { path }) {
+          if (dropped && path.startsWith('/v1/responses')) headers['x-dropped-params'] = 'text.format'
+        },
+      }
+    },
+  },
+  'translates-without-thoughts': {
+    what: 'A chat answer that was translated from messages has no thoughts, for which chat has no standard field.',
+    hooks: {
+      event: (event, _, { path, body }) =>
+        path === CHAT && body.includes('"anthropic/')
+          ? changeEvent(event, (json) => ({
+              ...json,
+              ...(json.choices && {
+                choices: json.choices.map(({ delta, ...choice }: Delta) => ({
+                  ...choice,
+                  delta: withoutThoughts(delta ?? {}),
+                })),
+              }),
+            }))
+          : [event],
+      body: (answer, { path, body }) =>
+        path === CHAT && body.includes('"anthropic/')
+          ? changeJson(answer, (json) => ({
+              ...json,
+              ...(json.choices && {
+                choices: json.choices.map(({ message, ...choice }: Delta) => ({
+                  ...choice,
+                  message: withoutThoughts(message ?? {}),
+                })),
+              }),
+            }))
+          : answer,
+    },
+  },
+  'responses-from-messages': {
+    what: 'Calls of responses are translated to messages and back.',
+    on: ['responses'],
+    target: like('responses', claude),
+    hooks: {},
+  },
+  'has-tool-ids-of-its-own': {
+    what: 'The gateway gives tool calls its own ids, for the client and back; messages are translated to chat.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: {
+      config: chatOnly,
+      body: (body, { path }) => (isMessages(path) ? body.replaceAll('"id":"wb_', '"id":"own-wb_') : body),
+      event: (event, _, { path }) => [isMessages(path) ? event.replace('"id":"wb_', '"id":"own-wb_') : event],
+      request(wanted) {
+        if (isMessages(wanted.path))
+          wanted.body = Buffer.from(wanted.body.toString('utf8').replaceAll('"own-wb_', '"wb_'))
+      },
+    },
+  },
+  'counts-by-itself': {
+    what: 'Tokens are counted without a provider, and nothing in the answer shows that.',
+    on: ['messages'],
+    hooks: {
+      request(wanted) {
+        if (!wanted.path.startsWith('/v1/messages/count_tokens')) return
+        return {
+          status: 200,
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ input_tokens: wanted.body.length >> 2 }),
+        }
+      },
+    },
+  },
+  'one-list-in-both-shapes': {
+    what: 'The model list has the fields of OpenAI and of Anthropic, for every client.',
+    on: ['messages'],
+    hooks: {
+      body: (body, { path, method }) =>
+        path === '/v1/models' && method === 'GET'
+          ? changeJson(body, (json) => ({
+              ...json,
+              ...{ object: 'list', has_more: false },
+              data: json.data?.map((each: { id: string }) => ({
+                ...each,
+                ...{ object: 'model', type: 'model', display_name: each.id },
+                ...{ created: 0, created_at: '1970-01-01T00:00:00Z', owned_by: 'house' },
+              })),
+            }))
+          : body,
+    },
+  },
+  'takes-websockets': {
+    what: 'An upgrade of responses to a WebSocket is accepted, as OpenAI does.',
+    on: ['responses'],
+    hooks: {
+      request: ({ headers }) =>
+        headers.upgrade
+          ? { status: 101, headers: { connection: 'Upgrade', upgrade: 'websocket' }, body: '' }
+          : undefined,
+    },
+  },
+  'wraps-the-state-of-a-turn': {
+    what: 'The client gets x-codex-turn-state with a mark from the gateway, which is removed when it comes back.',
+    on: ['responses'],
+    hooks: {
+      responseStart({ headers }) {
+        const { 'x-codex-turn-state': state } = headers
+        if (state) headers['x-codex-turn-state'] = `gw:${state}`
+      },
+      request({ headers }) {
+        const { 'x-codex-turn-state': state } = headers
+        if (typeof state === 'string') headers['x-codex-turn-state'] = state.replace('gw:', '')
+      },
+    },
+  },
+  'says-when-as-a-date': {
+    what: 'Retry-After is a date.',
+    on: ['responses'],
+    hooks: {
+      responseStart({ headers }) {
+        const after = Number(headers['retry-after'])
+        if (after > 0) headers['retry-after'] = new Date(Date.now() + after * 1_000).toUTCString()
+      },
+    },
+  },
+  'breaks-off-messages-that-fail': {
+    what: 'If the provider sends an error in a stream of messages, the connection is broken off.',
+    on: ['messages'],
+    hooks: {
+      event(event, _, { path }) {
+        if (isMessages(path) && event.startsWith('event: error')) throw new Error('cut')
+        return [event]
+      },
+    },
+  },
+  'messages-only': {
+    what: 'The gateway serves only messages.',
+    on: ['messages'],
+    target: withoutChat('/v1/messages'),
+    hooks: { request: elsewhere('/v1/messages') },
+  },
+  'embeddings-only': {
+    what: 'The gateway serves only embeddings.',
+    on: ['embeddings'],
+    target: withoutChat('/v1/embeddings'),
+    hooks: { request: elsewhere('/v1/embeddings') },
+  },
+} satisfies Record<string, Innocent>

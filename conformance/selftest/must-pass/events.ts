@@ -1,0 +1,111 @@
+// Gateways that write events of a stream in an unusual way that the standard of server-sent events allows.
+import { changeEvent } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+/** Parses the data of an event; null for comments and the end mark. */
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+const jsonIn = (event: string): any => {
+  const data = /^data: (\{.*)$/m.exec(event)?.[1]
+  return data === undefined ? null : JSON.parse(data)
+}
+
+/** Rewrites each event from its JSON. */
+const written =
+  (write: (json: object) => string) =>
+  (event: string): string[] => {
+    const json = jsonIn(event)
+    return [json === null ? event : write(json)]
+  }
+
+export const innocents = {
+  'data-without-a-space': {
+    what: 'There is no space after `data:`; the standard removes at most one.',
+    hooks: { event: (event) => [event.replace(/^data: /gm, 'data:')] },
+  },
+  'lines-end-with-cr': {
+    what: 'Lines of a stream end with CR alone, the third line ending that the standard allows.',
+    hooks: { event: (event) => [event.replace(/\r?\n/g, '\r')] },
+  },
+  'begins-with-a-bom': {
+    what: 'A stream begins with a byte order mark, which the standard says to ignore.',
+    hooks: { event: (event, index) => [index === 0 ? `\ufeff${event}` : event] },
+  },
+  'data-on-several-lines': {
+    what: 'The JSON of an event is indented, on several data lines, which a reader joins.',
+    hooks: {
+      event: written(
+        (json) =>
+          `${JSON.stringify(json, null, 1)
+            .split('\n')
+            .map((line) => `data: ${line}\n`)
+            .join('')}\n`,
+      ),
+    },
+  },
+  'tells-when-to-reconnect': {
+    what: 'A stream begins with `retry:` and has unknown fields, which a reader ignores.',
+    hooks: {
+      event: (event, index) => [
+        index === 0 ? `retry: 3000\n\n${event}` : event.replace(/^data:/m, 'x-trace: 7\ndata:'),
+      ],
+    },
+  },
+  'comments-after-the-end': {
+    what: 'A comment and empty lines follow [DONE]; neither is an event.',
+    hooks: { event: (event) => (event.includes('[DONE]') ? [event, ': took 12 ms\n\n\n\n'] : [event]) },
+  },
+  'events-in-pieces': {
+    what: 'Each event is sent in three writes, split anywhere.',
+    hooks: {
+      event: (event) => {
+        const third = Math.ceil(event.length / 3)
+        return [event.slice(0, third), event.slice(third, 2 * third), event.slice(2 * third)]
+      },
+    },
+  },
+  'comments-that-look-like-data': {
+    what: 'Comments contain text that looks like an event, [DONE] and an error, but they are only comments.',
+    hooks: {
+      event: (event) => [`: data: [DONE]\n: data: {"error":{"message":"no"}}\n: one\n\n`, event],
+    },
+  },
+  'escapes-all-but-ascii': {
+    what: 'JSON has `\\u` escapes for everything that is not ASCII, as Python writes it.',
+    hooks: {
+      event: (event) => [ascii(event)],
+      body: (body, { path }) => (path.startsWith('/v1/chat') ? ascii(body) : body),
+    },
+  },
+  'members-in-another-order': {
+    what: 'The fields of each event are in another order, some after the choices.',
+    hooks: {
+      event: (event) => changeEvent(event, (json) => Object.fromEntries(Object.entries(json).reverse())),
+    },
+  },
+  'cuts-instead-of-an-error-event': {
+    what: 'If the provider sends an error in a stream, the connection is broken off; no client takes that for an end.',
+    hooks: {
+      event(event) {
+        if (jsonIn(event)?.error) throw new Error('cut')
+        return [event]
+      },
+    },
+  },
+  'errors-are-named-events': {
+    what: 'An error in a stream is an event named `error` whose data is text.',
+    hooks: {
+      event: (event) => {
+        const message = jsonIn(event)?.error?.message
+        return [message === undefined ? event : `event: error\ndata: ${message}\n\n`]
+      },
+    },
+  },
+} satisfies Record<string, Innocent>
+
+/** Escapes each half of a surrogate pair separately, as JSON does. */
+const ascii = (text: string): string =>
+  text.replace(/\P{ASCII}/gu, (each) =>
+    Array.from({ length: each.length }, (_, index) => escaped(each.charCodeAt(index))).join(''),
+  )
+
+const escaped = (unit: number): string => `\\u${unit.toString(16).padStart(4, '0')}`

@@ -1,0 +1,281 @@
+// Gateways that write the same value in another form: JSON, numbers, dates, ids, content codings.
+import { CHAT, callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { FaultHooks } from '../wire.ts'
+import { chatOnly, likeChat } from './dialects.ts'
+
+/**
+ * Writes unusual JSON: fields in reverse order, `\/` and `\u0065` for two characters, optionally `1e0` for 1.
+ */
+function oddly(value: unknown, numbers = false): string {
+  if (Array.isArray(value)) return `[ ${value.map((each) => oddly(each, numbers)).join(' , ')} ]`
+  if (typeof value === 'string')
+    return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('e', '\\u0065')
+  if (typeof value === 'number' && numbers) return Number.isInteger(value) ? `${value}.0e0` : `${value}00`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const members = Object.entries(value).reverse()
+  return `{ ${members.map(([name, each]) => `${oddly(name)} : ${oddly(each, numbers)}`).join(' , ')} }`
+}
+
+/** Rewrites the arguments of calls: a text in chat and responses, an object in messages. */
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+function oddArguments(value: any): any {
+  if (Array.isArray(value)) return value.map(oddArguments)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => {
+      if (name === 'arguments' && typeof each === 'string' && each.startsWith('{'))
+        return [name, oddly(JSON.parse(each), true)]
+      return [name, oddArguments(each)]
+    }),
+  )
+}
+
+const isAnswer = (path: string): boolean => /^\/v1\/(chat|messages|responses)/.test(path)
+
+const writtenOddly: FaultHooks = {
+  body(body, { path }) {
+    if (!isAnswer(path)) return body
+    try {
+      return oddly(oddArguments(JSON.parse(body)))
+    } catch {
+      return body
+    }
+  },
+}
+
+const isCall = (path: string): boolean => /^\/v1\/(messages|responses)(\?|$)/.test(path)
+
+/** Hooks for streams too. Calls are translated, because relayed bytes must not change. */
+const streamedOddly: FaultHooks = {
+  ...writtenOddly,
+  config: chatOnly,
+  event(event, _, { path }) {
+    const data = /^data: (\{.*)$/m.exec(event)?.[1]
+    return [data !== undefined && isCall(path) ? event.replace(data, () => oddly(JSON.parse(data))) : event]
+  },
+}
+
+/** Date formats that HTTP allows. */
+const DATES: readonly ((date: Date) => string)[] = [
+  (date) => date.toUTCString(),
+  (date) => {
+    const [, day, month, year, time] = date.toUTCString().split(' ')
+    const name = new Intl.DateTimeFormat('en', { weekday: 'long', timeZone: 'UTC' }).format(date)
+    return `${name}, ${day}-${month}-${year!.slice(2)} ${time} GMT`
+  },
+  (date) => {
+    const [name, day, month, year, time] = date.toUTCString().split(' ')
+    return `${name!.slice(0, 3)} ${month} ${day!.replace(/^0/, ' ')} ${time} ${year}`
+  },
+]
+
+let dated = 0
+
+/** Writes `Retry-After` as a date, in the next format each time. */
+const tellsDates: FaultHooks = {
+  responseStart({ headers }) {
+    const seconds = Number(headers['retry-after'])
+    // A date has no fractions of a second, so it is rounded up.
+    if (seconds > 0)
+      headers['retry-after'] = DATES[dated++ % DATES.length]!(new Date(Date.now() + seconds * 1_000 + 999))
+  },
+}
+
+const LOG = '/api/usage/request-logs'
+/** Ids that are equal when read as doubles. */
+const numbers = new Map<string, string>()
+const numberOf = (id: string): string => {
+  if (!numbers.has(id)) numbers.set(id, String(2n ** 60n + BigInt(numbers.size)))
+  return numbers.get(id)!
+}
+
+const isHome = (path: string): boolean => path === CHAT || path.startsWith(LOG)
+
+export const innocents = {
+  'writes-answers-oddly': {
+    what: 'Whole answers, and the arguments in them, have their fields in another order, other escapes, `1.0e0` for 1.',
+    hooks: writtenOddly,
+  },
+  'writes-messages-oddly': {
+    what: 'Whole messages and translated events have their fields in another order, and other escapes.',
+    on: ['messages'],
+    target: likeChat('messages'),
+    hooks: streamedOddly,
+  },
+  'writes-relayed-messages-oddly': {
+    what: 'Whole messages in the dialect of their provider have their fields, and those of an input, in another order.',
+    on: ['messages'],
+    hooks: writtenOddly,
+  },
+  'writes-responses-oddly': {
+    what: 'Whole responses and translated events have their fields in another order, and other escapes.',
+    on: ['responses'],
+    target: likeChat('responses'),
+    hooks: streamedOddly,
+  },
+  'begins-json-with-a-bom': {
+    what: 'Whole answers begin with a byte order mark, which the official clients ignore.',
+    hooks: { body: (body, { path }) => (path === CHAT ? `\ufeff${body}` : body) },
+  },
+  'gives-tool-ids-of-its-own': {
+    what: 'The gateway gives tool calls its own ids, in the dialect of the provider too.',
+    hooks: {
+      body: (body, wanted) => (callIn(wanted) ? body.replaceAll('"id":"call_', '"id":"own-call_') : body),
+      event: (event, _, { path }) => [
+        path === CHAT ? event.replaceAll('"id":"call_', '"id":"own-call_') : event,
+      ],
+    },
+  },
+  'says-when-in-three-ways': {
+    what: 'Retry-After of messages is a date, in each of the three forms that HTTP allows.',
+    on: ['messages'],
+    hooks: tellsDates,
+  },
+  'says-when-in-three-ways-to-chat': {
+    what: 'Retry-After is a date, in each of the three forms that HTTP allows.',
+    hooks: tellsDates,
+  },
+  'names-no-coding': {
+    what: 'Answers say `content-encoding: identity`: they are not compressed.',
+    hooks: {
+      responseStart({ headers }) {
+        headers['content-encoding'] = 'identity'
+      },
+    },
+  },
+  'shouts-its-types': {
+    what: 'Content types are in capitals, with a parameter in quotes and spaces around it.',
+    hooks: {
+      responseStart({ headers }) {
+        const [type] = (headers['content-type'] ?? '').split(';')
+        if (type) headers['content-type'] = `${type.toUpperCase()} ; Charset="UTF-8"`
+      },
+    },
+  },
+  'ids-of-64-bits': {
+    what: 'Request ids are numbers of 64 bits; in the log they are JSON numbers.',
+    hooks: {
+      responseStart({ headers }) {
+        const id = headers['x-gateway-request-id']
+        if (id !== undefined) headers['x-gateway-request-id'] = numberOf(String(id))
+      },
+      request(wanted) {
+        for (const [id, number] of numbers) wanted.path = wanted.path.replace(number, id)
+      },
+      body: (body, { path }) =>
+        path.startsWith(LOG) ? body.replace(/"id": ?"([\w-]+)"/g, (_, id) => `"id":${numberOf(id)}`) : body,
+    },
+  },
+  'ids-in-another-spelling': {
+    what: 'A request id is a UUID, in capitals in the header and in small letters without hyphens in the log.',
+    hooks: {
+      responseStart({ headers }) {
+        const id = headers['x-gateway-request-id']
+        if (id !== undefined) headers['x-gateway-request-id'] = String(id).toUpperCase()
+      },
+      request(wanted) {
+        wanted.path = wanted.path.replace(/[0-9A-F]{8}-[0-9A-F-]{27}/, (id) => id.toLowerCase())
+      },
+      body: (body, { path }) =>
+        path.startsWith(LOG)
+          ? body.replace(/"id":"([\w-]{36})"/g, (_, id) => `"id":"${id.replaceAll('-', '')}"`)
+          : body,
+    },
+  },
+  'amounts-in-other-forms': {
+    what: 'Durations are ISO 8601, costs begin with a point or name their currency first, tokens have commas.',
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith(LOG)
+          ? changeJson(body, (json) => {
+              for (const record of Array.isArray(json.data) ? json.data : [json]) {
+                if (record.latency_ms != null) record.latency_ms = `PT${record.latency_ms / 1_000}S`
+                if (record.cost_usd != null)
+                  record.cost_usd = `USD ${record.cost_usd.toFixed(9).replace(/^0/, '')}`
+                for (const name of ['input', 'output'])
+                  if (record.tokens?.[name] != null)
+                    record.tokens[name] = record.tokens[name].toLocaleString('en')
+              }
+              return json
+            })
+          : body,
+    },
+  },
+  'names-the-provider-before-a-colon': {
+    what: 'The model that served is named as provider:model.',
+    hooks: {
+      responseStart({ headers }) {
+        const { 'x-gateway-provider': provider, 'x-gateway-model': model } = headers
+        if (provider && model) headers['x-gateway-model'] = `${provider}:${model}`
+      },
+    },
+  },
+  'wraps-errors-as-text': {
+    what: 'The provider’s error is in the message of the gateway’s as JSON in a text, whose characters are escaped.',
+    hooks: {
+      body: (body, { path }) =>
+        isHome(path)
+          ? changeJson(body, (json) =>
+              json.error?.message
+                ? { error: { ...json.error, message: oddly({ error: { message: json.error.message } }) } }
+                : json,
+            )
+          : body,
+    },
+  },
+  'spaces-before-commas': {
+    what: 'Lists in headers for the provider have a space before each comma, as HTTP allows.',
+    on: ['messages'],
+    hooks: {
+      upstream: {
+        request({ headers }) {
+          const beta = headers['anthropic-beta']
+          if (typeof beta === 'string') headers['anthropic-beta'] = beta.replaceAll(',', ' ,\t')
+        },
+      },
+    },
+  },
+  'parses-arguments-on-the-way-oddly': {
+    what: 'Arguments of earlier tool calls reach the provider with another order, escapes and numbers; null becomes "".',
+    hooks: {
+      upstream: {
+        request(wanted) {
+          if (wanted.method !== 'POST') return
+          const body = changeJson(wanted.body.toString('utf8'), (json) => ({
+            ...json,
+            messages: oddArguments(json.messages).map((message: { content?: unknown }) =>
+              message.content === null ? { ...message, content: '' } : message,
+            ),
+          }))
+          wanted.body = Buffer.from(body)
+        },
+      },
+    },
+  },
+  'keeps-a-responses-stream-alive': {
+    what: 'A translated stream of responses has numbered keepalive events, and events of the gateway without a number.',
+    on: ['responses'],
+    target: likeChat('responses'),
+    hooks: () => {
+      const counts = new WeakMap<object, number>()
+      return {
+        config: chatOnly,
+        event(event, _, wanted) {
+          if (!wanted.path.startsWith('/v1/responses')) return [event]
+          const next = () => {
+            counts.set(wanted, (counts.get(wanted) ?? -1) + 1)
+            return counts.get(wanted)
+          }
+          const alive = `event: keepalive\ndata: {"type":"keepalive","sequence_number":`
+          const before = event.includes('response.created') ? [] : [`${alive}${next()}}\n\n`]
+          const said = changeEvent(event, (json) =>
+            json.sequence_number === undefined ? json : { ...json, sequence_number: next() },
+          )
+          const own = 'event: gateway.cost\ndata: {"type":"gateway.cost","usd":0.1}\n\n'
+          return [...before, ...said, own]
+        },
+      }
+    },
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,209 @@
+// Gateways that frame HTTP messages, paths and methods in an unusual way.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request as ask, createServer } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'yaml'
+import type { InProcess } from '../../launch/in-process.ts'
+import { onRead } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import { startWaybill } from '../reference.ts'
+
+/** How an answer is written to its connection. */
+interface Framing {
+  /** Bytes before the status line. */
+  readonly before?: string
+  readonly reason?: string
+  /** Formats a header. */
+  readonly header?: (name: string, value: string) => string
+  /** Bytes after the size of a chunk. */
+  readonly extension?: string
+  /** Bytes between the last chunk and the end. */
+  readonly trailer?: string
+  /** HTTP/1.0: no chunks, and the body ends with the connection. */
+  readonly old?: boolean
+  /** Pause after the headers, ms. */
+  readonly pause?: number
+}
+
+/**
+ * Stands before the gateway and writes each answer itself, in chunks, on a connection that it then closes.
+ */
+const framed =
+  ({
+    before = '',
+    reason = 'Alright',
+    header = (name, value) => `${name}: ${value}`,
+    extension = '',
+    trailer = '',
+    old = false,
+    pause = 0,
+  }: Framing): InProcess['start'] =>
+  async (directory, env) => {
+    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
+    const server = createServer((request) => {
+      const { method, url: path, headers, socket } = request
+      const upstream = ask(`${url}${path}`, { method, headers, agent: false }, async (incoming) => {
+        const { 'content-length': length, 'transfer-encoding': _, connection: __, ...rest } = incoming.headers
+        const bare = method === 'HEAD'
+        const more = bare
+          ? { ...(length !== undefined && { 'content-length': length }) }
+          : !old && { 'transfer-encoding': 'chunked' }
+        const lines = Object.entries({ ...rest, ...more, connection: 'close' }).map(([name, value]) =>
+          header(name, String(value)),
+        )
+        socket.write(
+          `${before}HTTP/1.${old ? 0 : 1} ${incoming.statusCode} ${reason}\r\n${lines.join('\r\n')}\r\n\r\n`,
+        )
+        if (pause) await sleep(pause)
+        try {
+          for await (const piece of incoming) {
+            if (bare || socket.destroyed) continue
+            if (!old) socket.write(`${(piece as Buffer).length.toString(16).toUpperCase()}${extension}\r\n`)
+            socket.write(piece as Buffer)
+            if (!socket.write(old ? '' : '\r\n'))
+              await Promise.race([once(socket, 'drain'), once(socket, 'close')])
+          }
+          socket.end(bare || old ? '' : `0${extension}\r\n${trailer}\r\n`)
+        } catch {
+          socket.destroy()
+        }
+      })
+      upstream.on('error', () => socket.destroy())
+      socket.on('error', () => socket.destroy())
+      socket.on('close', () => upstream.destroy())
+      request.pipe(upstream)
+    })
+    server.listen(parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port, '127.0.0.1')
+    await once(server, 'listening')
+    return {
+      async close() {
+        server.close()
+        server.closeAllConnections()
+        await gateway.close()
+      },
+    }
+  }
+
+/** Prefix of all paths. */
+const PREFIX = '/llm/gateway'
+
+const nothingHere = {
+  status: 404,
+  headers: { 'content-type': 'application/json' },
+  body: '{"error":{"message":"nothing is here"}}',
+}
+
+let asked = 0
+
+export const innocents = {
+  'speaks-http-1.0': {
+    what: 'The status line has HTTP/1.0, and an answer ends with its connection.',
+    // Such a connection always ends the same way: only a missing [DONE] shows that a stream was cut.
+    start: framed({ old: true }),
+  },
+  'chunks-with-extensions': {
+    what: 'Chunks have extensions and sizes in capitals, and a trailer follows them.',
+    start: framed({ extension: ';seen=1;by="a;b"', trailer: 'x-took-ms: 12\r\n' }),
+  },
+  'says-it-will-take-long': {
+    what: 'A 103 with early hints and a 102 come before each answer; neither is the answer.',
+    start: framed({
+      before: 'HTTP/1.1 103 Early Hints\r\nlink: </a>; rel=preload\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n',
+    }),
+  },
+  'shouts-its-headers': {
+    what: 'Header names are in capitals, values have spaces around them, the reason phrase is empty.',
+    start: framed({ reason: '', header: (name, value) => `${name.toUpperCase()}:  ${value}  ` }),
+  },
+  'heads-come-first': {
+    what: 'The headers of an answer come 400 ms before its body.',
+    start: framed({ pause: 400 }),
+  },
+  'below-a-path': {
+    what: 'The gateway is served below a path prefix and nowhere else.',
+    target: (target) => ({ ...target, base_url: `http://127.0.0.1:{{port}}${PREFIX}` }),
+    hooks: {
+      request(wanted) {
+        if (!wanted.path.startsWith(`${PREFIX}/`)) return nothingHere
+        wanted.path = wanted.path.slice(PREFIX.length)
+      },
+    },
+  },
+  'redirects-below-a-path': {
+    what: 'The gateway is served below a path, and a read path there redirects to one with a slash.',
+    target: (target) => ({ ...target, base_url: `http://127.0.0.1:{{port}}${PREFIX}/` }),
+    hooks: {
+      request(wanted) {
+        if (!wanted.path.startsWith(`${PREFIX}/`)) return nothingHere
+        const [path, query = ''] = wanted.path.slice(PREFIX.length).split(/(?=\?)/) as [string, string?]
+        if (path === '/v1/models')
+          return { status: 308, headers: { location: `${PREFIX}${path}/${query}` }, body: '' }
+        wanted.path = (path === '/v1/models/' ? '/v1/models' : path) + query
+      },
+    },
+  },
+  'knows-no-head': {
+    what: 'HEAD is 404, as in frameworks that route by method; OPTIONS is 200 with headers for browsers.',
+    hooks: {
+      request: ({ method }) =>
+        method === 'HEAD'
+          ? { status: 404, headers: {}, body: '' }
+          : method === 'OPTIONS'
+            ? {
+                status: 200,
+                headers: { 'access-control-allow-origin': '*', 'access-control-allow-methods': 'GET, POST' },
+                body: 'ok',
+              }
+            : undefined,
+    },
+  },
+  'counts-in-its-health': {
+    what: 'The health path reports how often it was requested, the uptime and the resources used.',
+    hooks: {
+      body: onRead('/healthz', (json) => ({
+        ...json,
+        asked: asked++,
+        up_s: performance.now(),
+        rss: process.memoryUsage.rss(),
+      })),
+    },
+  },
+  'tells-its-limits': {
+    what: 'Answers have rate limits that change with each call, a processing time and a cache policy.',
+    hooks: {
+      responseStart({ headers }) {
+        headers['x-ratelimit-limit-requests'] = '1000'
+        headers['x-ratelimit-remaining-requests'] = String(1_000_000 - asked++)
+        headers['x-ratelimit-reset-requests'] = '6m0s'
+        headers['server-timing'] = 'upstream;dur=12.5'
+        headers['cache-control'] = 'no-cache, no-transform'
+        headers['x-accel-buffering'] = 'no'
+        headers.vary = 'Origin'
+      },
+    },
+  },
+  'tells-by-other-headers': {
+    what: 'Provider, model and id are in headers with other names, as the target file declares.',
+    target: (target) => ({
+      ...target,
+      observability: {
+        ...target.observability,
+        headers: { provider: 'X-Served-By', model: 'X-Served-Model', request_id: 'Request-Id' },
+      },
+    }),
+    hooks: {
+      responseStart({ headers }) {
+        for (const [from, to] of [
+          ['x-gateway-provider', 'x-served-by'],
+          ['x-gateway-model', 'x-served-model'],
+          ['x-gateway-request-id', 'request-id'],
+        ] as const) {
+          if (headers[from] !== undefined) headers[to] = headers[from]
+          delete headers[from]
+        }
+      },
+    },
+  },
+} satisfies Record<string, Innocent>

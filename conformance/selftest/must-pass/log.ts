@@ -1,0 +1,120 @@
+// Gateways with an unusual request log.
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Target } from '../../target/schema.ts'
+import { callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { Wanted } from '../wire.ts'
+
+const LOG = '/api/usage/request-logs'
+
+/** Changes every record in an answer of the log: the items of its list, or the single one. */
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+const eachRecord = (body: string, change: (record: Record<string, any>) => object): string =>
+  changeJson(body, (json) =>
+    Array.isArray(json.data)
+      ? { ...json, data: json.data.map(change) }
+      : json.id === undefined
+        ? json
+        : change(json),
+  )
+
+/** Number <-> id, for a log that numbers its calls. */
+const numbers = new Map<string, number>()
+const numberOf = (id: string): number => {
+  if (!numbers.has(id)) numbers.set(id, 1_000 + numbers.size)
+  return numbers.get(id)!
+}
+
+/** Removes the header with the request id from the target. */
+const withoutIdHeader = ({ observability, ...target }: Target): Target => {
+  const { request_id: _, ...headers } = observability.headers
+  return { ...target, observability: { ...observability, headers } }
+}
+
+/** Request id of an answer whose header was removed. */
+const taken = new WeakMap<Wanted, string>()
+
+export const innocents = {
+  'tells-no-id': {
+    what: 'No answer contains its request id; the only new record is that of the call.',
+    target: withoutIdHeader,
+    hooks: {
+      responseStart({ headers }) {
+        delete headers['x-gateway-request-id']
+      },
+    },
+  },
+  'id-in-the-body': {
+    what: 'The request id is in the body of the answer; in a stream, in its first event.',
+    target: (given) => {
+      const { observability, ...target } = withoutIdHeader(given)
+      return { ...target, observability: { ...observability, request_id_pointer: '/gateway/id' } }
+    },
+    hooks: {
+      responseStart({ headers }, wanted) {
+        taken.set(wanted, String(headers['x-gateway-request-id']))
+        delete headers['x-gateway-request-id']
+      },
+      body: (body, wanted) =>
+        callIn(wanted) ? changeJson(body, (json) => ({ ...json, gateway: { id: taken.get(wanted) } })) : body,
+      event: (event, index, wanted) =>
+        index === 0
+          ? changeEvent(event, (json) => ({ ...json, gateway: { id: taken.get(wanted) } }))
+          : [event],
+    },
+  },
+  'keys-in-x-api-key': {
+    what: 'Keys are sent in `x-api-key`, and nowhere else.',
+    target: (target) => ({ ...target, key_header: 'X-API-Key' }),
+    hooks: {
+      request({ headers }) {
+        delete headers.authorization
+      },
+    },
+  },
+  'counts-its-calls': {
+    what: 'Request ids are numbers.',
+    hooks: {
+      request(wanted) {
+        const number = Number(new RegExp(`^${LOG}/(\\d+)$`).exec(wanted.path)?.[1])
+        const id = [...numbers].find(([, each]) => each === number)?.[0]
+        if (id !== undefined) wanted.path = `${LOG}/${id}`
+      },
+      responseStart({ headers }) {
+        const id = headers['x-gateway-request-id']
+        if (id !== undefined) headers['x-gateway-request-id'] = String(numberOf(String(id)))
+      },
+      body: (body, { path }) =>
+        path.startsWith(LOG) ? eachRecord(body, (record) => ({ ...record, id: numberOf(record.id) })) : body,
+    },
+  },
+  'decimals-as-text': {
+    what: 'Durations and costs are decimals in quotes, as databases return them.',
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith(LOG)
+          ? eachRecord(body, (record) => ({
+              ...record,
+              latency_ms: record.latency_ms === null ? null : String(record.latency_ms),
+              cost_usd: record.cost_usd === null ? null : record.cost_usd.toFixed(9),
+            }))
+          : body,
+    },
+  },
+  'a-slow-log': {
+    what: 'The log takes 1.3 s to answer; its content is as recent as promised.',
+    hooks: {
+      async request({ path }) {
+        if (path.startsWith(LOG)) await sleep(1_300)
+      },
+    },
+  },
+  'only-a-list': {
+    what: 'There is no path for one record, only the list.',
+    target: (target) => {
+      const { one: _, attempts: __, ...log } = target.observability.log!
+      return { ...target, observability: { ...target.observability, log } }
+    },
+    hooks: {},
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,278 @@
+// Gateways whose records have ordinary content in unusual words, or at unusual times.
+
+import type { Target } from '../../target/schema.ts'
+import { callIn, changeEvent, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { Wanted } from '../wire.ts'
+
+const LOG = '/api/usage/request-logs'
+
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+type Json = Record<string, any>
+type Log = NonNullable<Target['observability']['log']>
+
+/** Returns a target with another description of its log. */
+const withLog =
+  (change: (log: Log) => Log) =>
+  (target: Target): Target => ({
+    ...target,
+    observability: { ...target.observability, log: change(target.observability.log!) },
+  })
+
+/** Changes each record that is read: the items of a list, or the single one. */
+const records = (change: (record: Json) => Json) => ({
+  body: (body: string, { path }: Wanted) =>
+    path.startsWith(LOG)
+      ? changeJson(body, (json) =>
+          Array.isArray(json.data)
+            ? { ...json, data: json.data.map(change) }
+            : json.id === undefined
+              ? json
+              : change(json),
+        )
+      : body,
+})
+
+/** Changes the answers to reads of the list, or of one record. */
+const reads = (change: { list?: (json: Json) => unknown; one?: (json: Json) => unknown }) => ({
+  body: (body: string, { path }: Wanted) => {
+    const how = path.startsWith(`${LOG}/`) ? change.one : path.startsWith(LOG) ? change.list : undefined
+    return how ? changeJson(body, (json) => (json.error ? json : how(json))) : body
+  },
+})
+
+/** Removes the header with the request id; a JSON pointer, if given, finds it instead. */
+const byPointer =
+  (request_id_pointer?: string) =>
+  (target: Target): Target => {
+    const { request_id: _, ...headers } = target.observability.headers
+    return {
+      ...target,
+      observability: { ...target.observability, headers, ...(request_id_pointer && { request_id_pointer }) },
+    }
+  }
+
+/** Request id of an answer whose header was removed. */
+const taken = new WeakMap<Wanted, string>()
+const takeId = ({ headers }: { headers: Json }, wanted: Wanted): void => {
+  taken.set(wanted, String(headers['x-gateway-request-id']))
+  delete headers['x-gateway-request-id']
+}
+
+const STATES: Json = { completed: 200, failed: 500, aborted: 499, interrupted: 503 }
+
+/** Ms from the end of a call until its record exists. */
+const LATE = 1_500
+/** Returns true if a record should be visible by now. */
+const isThere = ({ created_at, latency_ms }: Json): boolean =>
+  latency_ms !== null && Date.now() - Date.parse(created_at) - latency_ms > LATE
+const late = reads({
+  list: (json) => ({ ...json, data: json.data.filter(isThere) }),
+  one: (json) => (isThere(json) ? json : { error: { message: 'not yet' } }),
+})
+
+export const innocents = {
+  'states-are-statuses': {
+    what: 'The state of a record is an HTTP status, as a number: 200, 500, or 499 if the client disconnected.',
+    target: withLog((log) => ({ ...log, completed: ['200'], failed: ['500', '499', '503'] })),
+    hooks: records((record) => ({ ...record, state: STATES[record.state] ?? 0 })),
+  },
+  'states-in-other-words': {
+    what: 'A record has the state SUCCESS, Error or canceled.',
+    target: withLog((log) => ({ ...log, completed: ['SUCCESS'], failed: ['Error', 'canceled'] })),
+    hooks: records((record) => ({
+      ...record,
+      state:
+        ({ completed: 'SUCCESS', failed: 'Error', aborted: 'canceled', interrupted: 'canceled' } as Json)[
+          record.state
+        ] ?? 'open',
+    })),
+  },
+  'says-elsewhere-that-it-was-left': {
+    what: 'A call whose client disconnected has the state of the answer so far, completed; a separate error says more.',
+    target: withLog((log) => ({ ...log, fields: { ...log.fields, error: '/metadata/error/class' } })),
+    hooks: records((record) =>
+      record.state === 'aborted'
+        ? { ...record, state: 'completed', metadata: { error: { class: 'ClientDisconnected' } } }
+        : { ...record, metadata: '{"error":{"class":null}}' },
+    ),
+  },
+  'tokens-as-text': {
+    what: 'Token counts are in quotes, as database drivers return large integers.',
+    hooks: records((record) => ({
+      ...record,
+      tokens: Object.fromEntries(
+        Object.entries(record.tokens ?? {}).map(([name, value]) => [
+          name,
+          typeof value === 'number' ? String(value) : value,
+        ]),
+      ),
+    })),
+  },
+  'amounts-with-units': {
+    what: 'Durations and costs include their unit: `412.5ms`, `0.000012 USD`.',
+    hooks: records((record) => ({
+      ...record,
+      latency_ms: record.latency_ms === null ? null : `${record.latency_ms}ms`,
+      cost_usd: record.cost_usd === null ? null : `${record.cost_usd.toFixed(6)} USD`,
+    })),
+  },
+  'oldest-first': {
+    what: 'The list of records begins with the oldest.',
+    hooks: reads({ list: (json) => ({ ...json, data: json.data.toReversed() }) }),
+  },
+  'a-bare-list': {
+    what: 'The log answers with a bare array.',
+    target: withLog((log) => ({ ...log, list: '' })),
+    hooks: reads({ list: (json) => json.data }),
+  },
+  'a-list-in-wrappers': {
+    what: 'The list of records is inside two objects, under a name with a slash.',
+    target: withLog((log) => ({ ...log, list: '/result/log~1items' })),
+    hooks: reads({
+      list: (json) => ({ ok: true, result: { 'log/items': json.data, total: json.data.length } }),
+    }),
+  },
+  'one-record-in-a-wrapper': {
+    what: 'The answer with one record has it under `data`, as a list of one.',
+    target: withLog((log) => ({ ...log, record: '/data/0' })),
+    hooks: reads({ one: (json) => ({ data: [json], total: 1 }) }),
+  },
+  'ten-to-a-page': {
+    what: 'A list has the ten newest records, and there is no path for a single one.',
+    target: withLog(({ one: _, attempts: __, ...log }) => log),
+    hooks: reads({ list: (json) => ({ ...json, data: json.data.slice(0, 10), has_more: true }) }),
+  },
+  'names-nobody-for-failures': {
+    what: 'The record of a failed call names neither provider nor model, because none served it.',
+    hooks: records((record) =>
+      record.state === 'failed' ? { ...record, resolved_provider: null, resolved_model: null } : record,
+    ),
+  },
+  'attempts-backwards-without-outcomes': {
+    what: 'Attempts are listed newest first, without their outcome.',
+    target: withLog((log) => ({
+      ...log,
+      attempts: { list: '/attempt_log', provider: '/provider', model: '/model' },
+    })),
+    hooks: records((record) => ({
+      ...record,
+      ...(record.attempt_log && {
+        attempt_log: record.attempt_log
+          .filter(({ outcome }: Json) => outcome !== 'not_sent')
+          .map(({ outcome: _, ...attempt }: Json) => attempt)
+          .toReversed(),
+      }),
+    })),
+  },
+  'records-what-it-passed-over': {
+    what: 'Skipped targets are on record as `skipped`, as the target file declares.',
+    target: withLog((log) => ({ ...log, unsure_outcomes: [...log.unsure_outcomes, 'skipped'] })),
+    hooks: records((record) => ({
+      ...record,
+      ...(record.attempt_log && {
+        attempt_log: [{ provider: 'another', model: 'another', outcome: 'skipped' }, ...record.attempt_log],
+      }),
+    })),
+  },
+  'names-the-provider-with-the-model-on-record': {
+    what: 'A record names the model with its provider as a prefix, and the provider by its host.',
+    target: (target) => ({
+      ...target,
+      providers: {
+        openai: { aliases: ['api.openai.com'] },
+        groq: { aliases: ['api.groq.com'] },
+        anthropic: { aliases: ['api.anthropic.com'] },
+      },
+    }),
+    hooks: records((record) => ({
+      ...record,
+      resolved_model: record.resolved_model && `${record.resolved_provider}/${record.resolved_model}`,
+      resolved_provider: record.resolved_provider && `api.${record.resolved_provider}.com`,
+    })),
+  },
+  'providers-by-number': {
+    what: 'A record names the provider by its number in the gateway.',
+    target: (target) => ({
+      ...target,
+      providers: { openai: { aliases: ['1'] }, groq: { aliases: ['2'] }, anthropic: { aliases: ['3'] } },
+    }),
+    hooks: records((record) => ({
+      ...record,
+      resolved_provider: ({ openai: 1, groq: 2, anthropic: 3 } as Json)[record.resolved_provider] ?? null,
+    })),
+  },
+  'asked-with-post': {
+    what: 'The list of records is requested with POST, at its full URL.',
+    target: withLog(({ one: _, attempts: __, ...log }) => ({
+      ...log,
+      path: `http://127.0.0.1:{{port}}${log.path}`,
+      body: { newest: 'first' },
+    })),
+    hooks: {
+      request(wanted) {
+        if (wanted.method === 'POST' && wanted.path.startsWith(LOG) && wanted.body.includes('newest'))
+          wanted.method = 'GET'
+      },
+    },
+  },
+  'json-in-a-text': {
+    what: 'The tokens of a record are a string that contains JSON.',
+    hooks: records((record) => ({ ...record, tokens: JSON.stringify(record.tokens ?? {}) })),
+  },
+  'ids-with-signs': {
+    what: 'Request ids contain characters that a path must escape.',
+    hooks: {
+      request(wanted) {
+        const id = wanted.path.startsWith(`${LOG}/`) && decodeURIComponent(wanted.path.slice(LOG.length + 1))
+        if (id) wanted.path = `${LOG}/${id.replace(/^call\/\+/, '').replace(/==$/, '')}`
+      },
+      responseStart({ headers }) {
+        const id = headers['x-gateway-request-id']
+        if (id !== undefined) headers['x-gateway-request-id'] = `call/+${id}==`
+      },
+      ...records((record) => ({ ...record, id: `call/+${record.id}==` })),
+    },
+  },
+  'records-come-late': {
+    what: 'Records can be read 1.5 s after the end of a call, within the declared 2.5 s.',
+    target: withLog((log) => ({ ...log, lag_ms: 2_500 })),
+    hooks: late,
+  },
+  'late-and-without-an-id': {
+    what: 'No answer contains its request id, and records come 1.5 s late, as declared.',
+    target: (target) => byPointer()(withLog((log) => ({ ...log, lag_ms: 2_500 }))(target)),
+    hooks: {
+      ...late,
+      responseStart({ headers }) {
+        delete headers['x-gateway-request-id']
+      },
+    },
+  },
+  'the-id-of-the-answer': {
+    what: 'The `id` of an answer is the request id; errors have none, and their records are the only new ones.',
+    target: byPointer('/id'),
+    hooks: {
+      responseStart: takeId,
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) => (json.choices ? { ...json, id: taken.get(wanted) } : json))
+          : body,
+      event: (event, _, wanted) =>
+        changeEvent(event, (json) => (json.choices ? { ...json, id: taken.get(wanted) } : json)),
+    },
+  },
+  'the-id-comes-last': {
+    what: 'The request id of a stream is in its last event; a client that disconnects earlier does not get it.',
+    target: byPointer('/gateway/id'),
+    hooks: {
+      responseStart: takeId,
+      body: (body, wanted) =>
+        callIn(wanted) ? changeJson(body, (json) => ({ ...json, gateway: { id: taken.get(wanted) } })) : body,
+      event: (event, _, wanted) =>
+        changeEvent(event, (json) =>
+          json.choices?.[0]?.finish_reason ? { ...json, gateway: { id: taken.get(wanted) } } : json,
+        ),
+    },
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,169 @@
+// Gateways that refuse, or relay a refusal, in an unusual way.
+import { CHAT, callIn, changeJson, failed } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+export const innocents = {
+  'all-is-500': {
+    what: 'Every failure behind the gateway is 500.',
+    hooks: {
+      responseStart(head, { path }) {
+        if (path === CHAT && head.status > 500) head.status = 500
+      },
+    },
+  },
+  'unknown-models-are-403': {
+    what: 'An unknown model is 403: this key may not call it.',
+    hooks: {
+      responseStart(head, { path }) {
+        if (path === CHAT && head.status === 404) head.status = 403
+      },
+    },
+  },
+  'problems-with-an-error': {
+    what: 'Errors are problem details (RFC 9457) that also have the usual `error` field.',
+    hooks: {
+      responseStart({ status, headers }) {
+        if (status >= 400 && /json/.test(headers['content-type'] ?? ''))
+          headers['content-type'] = 'application/problem+json'
+      },
+      body: (body) =>
+        changeJson(body, (json) =>
+          json.error?.message
+            ? { type: 'about:blank', title: 'It failed', detail: json.error.message, ...json }
+            : json,
+        ),
+    },
+  },
+  'numbers-for-codes': {
+    what: 'The code of an error is the HTTP status as a number, and its type is null.',
+    hooks: {
+      body: (body) =>
+        changeJson(body, (json) =>
+          json.error?.message ? { ...json, error: { ...json.error, code: 500, type: null } } : json,
+        ),
+    },
+  },
+  'errors-of-streams-are-events': {
+    what: 'A stream that fails before its first event has an error status, and the error as an event.',
+    hooks: {
+      responseStart(head, wanted) {
+        if (head.status >= 400 && callIn(wanted)?.stream === true)
+          head.headers['content-type'] = 'text/event-stream; charset=utf-8'
+      },
+      body: (body, wanted) =>
+        callIn(wanted)?.stream === true ? `data: ${JSON.stringify(JSON.parse(body))}\n\n` : body,
+    },
+  },
+  'adds-its-own-words': {
+    what: 'The provider’s message is inside a sentence of the gateway.',
+    hooks: {
+      body: (body, wanted) =>
+        callIn(wanted)
+          ? changeJson(body, (json) =>
+              json.error?.message
+                ? {
+                    ...json,
+                    error: {
+                      ...json.error,
+                      message: `OpenAIException - ${json.error.message} (no fallback)`,
+                    },
+                  }
+                : json,
+            )
+          : body,
+    },
+  },
+  'retry-after-as-a-date': {
+    what: 'Retry-After is a date, the other format that HTTP allows.',
+    hooks: {
+      responseStart({ headers }) {
+        const seconds = Number(headers['retry-after'])
+        if (headers['retry-after'] !== undefined)
+          headers['retry-after'] = new Date(Date.now() + seconds * 1_000).toUTCString()
+      },
+    },
+  },
+  'names-the-scheme': {
+    what: 'A 401 names its scheme in WWW-Authenticate and has a body without a code.',
+    hooks: {
+      responseStart({ status, headers }) {
+        if (status === 401) headers['www-authenticate'] = 'Bearer realm="another"'
+      },
+      body: (body) =>
+        changeJson(body, (json) =>
+          json.error?.message ? { error: { message: json.error.message, type: 'auth' } } : json,
+        ),
+    },
+  },
+  'hides-the-key-trouble': {
+    what: 'If a provider refuses the gateway’s own key, the client gets 502, because it is not the client’s key.',
+    hooks: {
+      responseStart(head, wanted) {
+        if (head.status === 401 && wanted.headers.authorization && callIn(wanted)?.messages)
+          if (head.headers['x-gateway-provider'] !== undefined) head.status = 502
+      },
+    },
+  },
+  'wrong-keys-are-403': {
+    what: 'A missing key is 401, and one that is not known 403.',
+    hooks: {
+      responseStart(head, { headers }) {
+        if (head.status === 401 && headers.authorization) head.status = 403
+      },
+    },
+  },
+  'keys-have-roles': {
+    what: 'Neither key may read the routes, and the key for the log may not export it: 403, where an unknown key is 401.',
+    hooks: {
+      responseStart(head, { path, headers }, { env }) {
+        if (head.status !== 200) return
+        const isAdmin = headers.authorization === `Bearer ${env.ADMIN_KEY}`
+        if (path === '/api/routes' || (isAdmin && path.startsWith('/api/usage/export'))) head.status = 403
+      },
+    },
+  },
+  'leaves-refusing-to-its-provider': {
+    what: 'What is no request goes on to the provider as an empty one, which refuses it; so do two in a row.',
+    hooks: {
+      async request(wanted, world) {
+        if (wanted.method !== 'POST' || wanted.path !== CHAT || callIn(wanted)?.model) return
+        await world.spend({ messages: undefined })
+        return failed(400)
+      },
+    },
+  },
+  'says-the-query-back': {
+    what: 'A path that is not there is named in the error, query included, to the client that sent it.',
+    hooks: {
+      body: (body, { path }) =>
+        path.startsWith('/nothing') ? JSON.stringify({ error: { message: `nothing is at ${path}` } }) : body,
+    },
+  },
+  'clients-bring-the-key': {
+    what: 'The client’s key is the provider’s own, and what a provider says of it is passed on to that client.',
+    target: (target) => ({
+      ...target,
+      env: { ...target.env, CLIENT_KEY: '{{key.client}}' },
+      keys: { client: '{{witness.openai.key}}' },
+    }),
+    hooks: {
+      request({ headers }, { env }) {
+        for (const name of ['authorization', 'x-api-key'])
+          if (headers[name] !== undefined)
+            headers[name] = String(headers[name]).replace(env.OPENAI_KEY!, env.CLIENT_KEY!)
+      },
+      body: (body, { path }, { env }) =>
+        path === CHAT ? body.replace(/(API key provided: )[^"]+/, `$1${env.OPENAI_KEY}`) : body,
+    },
+  },
+  'refuses-to-reason': {
+    what: 'A reasoning effort for a model that does not reason is 400, as at OpenAI; nothing is sent.',
+    target: (target) => ({ ...target, models: { ...target.models, call: 'groq/openai/gpt-oss-120b' } }),
+    hooks: {
+      request(wanted) {
+        const call = callIn(wanted)
+        return call && ('reasoning_effort' in call || 'verbosity' in call) ? failed(400) : undefined
+      },
+    },
+  },
+} satisfies Record<string, Innocent>

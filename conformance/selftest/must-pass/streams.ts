@@ -1,0 +1,140 @@
+// Gateways with unusual streams.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { changeEvent } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+import type { Wanted } from '../wire.ts'
+
+/** Splits each piece of text into two. */
+function recut(event: string): readonly string[] {
+  const text = /"content":\s*"([^"\\]{2,})"/.exec(event)?.[1]
+  if (text === undefined) return [event]
+  const letters = [...text]
+  return [letters[0]!, letters.slice(1).join('')].flatMap((content) =>
+    changeEvent(event, (json) => {
+      json.choices[0].delta.content = content
+      return json
+    }),
+  )
+}
+
+interface Tool {
+  index: number
+  id?: string
+  function: { name?: string }
+}
+
+/** Id and name of each tool call so far, in the stream of a request. */
+const toolsOf = new WeakMap<Wanted, Map<number, Tool>>()
+/** Last event with a finish reason, held until it is known whether usage follows. */
+const heldOf = new WeakMap<Wanted, string>()
+
+export const innocents = {
+  'repeats-tool-ids': {
+    what: 'Id and name of a tool call are in each of its deltas; clients replace them with the same values.',
+    hooks: {
+      event: (event, _, wanted) =>
+        changeEvent(event, (json) => {
+          const tools = toolsOf.get(wanted) ?? new Map<number, Tool>()
+          toolsOf.set(wanted, tools)
+          for (const call of json.choices?.[0]?.delta?.tool_calls ?? []) {
+            const known = tools.get(call.index) ?? call
+            tools.set(call.index, known)
+            call.id = known.id
+            call.function = { ...call.function, name: known.function.name }
+          }
+          return json
+        }),
+    },
+  },
+  'usage-with-the-finish': {
+    what: 'Usage comes with the finish reason, not in a separate chunk.',
+    hooks: {
+      event(event, _, wanted) {
+        const held = heldOf.get(wanted)
+        const json = /^data: \{/m.test(event) ? JSON.parse(/^data: (.*)$/m.exec(event)![1]!) : null
+        if (json?.choices?.[0]?.finish_reason != null && held === undefined) {
+          heldOf.set(wanted, event)
+          return []
+        }
+        if (held === undefined) return [event]
+        heldOf.delete(wanted)
+        if (json?.usage && json.choices?.length === 0)
+          return changeEvent(held, (last) => ({ ...last, usage: json.usage }))
+        return [held, event]
+      },
+    },
+  },
+  'cuts-texts-otherwise': {
+    what: 'One text delta becomes two.',
+    hooks: { event: (event) => recut(event) },
+  },
+  'empty-deltas': {
+    what: 'There are deltas without text between the others.',
+    hooks: {
+      event: (event) =>
+        /"content":\s*"[^"]/.test(event)
+          ? [
+              ...changeEvent(event, (json) => ({
+                ...json,
+                choices: [{ ...json.choices[0], delta: { content: '' }, finish_reason: null }],
+              })),
+              event,
+            ]
+          : [event],
+    },
+  },
+  'null-members': {
+    what: 'Fields without a value are null instead of missing.',
+    hooks: {
+      event: (event) =>
+        changeEvent(event, (json) => ({
+          ...json,
+          usage: json.usage ?? null,
+          choices: json.choices?.map((choice: { delta?: object }) => ({
+            logprobs: null,
+            ...choice,
+            delta: { refusal: null, function_call: null, ...choice.delta },
+          })),
+        })),
+    },
+  },
+  'ends-lines-with-crlf': {
+    what: 'Lines of a stream end with CR LF.',
+    hooks: { event: (event) => [event.replace(/\r?\n/g, '\r\n')] },
+  },
+  'names-its-events': {
+    what: 'Events have an id and the default name, which makes no difference to a client.',
+    hooks: {
+      event: (event, index) =>
+        event.startsWith('data:') ? [`id: ${index}\nevent: message\n${event}`] : [event],
+    },
+  },
+  pings: {
+    what: 'A comment precedes each event, so that no proxy considers the stream dead.',
+    hooks: { event: (event) => [': still here\n\n', event] },
+  },
+  'spaces-around-the-end': {
+    what: 'There are spaces around [DONE].',
+    hooks: { event: (event) => [event.replace(/^data: ?\[DONE\]/m, 'data:  [DONE] ')] },
+  },
+  'streams-slowly': {
+    what: 'A stream has 300 events a second, whatever the provider’s pace.',
+    hooks: {
+      async event(event) {
+        await sleep(3)
+        return [event]
+      },
+    },
+  },
+  'drains-for-billing': {
+    what: 'When the client has disconnected, the provider’s stream is read to its end, because it is paid for.',
+    mayWarn: ['FLOW-05'],
+    // Built on the reference, which does not notice here that the client left, so its log cannot say so.
+    target: (target) => {
+      const { log } = target.observability
+      const { state: _, ...fields } = log!.fields
+      return { ...target, observability: { ...target.observability, log: { ...log!, fields } } }
+    },
+    hooks: { ignoresLeaving: true },
+  },
+} satisfies Record<string, Innocent>

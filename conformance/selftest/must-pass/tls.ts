@@ -1,0 +1,108 @@
+// Gateways behind TLS, and gateways that send a second request if a provider is slow.
+import { once } from 'node:events'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { request as ask, createServer, type IncomingMessage } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'yaml'
+import { certify } from '../../../mocks/server/certificate.ts'
+import type { InProcess } from '../../launch/in-process.ts'
+import type { Innocent } from '../innocent.ts'
+import { startWaybill } from '../reference.ts'
+
+/** Terminates TLS before the gateway; the authority is created at the start, in its directory. */
+const behindTls: InProcess['start'] = async (directory, env) => {
+  const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
+  const { ca, cert, key } = certify(['127.0.0.1'])
+  writeFileSync(join(directory, 'ca.pem'), ca)
+  const server = createTlsServer({ cert, key }, (request, response) => {
+    const { method, url: path, headers } = request
+    const upstream = ask(`${url}${path}`, { method, headers, agent: false }, (incoming) => {
+      response.writeHead(incoming.statusCode!, incoming.headers)
+      incoming.on('error', () => response.destroy())
+      incoming.pipe(response)
+    })
+    upstream.on('error', () => response.destroy())
+    response.on('close', () => upstream.destroy())
+    request.pipe(upstream)
+  })
+  server.listen(parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    async close() {
+      server.close()
+      server.closeAllConnections()
+      await gateway.close()
+    },
+  }
+}
+
+/** Silence of a provider after which a second request is sent, ms. */
+const SLOW = 1_200
+
+/**
+ * Stands between the gateway and its providers: if one is slow, sends the request again, and the first answer
+ * wins.
+ */
+const hedging: InProcess['start'] = async (directory, env) => {
+  const text = readFileSync(join(directory, 'waybill.yaml'), 'utf8')
+  const provider = new URL(parse(text).providers.openai.base_url).origin
+  const server = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(piece as Buffer)
+    const { method, url: path, headers } = request
+    const tries: ReturnType<typeof ask>[] = []
+    const attempt = () =>
+      new Promise<IncomingMessage>((resolve, reject) => {
+        const once = ask(`${provider}${path}`, { method, headers, agent: false }, resolve)
+        tries.push(once)
+        once.on('error', reject)
+        once.end(Buffer.concat(pieces))
+      })
+    response.on('close', () => {
+      for (const each of tries) each.destroy()
+    })
+    try {
+      const first = attempt()
+      const second = sleep(SLOW, null, { ref: false }).then(() =>
+        response.headersSent || response.destroyed ? first : attempt(),
+      )
+      const incoming = await Promise.race([first, second])
+      response.writeHead(incoming.statusCode!, incoming.headers)
+      // The loser is aborted, so that it costs no more than necessary.
+      for (const each of tries) if (each !== (incoming as { req?: unknown }).req) each.destroy()
+      second.catch(() => {})
+      first.catch(() => {})
+      incoming.on('error', () => response.destroy())
+      incoming.on('close', () => incoming.complete || response.destroy())
+      incoming.pipe(response)
+    } catch {
+      response.destroy()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  writeFileSync(join(directory, 'changed.yaml'), text.replaceAll(provider, `http://127.0.0.1:${port}`))
+  const gateway = await startWaybill(directory, env, 'changed.yaml')
+  return {
+    async close() {
+      await gateway.close()
+      server.close()
+      server.closeAllConnections()
+    },
+  }
+}
+
+export const innocents = {
+  'behind-tls': {
+    what: 'The gateway speaks only TLS, with a certificate from its own authority, as declared.',
+    target: (target) => ({ ...target, base_url: 'https://127.0.0.1:{{port}}', ca: '{{dir}}/ca.pem' }),
+    start: behindTls,
+  },
+  'asks-twice-when-slow': {
+    what: 'If a provider sends nothing for 1.2 s, it is called a second time; the first answer wins, the other is cancelled.',
+    start: hedging,
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,144 @@
+// Gateways that call their providers in an unusual way.
+import { changeCall, changeJson } from '../fault.ts'
+import type { Innocent } from '../innocent.ts'
+
+export const innocents = {
+  'is-two-years-old': {
+    what: 'It leaves out the fields that OpenAI added of late, and the Retry-After of a provider: both are advice.',
+    mayWarn: ['ROUTE-05', 'ROUTE-06', 'FAIL-04', 'RSP-09', 'MSG-13'],
+    hooks: {
+      request(wanted) {
+        changeCall(wanted, ({ prompt_cache_key: _, safety_identifier: __, store: ___, ...rest }) => rest)
+      },
+      responseStart({ headers }) {
+        delete headers['retry-after']
+      },
+    },
+  },
+  'tries-its-key-with-nothing': {
+    what: 'At its start and with each reading of the models, it shows its key with an empty request: the 400 costs nothing.',
+    mayWarn: ['PURE-03'],
+    hooks: {
+      started: ({ spend }) => void spend({ messages: undefined }).catch(() => {}),
+      async request({ method, path }, { spend }) {
+        if (method === 'GET' && path === '/v1/models') await spend({ messages: undefined })
+      },
+    },
+  },
+  'speaks-in-older-words': {
+    what: 'The provider gets the older name of the token limit, a string for a list of one, no defaults, one more field.',
+    hooks: {
+      upstream: {
+        request(wanted) {
+          if (wanted.method !== 'POST') return
+          const body = changeJson(
+            wanted.body.toString('utf8'),
+            ({ max_completion_tokens, stream, messages, ...rest }) => ({
+              ...rest,
+              messages: messages.map((message: { content?: { text?: string }[] }) => {
+                const [part, ...more] = Array.isArray(message.content) ? message.content : []
+                return part?.text !== undefined && more.length === 0
+                  ? { ...message, content: part.text }
+                  : message
+              }),
+              ...(max_completion_tokens !== undefined && { max_tokens: max_completion_tokens }),
+              ...(stream === true && { stream }),
+              x_sent_by: 'another-gateway',
+            }),
+          )
+          wanted.body = Buffer.from(body)
+        },
+      },
+    },
+  },
+  'drops-null-members': {
+    what: 'Fields of a request that are null are left out.',
+    hooks: {
+      upstream: {
+        request(wanted) {
+          if (wanted.method !== 'POST') return
+          const said = (value: unknown): unknown =>
+            Array.isArray(value)
+              ? value.map(said)
+              : typeof value === 'object' && value !== null
+                ? Object.fromEntries(
+                    Object.entries(value).flatMap(([name, each]) =>
+                      each === null ? [] : [[name, said(each)]],
+                    ),
+                  )
+                : value
+          wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), (json) => said(json) as object))
+        },
+      },
+    },
+  },
+  'has-an-old-key-too': {
+    what: 'Of the two keys for a provider one is refused with 401; the same request then goes out with the other.',
+    // The gateway behind it does not see the first request.
+    target: ({ observability, ...target }) => {
+      const { attempts: _, ...log } = observability.log!
+      return { ...target, observability: { ...observability, log } }
+    },
+    hooks: {
+      upstream: {
+        async request(wanted, world) {
+          if (wanted.method !== 'POST') return
+          await world.provider({
+            ...wanted,
+            headers: {
+              ...wanted.headers,
+              ...(wanted.headers['x-api-key'] === undefined
+                ? { authorization: 'Bearer sk-the-old-one' }
+                : { 'x-api-key': 'sk-the-old-one' }),
+            },
+          })
+        },
+      },
+    },
+  },
+  'asks-for-models': {
+    what: 'Every two seconds, the gateway requests a model list as a health check, as declared.',
+    mayWarn: ['PURE-03'],
+    target: (target) => ({ ...target, capabilities: { ...target.capabilities, probe_interval_ms: 2_000 } }),
+    hooks: () => {
+      let timer: NodeJS.Timeout
+      return {
+        started({ list }) {
+          timer = setInterval(() => list().catch(() => {}), 2_000)
+        },
+        stopping: () => clearInterval(timer),
+      }
+    },
+  },
+  'any-order': {
+    what: 'Targets are tried in any order.',
+    hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: random\n') },
+  },
+  'in-turns': {
+    what: 'The targets take turns.',
+    hooks: { config: (text) => text.replace('\n  auto:\n', '$&    strategy: round-robin\n') },
+  },
+  'two-deployments': {
+    what: 'A route has one model twice, at two deployments of one provider.',
+    target: (target) => ({
+      ...target,
+      providers: { ...target.providers, openai: { aliases: ['openai-west'] } },
+      models: {
+        ...target.models,
+        direct: target.models.direct.slice(0, 1),
+        logical: target.models.logical.map((table) =>
+          table.id === 'auto' ? { ...table, targets: [table.targets[0]!, table.targets[0]!] } : table,
+        ),
+      },
+    }),
+    hooks: {
+      config: (text) =>
+        text
+          .replace(/\n( +)openai: (\{.*\})/, '\n$1openai: $2\n$1openai-west: $2')
+          .replace(
+            '- { model: groq/openai/gpt-oss-120b, tier: cheap }',
+            '- { model: openai-west/gpt-5-mini }',
+          ),
+    },
+  },
+} satisfies Record<string, Innocent>

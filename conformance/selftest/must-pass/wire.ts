@@ -1,0 +1,150 @@
+// Gateways that use HTTP in an unusual way.
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { request as ask, createServer } from 'node:http'
+import { join } from 'node:path'
+import type { Readable, Transform } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { constants, createBrotliCompress, createDeflateRaw, createGzip, createZstdCompress } from 'node:zlib'
+import { parse } from 'yaml'
+import type { InProcess } from '../../launch/in-process.ts'
+import type { Innocent } from '../innocent.ts'
+import { startWaybill } from '../reference.ts'
+
+/** Content coding by its name in `content-encoding`, and a stream for each step. */
+type Coding = readonly [name: string, ...steps: (() => Transform)[]]
+
+const gzip = () => createGzip({ flush: constants.Z_SYNC_FLUSH })
+const brotli = () => createBrotliCompress({ flush: constants.BROTLI_OPERATION_FLUSH })
+const zstd = () => createZstdCompress({ flush: constants.ZSTD_e_flush })
+const rawDeflate = () => createDeflateRaw({ flush: constants.Z_SYNC_FLUSH })
+
+/** Stands before the gateway and compresses every answer; each event is flushed at once. */
+const compressing =
+  ([name, ...steps]: Coding): InProcess['start'] =>
+  async (directory, env) => {
+    const { url, ...gateway } = await startWaybill(directory, { ...env, WAYBILL_PORT: '0' })
+    const server = createServer((request, response) => {
+      const { method, url: path, headers } = request
+      const upstream = ask(`${url}${path}`, { method, headers, agent: false }, (incoming) => {
+        const { 'content-length': _, ...rest } = incoming.headers
+        response.writeHead(incoming.statusCode!, { ...rest, 'content-encoding': name })
+        incoming.on('error', () => response.destroy())
+        steps.reduce<Readable>((body, step) => body.pipe(step()), incoming).pipe(response)
+      })
+      upstream.on('error', () => response.destroy())
+      response.on('close', () => upstream.destroy())
+      request.pipe(upstream)
+    })
+    server.listen(portIn(directory), '127.0.0.1')
+    await once(server, 'listening')
+    return {
+      async close() {
+        server.close()
+        server.closeAllConnections()
+        await gateway.close()
+      },
+    }
+  }
+
+/** Returns the port in its configuration. */
+const portIn = (directory: string): number =>
+  parse(readFileSync(join(directory, 'waybill.yaml'), 'utf8')).server.port
+
+export const innocents = {
+  'answers-as-http-1.0': {
+    what: 'The end of the connection is the end of the body, as in HTTP/1.0.',
+    hooks: {
+      responseStart({ headers }) {
+        delete headers['content-length']
+        delete headers['transfer-encoding']
+        headers.connection = 'close'
+      },
+    },
+  },
+  'no-lengths': {
+    what: 'Whole answers are chunked and have no Content-Length.',
+    hooks: {
+      responseStart({ headers }) {
+        delete headers['content-length']
+      },
+    },
+  },
+  compresses: {
+    what: 'Everything is compressed with gzip, streams too, event by event.',
+    mayWarn: ['FLOW-10'],
+    start: compressing(['gzip', gzip]),
+  },
+  'compresses-with-brotli': {
+    what: 'Everything is compressed with Brotli, streams too, event by event.',
+    mayWarn: ['FLOW-10'],
+    start: compressing(['br', brotli]),
+  },
+  'compresses-with-zstd': {
+    what: 'Everything is compressed with Zstandard, streams too, event by event.',
+    mayWarn: ['FLOW-10'],
+    start: compressing(['zstd', zstd]),
+  },
+  'deflates-without-a-wrapper': {
+    what: 'Everything is deflated without the wrapper of zlib, as some servers do; clients read both.',
+    mayWarn: ['FLOW-10'],
+    start: compressing(['deflate', rawDeflate]),
+  },
+  'compresses-twice': {
+    what: 'Everything is compressed with Brotli and then with gzip, and `content-encoding` lists both.',
+    mayWarn: ['FLOW-10'],
+    start: compressing(['br , GZip', brotli, gzip]),
+  },
+  'adds-headers': {
+    what: 'Answers have headers added by the gateway, one of them twice.',
+    hooks: {
+      responseStart({ headers }) {
+        headers.server = 'another'
+        headers['x-powered-by'] = 'another'
+        headers['set-cookie'] = ['a=1', 'b=2']
+        headers.via = '1.1 another'
+      },
+    },
+  },
+  'names-the-charset': {
+    what: 'Content types include a charset.',
+    hooks: {
+      responseStart({ headers }) {
+        const type = headers['content-type']
+        if (type && !type.includes('charset')) headers['content-type'] = `${type}; charset=utf-8`
+      },
+    },
+  },
+  'no-head': {
+    what: 'Read paths accept only GET: HEAD and OPTIONS are 405.',
+    hooks: {
+      request: ({ method }) =>
+        method === 'HEAD' || method === 'OPTIONS'
+          ? { status: 405, headers: { allow: 'GET' }, body: '' }
+          : undefined,
+    },
+  },
+  redirects: {
+    what: 'A read path without a slash at its end redirects to the one with it, query included.',
+    hooks: {
+      request(wanted) {
+        const [path, query] = wanted.path.split('?') as [string, string?]
+        if (path === '/v1beta/models')
+          return {
+            status: 307,
+            headers: { location: `${path}/${query === undefined ? '' : `?${query}`}` },
+            body: '',
+          }
+        if (path === '/v1beta/models/') wanted.path = '/v1beta/models'
+      },
+    },
+  },
+  slow: {
+    what: 'Every request waits 600 ms before it is handled.',
+    hooks: {
+      async request() {
+        await sleep(600)
+      },
+    },
+  },
+} satisfies Record<string, Innocent>

@@ -1,0 +1,68 @@
+// Changes to translated calls: what the client reads of an answer, and the provider's request. Knows which
+// models of the reference's target file are translated; native calls stay as they are.
+
+import type { Is } from './dialect-hooks.ts'
+import { CHAT, changeEvent, changeJson } from './fault.ts'
+import type { FaultHooks, Wanted } from './wire.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: foreign JSON
+export type Json = Record<string, any>
+
+export const isChat: Is = ({ path }) => path === CHAT
+
+/** Returns true for calls of chat that go to a provider of messages. */
+export const toMessages: Is = (wanted) => isChat(wanted) && wanted.body.includes('"anthropic/')
+
+/** Matches calls of a dialect that go to a provider of chat. */
+export const toChat =
+  (is: Is): Is =>
+  (wanted: Wanted) =>
+    is(wanted) && wanted.body.includes('"groq/')
+
+interface Change {
+  /** Changes an event of a stream; `null` removes it. */
+  readonly event?: (json: Json) => object | null
+  readonly whole?: (json: Json) => object
+}
+
+/** Changes what the client reads of the answers to these calls. */
+export const readBy = (is: Is, change: Change): FaultHooks => ({
+  event: (event, _, wanted) => (is(wanted) && change.event ? changeEvent(event, change.event) : [event]),
+  body: (body, wanted) => (is(wanted) && change.whole ? changeJson(body, change.whole) : body),
+})
+
+/** Changes what the client reads of an answer translated from chat. */
+export const read = (is: Is, change: Change): FaultHooks => readBy(toChat(is), change)
+
+/** Changes the response in the first and the last events. */
+export const eachResponse =
+  (change: (response: Json) => object) =>
+  (json: Json): Json =>
+    json.response ? { ...json, response: change(json.response) } : json
+
+/** Changes the items of the last event. */
+export const eachLast = (change: (item: Json) => object) =>
+  eachResponse((response) => ({ ...response, output: response.output?.map(change) }))
+
+/** Changes the request of these calls. */
+export const asked = (is: Is, change: (body: Json) => object): FaultHooks => ({
+  request(wanted) {
+    if (is(wanted)) wanted.body = Buffer.from(changeJson(wanted.body.toString('utf8'), change))
+  },
+})
+
+/** Sends the matching event after the next one. */
+export const oneLater = (is: Is, late: RegExp) => (): FaultHooks => {
+  const held = new WeakMap<Wanted, string>()
+  return {
+    event(event, _, wanted) {
+      if (!is(wanted)) return [event]
+      const before = held.get(wanted)
+      held.delete(wanted)
+      if (before !== undefined) return [event, before]
+      if (!late.test(event)) return [event]
+      held.set(wanted, event)
+      return []
+    },
+  }
+}

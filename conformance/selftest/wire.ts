@@ -1,0 +1,242 @@
+// Passes bytes through the hooks of a must-fail gateway: between client and gateway, and between gateway and
+// providers. Knows HTTP and where the hooks are called, not what they do.
+import { once } from 'node:events'
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** Client's request, on its way to the gateway. */
+export interface Wanted {
+  method: string
+  path: string
+  headers: IncomingHttpHeaders
+  body: Buffer
+}
+
+/** Status and headers of an answer, on their way to the client. */
+export interface ResponseStart {
+  status: number
+  headers: IncomingHttpHeaders
+}
+
+/** Bytes above which an announced body is not waited for. */
+const LONG = 64 * 2 ** 20
+
+/** Stands between the gateway and its providers. */
+export async function startBetween(
+  provider: string,
+  hooks: NonNullable<FaultHooks['upstream']>,
+  world: () => World,
+) {
+  const server = createServer(async (request, response) => {
+    try {
+      const wanted = await read(request)
+      await hooks.request?.(wanted, world())
+      const upstream = open(provider, wanted)
+      response.on('close', () => upstream.destroy())
+      const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
+      const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
+      hooks.responseStart?.(head, world())
+      response.writeHead(head.status, head.headers)
+      response.flushHeaders()
+      for await (const piece of incoming) {
+        const out = hooks.chunk?.(piece as Buffer) ?? (piece as Buffer)
+        if (!response.write(out)) await drained(response)
+      }
+      response.end()
+    } catch {
+      response.destroy()
+    }
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return { server, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((done) => {
+    const go = () => {
+      response.off('drain', go).off('close', go)
+      done()
+    }
+    response.on('drain', go).on('close', go)
+  })
+}
+
+async function read(request: IncomingMessage): Promise<Wanted> {
+  const pieces: Buffer[] = []
+  // The gateway must refuse a body that is announced as this long; it is not waited for here.
+  const long = Number(request.headers['content-length'] ?? 0) > LONG
+  if (!long) for await (const piece of request) pieces.push(piece as Buffer)
+  return {
+    method: request.method!,
+    path: request.url!,
+    headers: { ...request.headers },
+    body: Buffer.concat(pieces),
+  }
+}
+
+/** Passes a request to the gateway and its answer back, through the hooks. */
+export async function pass(
+  request: IncomingMessage,
+  response: ServerResponse,
+  hooks: FaultHooks,
+  world: World,
+  url: string,
+): Promise<void> {
+  const wanted = await read(request)
+  const instead = await hooks.request?.(wanted, world)
+  if (instead) {
+    response.writeHead(instead.status, instead.headers).end(instead.body)
+    return
+  }
+  const upstream = open(url, wanted)
+  if (!hooks.ignoresLeaving) response.on('close', () => upstream.destroy())
+  const [incoming] = (await once(upstream, 'response')) as [IncomingMessage]
+  const head: ResponseStart = { status: incoming.statusCode!, headers: { ...incoming.headers } }
+  hooks.responseStart?.(head, wanted, world)
+  const streamed = /event-stream/.test(incoming.headers['content-type'] ?? '')
+  if (streamed) await passStream(incoming, response, head, wanted, hooks, world)
+  else await passWhole(incoming, response, head, wanted, hooks, world)
+}
+
+async function passWhole(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  head: ResponseStart,
+  wanted: Wanted,
+  hooks: FaultHooks,
+  world: World,
+): Promise<void> {
+  const pieces: Buffer[] = []
+  for await (const piece of incoming) pieces.push(piece as Buffer)
+  const whole = Buffer.concat(pieces)
+  const body = hooks.body ? Buffer.from(await hooks.body(whole.toString('utf8'), wanted, world)) : whole
+  if (wanted.method !== 'HEAD' && head.headers['content-length'] !== undefined)
+    head.headers['content-length'] = String(body.length)
+  response.writeHead(head.status, head.headers).end(body)
+}
+
+async function passStream(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  head: ResponseStart,
+  wanted: Wanted,
+  hooks: FaultHooks,
+  world: World,
+): Promise<void> {
+  response.writeHead(head.status, head.headers)
+  response.flushHeaders()
+  const write = async (text: string | Buffer) => {
+    if (!response.write(text) && !hooks.ignoresSlowness && !response.destroyed) await drained(response)
+  }
+  let index = 0
+  let rest = ''
+  const decoder = new TextDecoder()
+  try {
+    for await (const piece of incoming) {
+      if (!hooks.event) {
+        await write(piece as Buffer)
+        continue
+      }
+      rest += decoder.decode(piece as Buffer, { stream: true })
+      const parts = rest.split(/(?<=\r?\n\r?\n)/)
+      rest = /\n\r?\n$/.test(parts.at(-1)!) ? '' : parts.pop()!
+      for (const event of parts)
+        for (const out of await hooks.event(event, index++, wanted, world)) await write(out)
+    }
+  } catch (cut) {
+    if (!hooks.hidesCuts && !hooks.cut) throw cut
+    await write((await hooks.cut?.(wanted, world)) ?? 'data: [DONE]\n\n')
+  }
+  if (rest) await write(rest)
+  response.end()
+}
+
+function open(url: string, { method, path, headers, body }: Wanted) {
+  const { hostname, port } = new URL(url)
+  const { 'transfer-encoding': _, ...rest } = headers
+  const sent = {
+    ...rest,
+    ...(body.length > 0 && { 'content-length': String(body.length) }),
+  }
+  const request = httpRequest({ hostname, port, method, path, headers: sent, agent: false })
+  request.on('error', () => {})
+  request.end(body)
+  return request
+}
+
+/** Sends a request to the gateway and reads its whole answer. */
+export async function forward(url: string, wanted: Wanted): Promise<ResponseStart & { body: string }> {
+  const [incoming] = (await once(open(url, wanted), 'response')) as [IncomingMessage]
+  const pieces: Buffer[] = []
+  for await (const piece of incoming) pieces.push(piece as Buffer)
+  return {
+    status: incoming.statusCode!,
+    headers: incoming.headers,
+    body: Buffer.concat(pieces).toString('utf8'),
+  }
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a hook that changes nothing returns nothing
+type MaybeAnswer = (ResponseStart & { body: string }) | undefined | void
+
+/** Actions and facts that a hook can use. */
+export interface World {
+  /** Makes an inference at the mock that no client asked for, with the gateway's own provider key. */
+  spend(more?: object): Promise<unknown>
+  /** Requests the mock's models. */
+  list(): Promise<unknown>
+  /** Sends a request to its provider; for hooks between the provider and the gateway. */
+  provider(wanted: Wanted): Promise<ResponseStart & { body: string }>
+  /** Sends a request to the gateway behind the hooks. */
+  gateway(wanted: Wanted): Promise<ResponseStart & { body: string }>
+  /** Number of earlier requests. */
+  readonly count: number
+  /** Environment of the gateway, with its provider keys. */
+  readonly env: Readonly<Record<string, string>>
+  readonly directory: string
+}
+
+/** Hooks: each may change what it is given; anything without a hook stays as it is. */
+export interface FaultHooks {
+  /** Called before the gateway; an answer that is returned here replaces the gateway's. */
+  request?(wanted: Wanted, world: World): MaybeAnswer | Promise<MaybeAnswer>
+  responseStart?(start: ResponseStart, wanted: Wanted, world: World): void
+  /** Changes whole answers. */
+  body?(body: string, wanted: Wanted, world: World): string | Promise<string>
+  /** Changes streams, event by event, including the blank line; the list may be empty or longer. */
+  event?(
+    event: string,
+    index: number,
+    wanted: Wanted,
+    world: World,
+  ): readonly string[] | Promise<readonly string[]>
+  /** Returns what is sent when a stream was cut. */
+  cut?(wanted: Wanted, world: World): Promise<string>
+  /** Returns the configuration that it reads instead of its file; changes of the file are then not seen. */
+  config?(text: string): string
+  /** Changes its data directory before each start. */
+  before?(data: string): void
+  /** Called once, when it has started. */
+  started?(world: World): void
+  /** Called before it ends; `cut` breaks all connections. */
+  stopping?(cut: () => void): void | Promise<void>
+  /** True if the gateway does not notice that a client leaves. */
+  readonly ignoresLeaving?: boolean
+  /** True if the provider is read at full speed, whatever the client does. */
+  readonly ignoresSlowness?: boolean
+  /** Faults between the gateway and its providers: bytes of an answer as they come, or the request. */
+  upstream?: {
+    request?(wanted: Wanted, world: World): void | Promise<void>
+    responseStart?(start: ResponseStart, world: World): void
+    chunk?(bytes: Buffer): Buffer | string
+  }
+  /** True if a broken answer is made to end normally. */
+  readonly hidesCuts?: boolean
+}

@@ -1,0 +1,554 @@
+// The target file: how a gateway is started, how it is pointed at the mock, its capabilities, and where it
+// reports the route. One YAML file for each gateway, or one that `extends` another (read.ts). This schema is
+// the reference: docs/target-files.md and the JSON Schema for editors are generated from it, so each field
+// has a description.
+import { z } from 'zod'
+import type { JsonSchema } from '../../src/yaml/json-schema.ts'
+
+const pointer = z
+  .string()
+  .regex(/^(\/[^/]*)*$/, 'expected a JSON pointer such as /data/0/model')
+  .meta({ title: 'JSON pointer' })
+const at = (what: string) => pointer.optional().describe(what)
+
+/** Address, or a placeholder that is filled in later. */
+const ADDRESS = /^(\{\{|https?:\/\/)/
+const address = z
+  .string()
+  .regex(ADDRESS, 'expected an address such as http://127.0.0.1:8080')
+  .meta({ title: 'address' })
+
+const log = z.strictObject({
+  path: z.string().describe('Read path of the list, newest first; a full URL if it is outside base_url.'),
+  body: z.unknown().optional().describe('If the list is requested with POST: the body, sent as JSON.'),
+  list: pointer.describe('Where the array is in the answer.'),
+  one: z.string().optional().describe('Read path of one record; {id} is the request id of the answer.'),
+  record: at('Where the record is in the answer to `one`; if omitted, the answer is the record.'),
+  fields: z
+    .strictObject({
+      id: pointer.describe('The request id.'),
+      requested_model: at('The requested model id.'),
+      provider: at('The provider that served the call.'),
+      model: at('The model that served the call, by its provider’s name for it.'),
+      strategy: at('How the target was chosen.'),
+      session: at('The session of the call.'),
+      latency: at('How long the call took.'),
+      input_tokens: at('Input tokens.'),
+      output_tokens: at('Output tokens.'),
+      cost: at('What the call cost.'),
+      state: at('The state of the call; see `completed` and `failed`.'),
+      error: at('The error. If a record has one, its call did not complete, whatever its state.'),
+    })
+    .describe('Where each value is in a record.'),
+  attempts: z
+    .strictObject({
+      list: pointer.describe('Where the array is in the record.'),
+      provider: pointer.describe('In an attempt: the provider.'),
+      model: pointer.describe('In an attempt: the model.'),
+      outcome: at('In an attempt: how it ended.'),
+    })
+    .optional()
+    .describe('Where the record of a call lists its attempts.'),
+  unsure_outcomes: z
+    .array(z.string())
+    .default([])
+    .describe('Outcomes of attempts that may not have reached a provider.'),
+  completed: z.array(z.string()).default([]).describe('Values of `state` that mean: completed successfully.'),
+  failed: z.array(z.string()).default([]).describe('Values of `state` that mean: failed.'),
+  lag_ms: z
+    .number()
+    .positive()
+    .default(1_000)
+    .describe('Maximum time from the end of a call until its record is final, ms.'),
+  holds_content: z
+    .boolean()
+    .default(false)
+    .describe('It is a store of traces, which shows prompts and answers by design: LOG-12 does not apply.'),
+})
+
+/** Request to the gateway's own management interface. */
+const step = z.strictObject({
+  method: z.string().default('POST').describe('The method.'),
+  path: z
+    .string()
+    .regex(
+      new RegExp(`^/|${ADDRESS.source}`),
+      'expected a path that begins with /, such as /api/setup, or a whole address',
+    )
+    .describe('The path below base_url; a full URL if the management interface is elsewhere.'),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('The headers, in addition to `content-type`.'),
+  body: z.unknown().optional().describe('The body, sent as JSON.'),
+})
+
+/** Declared calls that a gateway makes without a client's request. */
+const background = z.strictObject({
+  provider: z.string().describe('A provider of the witness.'),
+  endpoint: z.string().default('chat/completions').describe('The path below the provider’s base path.'),
+  body: z
+    .record(pointer, z.unknown())
+    .refine((members) => Object.keys(members).length > 0, 'is empty; name what its requests contain')
+    .describe('JSON pointer -> the value there in each of these requests.'),
+  every_ms: z.number().positive().describe('Minimum time between two of them, ms.'),
+})
+export type Background = z.output<typeof background>
+
+const served = z.strictObject({
+  id: z.string().describe('The id that a client calls.'),
+  provider: z.string().describe('The provider of the witness that the call goes to.'),
+  model: z.string().describe('The model that is requested from this provider.'),
+})
+
+const models = z.strictObject({
+  call: z
+    .string()
+    .optional()
+    .describe('The id to call when any will do; if omitted, the first of the others.'),
+  logical: z
+    .array(
+      z.strictObject({
+        id: z.string().describe('The id that a client calls.'),
+        targets: z
+          .array(served.omit({ id: true }))
+          .min(1)
+          .describe('Where it may go; if there is an order, the first is tried first.'),
+      }),
+    )
+    .default([])
+    .describe('Ids that stand for a list of targets.'),
+  direct: z.array(served).default([]).describe('Ids that mean one provider and model.'),
+})
+
+/** Dialect served in addition to chat. */
+const furtherSurface = z.strictObject({
+  models: models.optional().describe('What can be called there, if it is not the same as for chat.'),
+})
+
+const fields = z.strictObject({
+  name: z.string().describe('The name of the gateway in reports.'),
+  homepage: z.string().optional().describe('Where to read about it.'),
+  version: z.string().optional().describe('The tested version, for the report.'),
+  note: z.string().optional().describe('A note for readers of the report.'),
+
+  start: z
+    .union([
+      z
+        .strictObject({ url: address.describe('The gateway is already running, at this address.') })
+        .meta({ title: 'one that runs already' }),
+      z
+        .strictObject({
+          command: z
+            .array(z.string())
+            .min(1)
+            .describe('Program and arguments. Run in a new directory, stopped with SIGTERM.'),
+        })
+        .meta({ title: 'a command' }),
+      z
+        .strictObject({
+          image: z.string().describe('Run in a container, which contains `{{dir}}`.'),
+          port: z.int().describe('Where the image listens.'),
+          command: z.array(z.string()).optional().describe('Replaces the image’s own command.'),
+        })
+        .meta({ title: 'an image' }),
+      z
+        .strictObject({ inproc: z.string().describe('A module below conformance/ in this package.') })
+        .meta({ title: 'a module' }),
+    ])
+    .describe('How the gateway is started.'),
+  base_url: address
+    .default('http://127.0.0.1:{{port}}')
+    .describe('The address that requests begin with, without /v1.'),
+  key_env: z
+    .string()
+    .optional()
+    .describe('Name of the environment variable with the gateway’s key, if it already has one.'),
+  key_header: z
+    .string()
+    .regex(/^[\w-]+$/, 'expected the name of a header, such as x-api-key')
+    .default('authorization')
+    .describe('The header that carries a key; in `authorization`, `Bearer ` is put before it.'),
+  keys: z
+    .strictObject({
+      client: z.string().describe('The key for calls.'),
+      other: z.string().describe('The key of a second client.'),
+      reader: z.string().describe('The key for reading the log.'),
+    })
+    .partial()
+    .default({})
+    .describe('The keys as they are sent, for gateways that issue keys themselves or require a prefix.'),
+  env: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe(
+      'Its environment, in addition to PATH, HOME and LANG. `{{env.NAME}}` is a variable of the suite’s own environment.',
+    ),
+  files: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Files that are written into {{dir}} before the start.'),
+  instances: z
+    .int()
+    .min(1)
+    .default(1)
+    .describe('How many instances are tested at the same time, each with its own witness.'),
+  witness_port: z
+    .int()
+    .min(0)
+    .max(65_535)
+    .default(0)
+    .describe(
+      'The port of the witness, for gateways that were pointed at it beforehand; 0 means a free port.',
+    ),
+  witness_host: z
+    .string()
+    .default('127.0.0.1')
+    .describe(
+      'The address of this machine that the witness listens on. Its control port stays on 127.0.0.1.',
+    ),
+  witness_name: z
+    .string()
+    .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
+    .optional()
+    .describe('The name by which the target reaches the witness, if that is not `witness_host`.'),
+  witness_tls: z
+    .boolean()
+    .default(false)
+    .describe('The witness uses TLS; `{{witness.ca}}` is a file with the certificate to trust.'),
+  ca: z
+    .string()
+    .optional()
+    .describe(
+      'A file with the authority of its certificate, if it uses TLS with a private one; `{{dir}}` is its directory.',
+    ),
+  headers: z
+    .record(z.string(), z.string())
+    .default({})
+    .describe('Headers for every request, for gateways whose clients name the provider.'),
+  ready: z
+    .strictObject({
+      path: z.string().describe('The path that is requested until it answers.'),
+      status: z.int().default(200).describe('The status that means: ready.'),
+      timeout_ms: z.number().default(30_000).describe('How long this may take, ms.'),
+      settle_ms: z
+        .number()
+        .default(0)
+        .describe('How long to wait after the setup, if it takes effect late, ms.'),
+    })
+    .prefault({ path: '/v1/models' })
+    .describe('When the gateway is ready for calls.'),
+  setup: z
+    .array(
+      step.extend({
+        keep: z
+          .record(z.string(), pointer)
+          .default({})
+          .describe(
+            'Variables for later requests and the rest of this file: name -> where the value is in the answer.',
+          ),
+        keep_headers: z
+          .record(z.string(), z.string())
+          .default({})
+          .describe(
+            'The same from the headers of the answer: name -> header. For `set-cookie`: name and value of the first cookie, as in `cookie`.',
+          ),
+      }),
+    )
+    .default([])
+    .describe('Requests that configure a gateway without a configuration file, in order, once it is ready.'),
+  reset: z
+    .array(step)
+    .default([])
+    .describe(
+      'Requests before each check, for a gateway that does not forget the failures of the previous check by itself.',
+    ),
+
+  providers: z
+    .record(
+      z.string(),
+      z.strictObject({
+        aliases: z.array(z.string()).default([]).describe('Its other names in headers and records.'),
+      }),
+    )
+    .describe('Providers of the witness, and the gateway’s names for them.'),
+  models: models.describe('What can be called, and where it goes.'),
+  surfaces: z
+    .strictObject({
+      chat: z
+        .literal(false)
+        .optional()
+        .describe('Chat completions are not served: the suite makes every call on the other surfaces.'),
+      messages: furtherSurface
+        .extend({
+          counts: z
+            .boolean()
+            .default(false)
+            .describe('It counts the tokens of a request, `/v1/messages/count_tokens`.'),
+        })
+        .describe('Calls from Anthropic’s clients, `/v1/messages`.'),
+      responses: furtherSurface.describe('Calls from OpenAI’s newer clients, `/v1/responses`.'),
+      embeddings: furtherSurface.describe('Embeddings, `/v1/embeddings`.'),
+    })
+    .partial()
+    .default({})
+    .describe(
+      'What the gateway serves besides chat completions, or instead of them; the checks run on each.',
+    ),
+  observability: z
+    .strictObject({
+      headers: z
+        .strictObject({
+          provider: z.string().optional().describe('The header with the provider that served the call.'),
+          model: z.string().optional().describe('The header with the model that served the call.'),
+          request_id: z.string().optional().describe('The header with the request id.'),
+          session: z.string().optional().describe('The header with the session.'),
+        })
+        .prefault({})
+        .describe('Response headers of a call.'),
+      request_id_pointer: at(
+        'Where the request id is in the body of an answer, or in one of the events of a stream, if no header has it. If it is in neither, the suite takes the only record that is new in the log since the call.',
+      ),
+      log: log.optional().describe('A log that can be read for one call or for the newest ones.'),
+    })
+    .prefault({})
+    .describe('Where the gateway reports the route.'),
+  capabilities: z
+    .strictObject({
+      read_paths: z
+        .array(z.string())
+        .default([])
+        .describe('Paths of GET requests that must not cost anything.'),
+      catalog: z.string().optional().describe('Path of the model list, usually /v1/models.'),
+      resolve: z
+        .strictObject({
+          path: z.string().describe('The path; {model} is replaced by the model id.'),
+          provider: pointer.describe('Where the provider is in the answer.'),
+          model: pointer.describe('Where the model is in the answer.'),
+        })
+        .optional()
+        .describe('A read path that tells where a call would go.'),
+      fallback_statuses: z
+        .array(z.int())
+        .default([])
+        .describe('Provider statuses after which the next target is tried.'),
+      gateway_keys: z
+        .strictObject({
+          protected: z
+            .array(z.string())
+            .describe(
+              'Paths that need a key, requested with GET; for another method, for example `POST /v1/embeddings`.',
+            ),
+        })
+        .optional()
+        .describe('A missing or wrong key is refused.'),
+      time_outs: z
+        .strictObject({
+          connect_ms: z.number().describe('Until the connection to a provider is made.'),
+          answer_ms: z.number().describe('Until a whole answer has arrived.'),
+          first_event_ms: z.number().describe('Until the first event of a stream.'),
+          idle_ms: z.number().describe('Between two events of a stream.'),
+        })
+        .partial()
+        .optional()
+        .describe(
+          'How long the gateway waits for a provider, ms; a variant named `time-outs` may have these instead of `files`.',
+        ),
+      session: z
+        .strictObject({ header: z.string().describe('The request header that names the session.') })
+        .optional()
+        .describe('Calls belong to sessions.'),
+      restart: z
+        .boolean()
+        .default(false)
+        .describe('The gateway can be stopped and restarted on the same data.'),
+      cache: z
+        .strictObject({ model: z.string().describe('An id whose answers are cached.') })
+        .optional()
+        .describe('The gateway caches answers.'),
+      probe_interval_ms: z
+        .number()
+        .nonnegative()
+        .default(30_000)
+        .describe('How often the gateway checks its providers by itself, ms; 0 for never.'),
+      background: z
+        .array(background)
+        .default([])
+        .describe(
+          'Inferences that the gateway makes by itself: they are accounted for, but do not excuse spending on reads.',
+        ),
+      cooldown_ms: z.number().nonnegative().default(0).describe('How long a failed target is skipped, ms.'),
+      retry_delay_ms: z
+        .number()
+        .nonnegative()
+        .default(1_000)
+        .describe('Maximum time after which a failed request to a provider is sent again, ms.'),
+    })
+    .prefault({})
+    .describe('What the gateway promises. Anything that is not declared is not tested.'),
+  sealed: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Its network reaches only the witness, so that no call can go elsewhere unseen. For an image, the suite makes such a network.',
+    ),
+  variants: z
+    .record(
+      z.string(),
+      z.strictObject({
+        files: z.record(z.string(), z.string()).describe('Replaces `files`, file by file.'),
+      }),
+    )
+    .default({})
+    .describe('Other configurations to start the gateway with, for requirements of Waybill’s own interface.'),
+})
+
+export const targetSchema = fields
+  .refine(
+    ({ instances, start, witness_port, setup }) =>
+      instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
+    {
+      path: ['instances'],
+      error:
+        'a gateway that is already running, knows only one witness or is set up by requests can have only one instance',
+    },
+  )
+  .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
+    path: ['surfaces'],
+    error: 'chat is not served, and no other surface is named; there are: messages, responses, embeddings',
+  })
+  .refine(
+    ({ witness_host, witness_name }) =>
+      !['0.0.0.0', '::'].includes(witness_host) || witness_name !== undefined,
+    {
+      path: ['witness_name'],
+      error: 'is missing: the name by which the target reaches this machine, such as host.docker.internal',
+    },
+  )
+  .refine(
+    ({ start, witness_host, witness_tls }) =>
+      !('image' in start) || (isLoopback(witness_host) && !witness_tls),
+    {
+      path: ['start'],
+      error:
+        'for an image, the witness runs in a container next to it, without TLS; leave out witness_host and witness_tls',
+    },
+  )
+
+export type Target = z.output<typeof targetSchema>
+
+/** Returns true if an address can be reached from this machine only. */
+export const isLoopback = (host: string): boolean => /^(127(\.\d+){3}|::1|localhost)$/.test(host)
+
+/**
+ * Returns the JSON Schema of a target file, for editors and for the reference. A file that extends another
+ * may leave out the rest.
+ */
+export function targetJsonSchema(): JsonSchema {
+  const base = z
+    .string()
+    .optional()
+    .describe('Another target file, which provides everything that this one does not set.')
+  const { required, ...schema } = z.toJSONSchema(fields.extend({ extends: base }), {
+    io: 'input',
+  }) as JsonSchema
+  return { ...schema, anyOf: [{ required: ['extends'] }, { required: required ?? [] }] }
+}
+
+/** Returns true if answers carry the request id, in a header or in the body. */
+const tellsRequestId = ({ headers, request_id_pointer }: Target['observability']): boolean =>
+  headers.request_id !== undefined || request_id_pointer !== undefined
+
+/** Returns the header that carries a gateway key. */
+export const shownKey = ({ key_header }: Target, key: string): Record<string, string> => ({
+  [key_header]: key_header.toLowerCase() === 'authorization' ? `Bearer ${key}` : key,
+})
+
+/** Capabilities that a check may need a target file to declare, except variants. */
+export const CAPABILITIES = [
+  'read_paths',
+  'catalog',
+  'resolve',
+  'logical',
+  'direct',
+  'fallback',
+  'headers',
+  'log',
+  'list',
+  'request_id',
+  'record',
+  'state',
+  'attempts',
+  'tokens',
+  'session',
+  'gateway_keys',
+  'time_outs',
+  'files',
+  'restart',
+  'process',
+  'cache',
+  'messages',
+  'counts',
+  'responses',
+  'embeddings',
+] as const
+
+export type Capability = (typeof CAPABILITIES)[number] | `variant:${string}`
+
+/** Returns true if the target file declares the capability. */
+export function declares(
+  { start, models, surfaces, observability, capabilities, variants }: Target,
+  capability: Capability,
+): boolean {
+  const { headers, log } = observability
+  const ours = !('url' in start)
+  switch (capability) {
+    case 'read_paths':
+      return capabilities.read_paths.length > 0
+    case 'logical':
+      return models.logical.length > 0
+    case 'direct':
+      return models.direct.length > 0
+    case 'fallback':
+      return (
+        capabilities.fallback_statuses.length > 0 && models.logical.some(({ targets }) => targets.length > 1)
+      )
+    case 'headers':
+      return headers.provider !== undefined || headers.model !== undefined
+    case 'request_id':
+      return tellsRequestId(observability) && log !== undefined
+    case 'record':
+      return log !== undefined
+    case 'log':
+      return log !== undefined
+    case 'list':
+      return log !== undefined && !log.holds_content
+    case 'state':
+      return log?.fields.state !== undefined && log.completed.length > 0
+    case 'attempts':
+      return log?.attempts !== undefined
+    case 'tokens':
+      return log?.fields.input_tokens !== undefined
+    case 'files':
+      return ours
+    case 'process':
+      return 'command' in start || 'image' in start
+    case 'restart':
+      return ours && capabilities.restart
+    case 'counts':
+      return surfaces.messages?.counts === true
+    case 'messages':
+    case 'responses':
+    case 'embeddings':
+      return surfaces[capability] !== undefined
+    case 'catalog':
+    case 'resolve':
+    case 'session':
+    case 'gateway_keys':
+    case 'time_outs':
+    case 'cache':
+      return capabilities[capability] !== undefined
+    default:
+      return ours && Object.hasOwn(variants, capability.slice('variant:'.length))
+  }
+}

@@ -1,0 +1,227 @@
+// OpenAI's chat dialect, which many providers share: the request, the chunks of an answer, the errors.
+// Differences between providers are in `Accent`. Knows no single provider.
+import { z } from 'zod'
+import {
+  type Arrived,
+  type Endpoint,
+  event,
+  type Refusal,
+  type Refused,
+  type Said,
+  type Speech,
+  type ToolCall,
+  type Usage,
+  type Wants,
+} from '../provider.ts'
+import { fitEmbeddings } from '../recording/fit.ts'
+import { openAiChatBody } from '../schemas/openai-chat.ts'
+
+/** Differences of a provider from OpenAI. */
+export interface Accent {
+  /** Field that holds the thoughts; null if they stay hidden. */
+  readonly reasoning: 'reasoning' | 'reasoning_content' | null
+  /**
+   * `asked`: in its own chunk, if `stream_options.include_usage` is set. `finish`: always, with the finish
+   * reason.
+   */
+  readonly streamUsage: 'asked' | 'finish'
+  usage(usage: Usage): object
+  /** Returns the provider's additions to a whole answer or to a chunk of a stream. */
+  also(where: 'whole' | 'first' | 'middle' | 'finish' | 'usage', said: Said): object
+  /** Data before the first event. */
+  readonly opening: readonly string[]
+  readonly keepAlive: string
+  readonly streamType: string
+}
+
+/** Formats OpenAI's usage: cached and reasoning tokens are in details. */
+const openAiUsage = ({ input, output, cached, reasoning }: Usage) => ({
+  prompt_tokens: input,
+  completion_tokens: output,
+  total_tokens: input + output,
+  prompt_tokens_details: { cached_tokens: cached },
+  completion_tokens_details: { reasoning_tokens: reasoning },
+})
+
+export const openAiAccent: Accent = {
+  reasoning: null,
+  streamUsage: 'asked',
+  usage: openAiUsage,
+  also: () => ({}),
+  opening: [],
+  keepAlive: ': keep-alive\n\n',
+  streamType: 'text/event-stream; charset=utf-8',
+}
+
+const DONE = event('[DONE]')
+const created = 1_795_200_000
+
+/** Returns `chat/completions` in a provider's variant. */
+export function openAiSpeech(accent: Accent = openAiAccent): Speech {
+  const base = (object: string, said: Said) => ({
+    id: 'chatcmpl-witness-00000000',
+    object,
+    created,
+    model: said.model,
+  })
+  const thoughts = (text: string) => (accent.reasoning && text ? { [accent.reasoning]: text } : {})
+
+  return {
+    streamType: accent.streamType,
+    keepAlive: accent.keepAlive,
+    failure: (message) => event({ error: { message, type: 'server_error', param: null, code: null } }),
+    isUsageOnly: (data) => usageOnly.safeParse(data).success,
+
+    whole(said) {
+      const message = {
+        role: 'assistant',
+        content: said.calls.length > 0 ? null : said.text.join(''),
+        ...thoughts(said.reasoning.join('')),
+        ...(said.calls.length > 0 && { tool_calls: said.calls.map(wholeCall) }),
+      }
+      return {
+        ...base('chat.completion', said),
+        choices: [{ index: 0, message, logprobs: null, finish_reason: said.finish }],
+        ...(said.usage && { usage: accent.usage(said.usage) }),
+        ...accent.also('whole', said),
+      }
+    },
+
+    events(said, wants) {
+      const chunk = (where: 'first' | 'middle' | 'finish', delta: object, more: object = {}) =>
+        event({
+          ...base('chat.completion.chunk', said),
+          choices: [
+            { index: 0, delta, logprobs: null, finish_reason: where === 'finish' ? said.finish : null },
+          ],
+          ...more,
+          ...accent.also(where, said),
+        })
+      const usage = said.usage && { usage: accent.usage(said.usage) }
+      const atFinish = accent.streamUsage === 'finish' ? usage : null
+      const atEnd = accent.streamUsage === 'asked' && wants.usage ? usage : null
+      return [
+        ...accent.opening,
+        chunk('first', { role: 'assistant', content: said.calls.length > 0 ? null : '' }),
+        ...said.reasoning.map((text) => chunk('middle', thoughts(text))),
+        ...said.text.map((content) => chunk('middle', { content })),
+        ...said.calls.flatMap((call, index) =>
+          callDeltas(call, index).map((tool_calls) => chunk('middle', { tool_calls })),
+        ),
+        chunk('finish', {}, atFinish ?? {}),
+        ...(atEnd
+          ? [
+              event({
+                ...base('chat.completion.chunk', said),
+                choices: [],
+                ...atEnd,
+                ...accent.also('usage', said),
+              }),
+            ]
+          : []),
+        DONE,
+      ]
+    },
+  }
+}
+
+const usageOnly = z.looseObject({ choices: z.array(z.unknown()).length(0), usage: z.looseObject({}) })
+
+const wholeCall = ({ id, name, arguments: pieces }: ToolCall) => ({
+  id,
+  type: 'function',
+  function: { name, arguments: pieces.join('') },
+})
+
+/** Returns the deltas of a call: the first names it, the others carry its arguments. */
+const callDeltas = ({ id, name, arguments: pieces }: ToolCall, index: number) => [
+  [{ index, id, type: 'function', function: { name, arguments: '' } }],
+  ...pieces.map((piece) => [{ index, function: { arguments: piece } }]),
+]
+
+/** Fields that choose the answer; an invalid field counts as absent. */
+const wantsSchema = z
+  .object({
+    model: z.string().nullable().catch(null),
+    stream: z.boolean().catch(false),
+    stream_options: z.object({ include_usage: z.boolean() }).catch({ include_usage: false }),
+    tools: z.array(z.unknown()).catch([]),
+    messages: z.array(z.object({ role: z.unknown() })).catch([]),
+  })
+  .catch({
+    model: null,
+    stream: false,
+    stream_options: { include_usage: false },
+    tools: [],
+    messages: [],
+  })
+
+export function openAiWants({ json }: Pick<Arrived, 'json'>): Wants {
+  const { model, stream, stream_options, tools, messages } = wantsSchema.parse(json)
+  return {
+    model,
+    stream,
+    usage: stream_options.include_usage,
+    tools: tools.length > 0 && !messages.some(({ role }) => role === 'tool'),
+  }
+}
+
+const nothing = (): Wants => ({ model: null, stream: false, usage: false, tools: false })
+
+const embeddingsBody = z.looseObject({
+  model: z.string().min(1),
+  input: z.union([z.string().min(1), z.array(z.union([z.string(), z.int(), z.array(z.int())])).min(1)]),
+  dimensions: z.int().positive().optional(),
+  encoding_format: z.enum(['float', 'base64']).optional(),
+  user: z.string().optional(),
+})
+
+/** Returns the chat endpoint of a provider with this dialect. */
+export const openAiChat = (
+  accent: Accent = openAiAccent,
+  body: z.ZodObject = openAiChatBody,
+  name = 'chat/completions',
+): Endpoint => ({
+  method: 'POST',
+  name,
+  kind: 'inference',
+  body,
+  wants: openAiWants,
+  speech: openAiSpeech(accent),
+})
+
+export const openAiEmbeddings: Endpoint = {
+  method: 'POST',
+  name: 'embeddings',
+  kind: 'inference',
+  body: embeddingsBody,
+  wants: openAiWants,
+  speech: null,
+  fit: fitEmbeddings,
+}
+
+export const modelList: Endpoint = {
+  method: 'GET',
+  name: 'models',
+  kind: 'metadata',
+  body: null,
+  wants: nothing,
+  speech: null,
+}
+
+/** Status, type and code of OpenAI's errors. */
+const REFUSALS = {
+  bad_key: [401, 'invalid_request_error', 'invalid_api_key'],
+  invalid_request: [400, 'invalid_request_error', null],
+  unknown_model: [404, 'invalid_request_error', 'model_not_found'],
+  unknown_path: [404, 'invalid_request_error', null],
+  rate_limited: [429, 'requests', 'rate_limit_exceeded'],
+  overloaded: [503, 'server_error', null],
+  server_error: [500, 'server_error', null],
+} as const satisfies Record<Refusal, readonly [number, string, string | null]>
+
+/** Formats OpenAI's error: `{error: {message, type, param, code}}`. */
+export function openAiRefusal(kind: Refusal, message: string, param?: string): Refused {
+  const [status, type, code] = REFUSALS[kind]
+  return { status, headers: {}, body: { error: { message, type, param: param ?? null, code } } }
+}

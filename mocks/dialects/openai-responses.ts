@@ -1,0 +1,181 @@
+// OpenAI's responses: items instead of choices, and a stream of named, numbered events from
+// `response.created` to `response.completed`. Knows no provider and no chat.
+import { z } from 'zod'
+import {
+  type Arrived,
+  type Endpoint,
+  event,
+  type Said,
+  type Speech,
+  type Usage,
+  type Wants,
+} from '../provider.ts'
+import { openAiResponsesBody } from '../schemas/openai-responses.ts'
+
+const created_at = 1_795_200_000
+
+const usageOf = ({ input, output, cached, reasoning }: Usage) => ({
+  input_tokens: input,
+  input_tokens_details: { cached_tokens: cached },
+  output_tokens: output,
+  output_tokens_details: { reasoning_tokens: reasoning },
+  total_tokens: input + output,
+})
+
+/** Item of the output: its start, the events while it grows, and its end. */
+interface Item {
+  readonly started: object
+  /** Without `output_index`, which is added later. */
+  readonly events: readonly Numbered[]
+  readonly finished: object
+}
+
+interface Numbered {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** Returns an item that marks hidden thoughts. */
+function reasoningItem(): Item {
+  const item = { id: 'rs_witness', type: 'reasoning', content: [], summary: [] }
+  return { started: item, events: [], finished: item }
+}
+
+function messageItem({ text }: Said): Item {
+  const id = 'msg_witness_00000000'
+  const message = { id, type: 'message', role: 'assistant' }
+  const part = { type: 'output_text', annotations: [], logprobs: [], text: text.join('') }
+  const at = { item_id: id, content_index: 0 }
+  return {
+    started: { ...message, status: 'in_progress', content: [] },
+    events: [
+      { type: 'response.content_part.added', ...at, part: { ...part, text: '' } },
+      ...text.map((delta) => ({ type: 'response.output_text.delta', ...at, delta, logprobs: [] })),
+      { type: 'response.output_text.done', ...at, logprobs: [], text: part.text },
+      { type: 'response.content_part.done', ...at, part },
+    ],
+    finished: { ...message, status: 'completed', content: [part] },
+  }
+}
+
+function callItem({ id: call_id, name, arguments: pieces }: Said['calls'][number], index: number): Item {
+  const id = `fc_witness_${index + 1}`
+  const call = { id, type: 'function_call', call_id, name }
+  const text = pieces.join('')
+  return {
+    started: { ...call, status: 'in_progress', arguments: '' },
+    events: [
+      ...pieces.map((delta) => ({
+        type: 'response.function_call_arguments.delta',
+        item_id: id,
+        delta,
+      })),
+      { type: 'response.function_call_arguments.done', item_id: id, arguments: text },
+    ],
+    finished: { ...call, status: 'completed', arguments: text },
+  }
+}
+
+const itemsOf = (said: Said): Item[] => [
+  ...(said.reasoning.length > 0 ? [reasoningItem()] : []),
+  ...(said.text.length > 0 ? [messageItem(said)] : []),
+  ...said.calls.map(callItem),
+]
+
+/** Reason why a truncated or filtered response is incomplete. */
+const INCOMPLETE: Partial<Record<Said['finish'], string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
+const response = (said: Said, status: string, output: readonly object[]) => ({
+  id: 'resp_witness_00000000',
+  object: 'response',
+  created_at,
+  status,
+  background: false,
+  error: null,
+  incomplete_details: status === 'incomplete' ? { reason: INCOMPLETE[said.finish] } : null,
+  instructions: null,
+  max_output_tokens: null,
+  model: said.model,
+  output,
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  reasoning: { effort: null, summary: null },
+  store: true,
+  temperature: 1,
+  text: { format: { type: 'text' } },
+  tool_choice: 'auto',
+  tools: [],
+  top_p: 1,
+  truncation: 'disabled',
+  usage: status === 'in_progress' || !said.usage ? null : usageOf(said.usage),
+  user: null,
+  metadata: {},
+})
+
+const ending = ({ finish }: Said): string => (INCOMPLETE[finish] ? 'incomplete' : 'completed')
+
+const speech: Speech = {
+  streamType: 'text/event-stream; charset=utf-8',
+  keepAlive: ': keep-alive\n\n',
+  failure: (message) =>
+    event({ type: 'error', code: 'server_error', message, param: null, sequence_number: 0 }, 'error'),
+
+  whole: (said) =>
+    response(
+      said,
+      ending(said),
+      itemsOf(said).map(({ finished }) => finished),
+    ),
+
+  events(said) {
+    const items = itemsOf(said)
+    const beginning = response(said, 'in_progress', [])
+    const end = ending(said)
+    const events: Numbered[] = [
+      { type: 'response.created', response: beginning },
+      { type: 'response.in_progress', response: beginning },
+      ...items.flatMap(({ started, events: own, finished }, output_index) => [
+        { type: 'response.output_item.added', output_index, item: started },
+        ...own.map((one) => ({ ...one, output_index })),
+        { type: 'response.output_item.done', output_index, item: finished },
+      ]),
+      {
+        type: `response.${end}`,
+        response: response(
+          said,
+          end,
+          items.map(({ finished }) => finished),
+        ),
+      },
+    ]
+    return events.map((one, sequence_number) => event({ ...one, sequence_number }, one.type))
+  },
+}
+
+const wantsSchema = z
+  .object({
+    model: z.string().nullable().catch(null),
+    stream: z.boolean().catch(false),
+    tools: z.array(z.unknown()).catch([]),
+    input: z.array(z.object({ type: z.unknown().optional() })).catch([]),
+  })
+  .catch({ model: null, stream: false, tools: [], input: [] })
+
+function wants({ json }: Arrived): Wants {
+  const { model, stream, tools, input } = wantsSchema.parse(json)
+  const answered = input.some(({ type }) => type === 'function_call_output')
+  return { model, stream, usage: true, tools: tools.length > 0 && !answered }
+}
+
+/** `POST responses`. */
+export const openAiResponses: Endpoint = {
+  method: 'POST',
+  name: 'responses',
+  kind: 'inference',
+  body: openAiResponsesBody,
+  wants,
+  speech,
+}

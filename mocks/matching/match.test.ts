@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import type { Recording } from '../recording/format.ts'
+import { createMatcher, type MatchInput, match } from './match.ts'
+
+const recording = (
+  name: string,
+  request: Partial<Recording['request']> = {},
+  endpoint = 'chat/completions',
+) =>
+  ({
+    name,
+    provider: name.split('/')[0],
+    endpoint,
+    request: {
+      method: 'POST',
+      path: `/v1/${endpoint}`,
+      model: null,
+      stream: false,
+      scenario: 'plain',
+      ...request,
+    },
+    bytes: new Uint8Array(),
+  }) as Recording
+
+const asked: MatchInput = {
+  provider: 'openai',
+  method: 'POST',
+  endpoint: 'chat/completions',
+  model: 'any-model',
+  stream: false,
+  scenario: 'plain',
+}
+
+const all = [
+  recording('openai/plain'),
+  recording('openai/stream', { stream: true }),
+  recording('openai/named', { model: 'thinker' }),
+  recording('openai/429', { scenario: '429', stream: null }),
+  recording('groq/plain'),
+]
+
+const cases: [string, Partial<MatchInput>, string][] = [
+  ['any model is answered by the recording for any model', {}, 'openai/plain'],
+  ['a stream by the streamed one', { stream: true }, 'openai/stream'],
+  ['a recording that names the model goes first', { model: 'thinker' }, 'openai/named'],
+  ['a request without a model by the recording for any', { model: null }, 'openai/plain'],
+  ['stream null answers both ways: whole', { scenario: '429' }, 'openai/429'],
+  ['stream null answers both ways: streamed', { scenario: '429', stream: true }, 'openai/429'],
+  ['each provider by its own', { provider: 'groq' }, 'groq/plain'],
+]
+
+for (const [sentence, difference, name] of cases)
+  test(sentence, () => {
+    const found = match(all, [{ ...asked, ...difference }])
+    assert.equal('bytes' in found && found.name, name)
+  })
+
+test('a miss names the nearest recording and what differs (REC-02)', () => {
+  const found = match(all, [{ ...asked, model: 'thinker', scenario: '418' }])
+  assert.ok('differs' in found)
+  assert.equal(found.nearest?.name, 'openai/plain')
+  assert.deepEqual(found.differs, ['scenario "418" (recorded: "plain")'])
+})
+
+test('another scenario of the same endpoint is nearer than another provider', () => {
+  const found = match(
+    [recording('groq/tools', { scenario: 'tools' }), recording('openai/plain')],
+    [{ ...asked, scenario: 'tools' }],
+  )
+  assert.equal('nearest' in found && found.nearest?.name, 'openai/plain')
+})
+
+test('without recordings there is no nearest', () => {
+  assert.deepEqual(match([], [asked]), { nearest: null, differs: [] })
+})
+
+const names = (recordings: Recording[], requests: Partial<MatchInput>[]) => {
+  const matcher = createMatcher(recordings)
+  return requests.map((difference) => {
+    const found = matcher([{ ...asked, ...difference }])
+    return 'bytes' in found && found.name
+  })
+}
+
+test('recordings with an order answer in their turn, and the last one goes on', () => {
+  const turns = [
+    recording('openai/third', { order: 3 }),
+    recording('openai/first'),
+    recording('openai/second', { order: 2 }),
+  ]
+  assert.deepEqual(names(turns, [{}, {}, {}, {}]), [
+    'openai/first',
+    'openai/second',
+    'openai/third',
+    'openai/third',
+  ])
+})
+
+test('each kind of request has turns of its own, and each session begins anew', () => {
+  const turns = [recording('openai/first'), recording('openai/second', { order: 2 })]
+  const requests = [{}, { model: 'another' }, {}, { model: 'another' }]
+  const expected = ['openai/first', 'openai/first', 'openai/second', 'openai/second']
+  assert.deepEqual(names(turns, requests), expected)
+  assert.deepEqual(names(turns, requests), expected)
+})
+
+test('an order alone makes no miss, and the named model goes before the order', () => {
+  assert.deepEqual(names([recording('openai/later', { order: 4 })], [{}]), ['openai/later'])
+  const named = [recording('openai/any', { order: 2 }), recording('openai/named', { model: 'any-model' })]
+  assert.deepEqual(names(named, [{}, {}]), ['openai/named', 'openai/named'])
+})

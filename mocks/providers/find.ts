@@ -1,0 +1,105 @@
+// Finds the provider of a request: by its configured address, by the origin that clients use, or by a path on
+// the mock server, whose first segment names the provider. Pure: knows addresses only.
+
+import { openAiLike } from '../dialects/openai-like.ts'
+import { endpointOf, type Provider } from '../provider.ts'
+import { hostName } from '../redaction/paths.ts'
+
+/** Folder of recordings, and a request's path below the base path that applies there. */
+export interface Kept {
+  readonly provider: string
+  readonly path: string
+}
+
+export interface Place {
+  readonly provider: Provider
+  readonly basePath: string
+  /** Path below the base path, without a leading slash. */
+  readonly path: string
+  /** Folders whose recordings come before those of `provider`, because the user named it differently. */
+  readonly kept?: readonly Kept[]
+}
+
+/** Provider name -> base URL, as configured. */
+export type Configured = Readonly<Record<string, string>>
+
+/**
+ * Returns the provider of a request if providers have configured names: the mock at that address, or one with
+ * OpenAI's dialect. Null if there is none.
+ */
+export function placeOf(
+  providers: readonly Provider[],
+  configured: Configured,
+  method: string,
+  url: URL,
+): Place | null {
+  const standIn = placeAt(providers, url)
+  const names = Object.entries(configured).map(([name, base]) => ({ name, ...baseOf(base) }))
+  const here = names.filter(
+    ({ origin, path }) => origin === url.origin && url.pathname.startsWith(`${path}/`),
+  )
+  const basePath = here.reduce((longest, { path }) => (path.length > longest.length ? path : longest), '')
+  const those = here.filter(({ path }) => path === basePath)
+  if (those.length === 0) return standIn
+  const path = decoded(url.pathname.slice(basePath.length + 1))
+  const kept = those.map(({ name }) => ({ provider: name, path }))
+  if (standIn && endpointOf(standIn.provider, method, standIn.path)) return { ...standIn, kept }
+  const byHost = { provider: hostName(url.host), path: url.pathname } // named like an imported one
+  return {
+    provider: openAiLike(those[0]!.name, url.origin, basePath),
+    basePath,
+    path,
+    kept: [...kept, byHost],
+  }
+}
+
+/** Returns true if the provider that is configured under this name has any recording. */
+export function isKept(
+  providers: readonly Provider[],
+  recordings: readonly { readonly provider: string }[],
+  name: string,
+  base: string,
+): boolean {
+  const url = new URL(`${base.replace(/\/+$/, '')}/chat/completions`)
+  const { provider, kept = [] } = placeOf(providers, { [name]: base }, 'POST', url)!
+  const folders = [provider.name, ...kept.map((one) => one.provider)]
+  return recordings.some((recording) => folders.includes(recording.provider))
+}
+
+const baseOf = (base: string): { origin: string; path: string } => {
+  const { origin, pathname } = new URL(base)
+  return { origin, path: pathname.replace(/\/+$/, '') }
+}
+
+/** Returns the provider at an address, or null. */
+export function placeAt(providers: readonly Provider[], { origin, pathname }: URL): Place | null {
+  const provider = providers.find((one) => one.origin === origin || one.origins?.test(origin))
+  return provider ? below(provider, pathname) : null
+}
+
+/**
+ * Returns the provider of a path on the mock server: `/groq/openai/v1/models`. A path without a provider's
+ * name goes to the first one with such an endpoint (`/v1/chat/completions` is OpenAI's, `/v1/messages`
+ * Anthropic's), otherwise to the first of all.
+ */
+export function placeUnder(providers: readonly Provider[], method: string, pathname: string): Place {
+  const [, first, rest] = /^\/([^/]+)(\/.*)?$/.exec(pathname) ?? []
+  const named = providers.find(({ name }) => name === first)
+  if (named) return below(named, rest ?? '/')
+  const places = providers.map((provider) => below(provider, pathname))
+  return places.find(({ provider, path }) => endpointOf(provider, method, path)) ?? places[0]!
+}
+
+function below(provider: Provider, pathname: string): Place {
+  const base = provider.basePaths.find((one) => pathname.startsWith(`${one}/`))
+  return { provider, basePath: base ?? '', path: decoded(pathname.slice((base ?? '').length + 1)) }
+}
+
+/** Decodes a model id in a path, which may be encoded. */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import { readdirSync } from 'node:fs'
+import test from 'node:test'
+import { createWorld } from '../server/core.ts'
+import { answer } from '../server/intercept.ts'
+import { providers } from './registry.ts'
+
+const world = createWorld({ keys: 'any' })
+
+/** Asks as interception does, without it. */
+const ask = (url: string, body?: object): Promise<Response> =>
+  answer(
+    world,
+    new Request(
+      url,
+      body && {
+        method: 'POST',
+        body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], ...body }),
+      },
+    ),
+  )
+
+test('every provider in this folder is in the registry', () => {
+  const others = ['registry.ts', 'find.ts']
+  const files = readdirSync(import.meta.dirname)
+    .filter((file) => !file.endsWith('.test.ts') && !others.includes(file))
+    .map((file) => file.replace('.ts', ''))
+  assert.deepEqual(files.sort(), providers.map(({ name }) => name).sort())
+})
+
+/** Those that the tests below can ask in OpenAI's dialect, at `chat/completions`. */
+const alike = providers.filter(({ name }) => ['openai', 'groq', 'openrouter', 'deepseek'].includes(name))
+
+for (const { name, origin, basePaths } of alike) {
+  const chat = `${origin}${basePaths[0]}/chat/completions`
+
+  test(`${name} answers a chat, whole and streamed`, async () => {
+    const whole = await ask(chat, { model: 'm' })
+    assert.equal(((await whole.json()) as { object: string }).object, 'chat.completion')
+    const streamed = await (
+      await ask(chat, { model: 'm', stream: true, stream_options: { include_usage: true } })
+    ).text()
+    assert.match(streamed, /"usage":\{/)
+    assert.ok(streamed.endsWith('data: [DONE]\n\n'))
+  })
+
+  test(`${name} calls a tool once, then answers`, async () => {
+    const tools = [{ type: 'function', function: { name: 'get_weather' } }]
+    for (const stream of [false, true]) {
+      const first = await ask(chat, { model: 'm', stream, tools })
+      assert.match(await first.text(), /"tool_calls"/)
+      const second = await ask(chat, {
+        model: 'm',
+        stream,
+        tools,
+        messages: [
+          { role: 'user', content: 'hi' },
+          { role: 'tool', content: 'sunny', tool_call_id: 'call_1' },
+        ],
+      })
+      assert.doesNotMatch(await second.text(), /"tool_calls"/)
+    }
+  })
+
+  test(`${name} lists its models`, async () => {
+    const list = (await (await ask(`${origin}${basePaths[0]}/models`)).json()) as { data: { id: string }[] }
+    assert.ok(list.data.length > 0)
+  })
+
+  test(`${name} fails as told by the model id, whole and streamed`, async () => {
+    for (const status of [400, 401, 404, 429, 500])
+      for (const stream of [false, true]) {
+        const response = await ask(chat, { model: `scenario-${status}`, stream })
+        assert.equal(response.status, status)
+        assert.equal(response.headers.has('retry-after'), status === 429)
+        assert.equal(
+          typeof ((await response.json()) as { error: { message: string } }).error.message,
+          'string',
+        )
+      }
+  })
+}
+
+test('deepseek answers with and without /v1', async () => {
+  for (const path of ['', '/v1'])
+    assert.equal((await ask(`https://api.deepseek.com${path}/chat/completions`, { model: 'm' })).status, 200)
+})
+
+test('a model with a recording of its own thinks aloud', async () => {
+  const asks: [string, string, RegExp][] = [
+    ['https://api.deepseek.com/chat/completions', 'deepseek-reasoner', /"reasoning_content":"\w/],
+    ['https://openrouter.ai/api/v1/chat/completions', 'moonshotai/kimi-k2.5', /"reasoning":"\w/],
+    ['https://api.groq.com/openai/v1/chat/completions', 'openai/gpt-oss-120b', /"reasoning":"\w/],
+    ['https://api.openai.com/v1/chat/completions', 'gpt-5-mini', /"reasoning_tokens":\s*[1-9]/],
+  ]
+  const stream_options = { include_usage: true }
+  for (const [url, model, thought] of asks)
+    for (const stream of [false, true])
+      assert.match(await (await ask(url, { model, stream, stream_options })).text(), thought)
+})
+
+test('a body that is no request is refused as the provider would', async () => {
+  for (const body of ['[', '[]', 'null', '{"messages":3}', '']) {
+    const request = new Request('https://api.openai.com/v1/chat/completions', { method: 'POST', body })
+    const response = await answer(world, request)
+    assert.equal(response.status, 400, body)
+    const { error } = (await response.json()) as { error: { type: string } }
+    assert.equal(error.type, 'invalid_request_error')
+  }
+})
+
+test('usage ends a stream only when it was asked for (USE-03)', async () => {
+  const url = 'https://api.openai.com/v1/chat/completions'
+  const asked = { model: 'gpt-4o-mini', stream: true, stream_options: { include_usage: true } }
+  const withUsage = await (await ask(url, asked)).text()
+  const without = await (await ask(url, { ...asked, stream_options: undefined })).text()
+  assert.match(withUsage, /"choices":\[\],"usage":\{/)
+  assert.equal(without, withUsage.replace(/data: [^\n]*"choices":\[\],"usage":\{[^\n]*\n\n/, ''))
+})

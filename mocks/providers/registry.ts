@@ -1,0 +1,26 @@
+// Every mock provider; the first one answers a path that belongs to none. A new one is a file in providers/
+// and a line here.
+import type { Provider } from '../provider.ts'
+import { anthropic } from './anthropic.ts'
+import { azure } from './azure.ts'
+import { deepseek } from './deepseek.ts'
+import { gemini } from './gemini.ts'
+import { groq } from './groq.ts'
+import { mistral } from './mistral.ts'
+import { ollama } from './ollama.ts'
+import { openai } from './openai.ts'
+import { openrouter } from './openrouter.ts'
+import { xai } from './xai.ts'
+
+export const providers: readonly Provider[] = [
+  openai,
+  anthropic,
+  gemini,
+  groq,
+  openrouter,
+  deepseek,
+  mistral,
+  xai,
+  azure,
+  ollama,
+]

@@ -1,0 +1,104 @@
+// Adapts a recorded answer of embeddings or images to the number of items and the format requested. Pure. A
+// format is only another encoding of the recording; a number or length that was not recorded must be made up.
+import { createHash } from 'node:crypto'
+
+type Json = Readonly<Record<string, unknown>>
+
+export interface Fitted {
+  /** Answer in the requested form. */
+  readonly body: unknown
+  /** Differences that had to be made up, for a person: `3 inputs (recorded: 1)`. */
+  readonly madeUp: readonly string[]
+}
+
+/** Adapts an answer to its request. Null if it is no such answer, for example an error. */
+export type Fit = (answer: unknown, request: unknown) => Fitted | null
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+export const fitEmbeddings: Fit = (answer, request) => {
+  if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.data)) return null
+  const recorded = answer.data.filter(isObject).map(({ embedding }) => numbersOf(embedding))
+  const inputs = inputsOf(request.input)
+  const length = recorded[0]?.length ?? 0
+  const dimensions = typeof request.dimensions === 'number' ? request.dimensions : length
+  const madeUp = [
+    ...(inputs.length === recorded.length ? [] : [`${inputs.length} inputs (recorded: ${recorded.length})`]),
+    ...(dimensions === length ? [] : [`${dimensions} dimensions (recorded: ${length})`]),
+  ]
+  const format = request.encoding_format === 'base64' ? 'base64' : 'float'
+  const inForm = answer.data.every((one) => (typeof one?.embedding === 'string') === (format === 'base64'))
+  if (madeUp.length === 0 && inForm) return { body: answer, madeUp }
+  const vectors = madeUp.length === 0 ? recorded : inputs.map((input) => vectorOf(input, dimensions))
+  return {
+    body: {
+      ...answer,
+      data: vectors.map((vector, index) => ({
+        object: 'embedding',
+        index,
+        embedding: format === 'base64' ? base64Of(vector) : vector,
+      })),
+      ...usageTimes(answer, inputs.length / Math.max(1, recorded.length)),
+    },
+    madeUp,
+  }
+}
+
+export const fitImages: Fit = (answer, request) => {
+  if (!isObject(answer) || !isObject(request) || !Array.isArray(answer.data)) return null
+  const { data } = answer
+  const count = typeof request.n === 'number' ? request.n : data.length
+  if (count === data.length || data.length === 0) return { body: answer, madeUp: [] }
+  return {
+    body: {
+      ...answer,
+      data: Array.from({ length: count }, (_, index) => data[index % data.length]),
+      ...usageTimes(answer, count / data.length),
+    },
+    madeUp: [`${count} images (recorded: ${data.length})`],
+  }
+}
+
+/** Splits inputs: one text, or one list of tokens, is one input. */
+function inputsOf(input: unknown): readonly unknown[] {
+  if (!Array.isArray(input)) return [input]
+  return input.every((one) => typeof one === 'number') ? [input] : input
+}
+
+const numbersOf = (embedding: unknown): number[] => {
+  if (Array.isArray(embedding)) return embedding.map(Number)
+  const bytes = Buffer.from(String(embedding), 'base64')
+  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, index) => bytes.readFloatLE(index * 4))
+}
+
+function base64Of(vector: readonly number[]): string {
+  const bytes = Buffer.alloc(vector.length * 4)
+  for (const [index, number] of vector.entries()) bytes.writeFloatLE(number, index * 4)
+  return bytes.toString('base64')
+}
+
+/** Returns a vector of length 1, the same for the same input and different for another. */
+function vectorOf(input: unknown, dimensions: number): number[] {
+  const numbers: number[] = []
+  for (let block = 0; numbers.length < dimensions; block++) {
+    const digest = createHash('sha256')
+      .update(`${block} ${JSON.stringify(input)}`)
+      .digest()
+    for (let at = 0; at < digest.length && numbers.length < dimensions; at += 4)
+      numbers.push(digest.readInt32LE(at) / 2 ** 31)
+  }
+  const norm = Math.hypot(...numbers) || 1
+  return numbers.map((number) => Number((number / norm).toFixed(9)))
+}
+
+function usageTimes({ usage }: Json, factor: number): { usage?: Json } {
+  if (!isObject(usage)) return {}
+  const times = (value: unknown): unknown =>
+    typeof value === 'number'
+      ? Math.round(value * factor)
+      : isObject(value)
+        ? Object.fromEntries(Object.entries(value).map(([name, member]) => [name, times(member)]))
+        : value
+  return { usage: times(usage) as Json }
+}

@@ -1,0 +1,177 @@
+// Recording format, version 1: its schema, and how the JSON file and its body file are read. Knows files.
+// Does not know requests, providers or MSW. recordings/README.md describes the format.
+import { type Dirent, readdirSync } from 'node:fs'
+import { dirname, join, posix } from 'node:path'
+import { z } from 'zod'
+import { readBounded } from '../../src/shared/bounded-file.ts'
+import { packageFile } from '../../src/shared/package-root.ts'
+
+/** Maximum bytes of a file that is read. */
+export const MOST_FILE = 128 * 2 ** 20
+
+/** Directory of the recordings that come with the package. */
+export const ownRecordings = packageFile('recordings')
+
+/**
+ * Returns true for headers that a recording may contain: those a client acts on. Others may name an account.
+ */
+export const isKeptHeader = (name: string): boolean =>
+  /^(content-type|cache-control|retry-after|retry-after-ms|x-should-retry|(x-|apim-)?request-id|mistral-correlation-id|openai-version|openai-processing-ms|(x|anthropic)-ratelimit-(?=[a-z-]*(limit|remaining|reset|cost))[a-z-]+)$/.test(
+    name,
+  )
+
+const headShape = z.strictObject({
+  format: z.literal(1),
+  provider: z.string().min(1).describe("The folder's name."),
+  endpoint: z
+    .string()
+    .regex(/^[^/]/, 'has no slash in front: "chat/completions"')
+    .describe("The path below the provider's base path."),
+  request: z.strictObject({
+    method: z.enum(['GET', 'POST']),
+    path: z.string().startsWith('/').describe("In full at the provider's own host, without the query."),
+    model: z.string().min(1).nullable().describe('The model id that it answers; null: any.'),
+    stream: z.boolean().nullable().describe('Whether a stream was asked for; null: either way.'),
+    scenario: z.string().min(1),
+    order: z
+      .int()
+      .min(2)
+      .optional()
+      .describe('Answers from this request of its kind on, until one with a higher order does.'),
+    fields: z
+      .record(z.string(), z.int().nonnegative())
+      .optional()
+      .describe("The request's fields: name, and bytes of the value as JSON. Unknown names are blanked."),
+  }),
+  response: z.strictObject({
+    status: z.int().min(200).max(599),
+    headers: z.record(z.string(), z.string()).superRefine((headers, context) => {
+      for (const name of Object.keys(headers))
+        if (!isKeptHeader(name))
+          context.addIssue(`${name} is not a header that a recording may keep; remove it`)
+    }),
+    body: z.string().regex(/^[\w.-]+$/, 'must be a file name in the same folder'),
+    chunks: z
+      .array(z.tuple([z.int().positive(), z.number().nonnegative()]))
+      .min(1)
+      .describe('Bytes of each chunk, and ms before it. The bytes add up to those of the body.'),
+  }),
+  origin: z.enum(['recorded', 'authored', 'synthetic']),
+  date: z.iso.date(),
+  api_version: z.string().min(1),
+  shape: z.string().min(1).describe('Where the structure comes from.'),
+  note: z.string().optional(),
+  redaction: z
+    .strictObject({
+      version: z.literal(1),
+      replaced: z.int().nonnegative().describe("Bytes of the answer's body that were replaced."),
+      looked_for: z
+        .int()
+        .nonnegative()
+        .describe('Credentials, ids and words of the exchange, looked for afterwards.'),
+      found: z.literal(0).describe('Of them; more would not have been written.'),
+    })
+    .optional()
+    .describe('The proof that what belonged to others is gone; a recorded exchange has it.'),
+})
+
+const headSchema = headShape.refine(({ origin, redaction }) => origin !== 'recorded' || redaction, {
+  path: ['redaction'],
+  message: 'is missing, so it is unknown whether it was redacted; record or import it again',
+})
+
+/**
+ * Returns the JSON Schema of a recording's JSON file, for editors and other programs; written to
+ * docs/recording.schema.json.
+ */
+export const recordingJsonSchema = (): object => z.toJSONSchema(headShape, { io: 'input' })
+
+/** JSON file of a recording, validated. */
+export type RecordingHead = z.infer<typeof headSchema>
+
+/**
+ * Recorded interaction. `name` is its path without `.json` ("openai/chat-stream"), `bytes` its whole body.
+ */
+export type Recording = RecordingHead & { readonly name: string; readonly bytes: Uint8Array }
+
+/**
+ * Reads every recording below `dir`, sorted by name. Throws one Error that lists every problem, a line each:
+ * file, field, what is wrong.
+ */
+export function readRecordings(dir: string = ownRecordings): Recording[] {
+  const { recordings, problems } = scanRecordings(dir)
+  if (problems.length > 0) throw new Error(`These recordings cannot be used:\n${problems.join('\n')}`)
+  return recordings
+}
+
+/** Scans `dir`: readable recordings, problems of the others, and every file's name. */
+export function scanRecordings(dir: string): {
+  recordings: Recording[]
+  problems: string[]
+  files: string[]
+} {
+  const files = filesBelow(dir)
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(dir, '/').length).replaceAll('\\', '/'))
+    .sort()
+  const recordings: Recording[] = []
+  const problems: string[] = []
+  for (const file of files.filter((name) => name.endsWith('.json') && !name.endsWith('.body.json'))) {
+    const read = readOne(dir, file)
+    if (Array.isArray(read)) problems.push(...read.map((problem) => `${file}: ${problem}`))
+    else recordings.push(read)
+  }
+  return { recordings, problems, files }
+}
+
+function filesBelow(dir: string): Dirent[] {
+  try {
+    return readdirSync(dir, { recursive: true, withFileTypes: true })
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException
+    const what = code === 'ENOENT' ? 'it does not exist' : code === 'ENOTDIR' ? 'it is a file' : message
+    throw new Error(`${dir} is not a folder of recordings: ${what}; name the folder that holds them`, {
+      cause,
+    })
+  }
+}
+
+/** Returns a recording, or its problems. */
+function readOne(dir: string, file: string): Recording | string[] {
+  let json: unknown
+  try {
+    json = JSON.parse(readBounded(join(dir, file), MOST_FILE).toString('utf8'))
+  } catch (error) {
+    return [`is not JSON: ${(error as Error).message}; repair or delete it`]
+  }
+  const head = headSchema.safeParse(json)
+  if (!head.success)
+    return head.error.issues.map(({ path, message, code }) => {
+      const remedy = code === 'custom' ? '' : '; recordings/README.md describes the format'
+      return `${path.join('.') || 'head'}: ${message}${remedy}`
+    })
+
+  const name = file.slice(0, -'.json'.length)
+  let bytes: Uint8Array
+  try {
+    bytes = readBounded(join(dir, bodyFile(name, head.data)), MOST_FILE)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined)
+      return [`response.body: ${bodyFile(name, head.data)} ${(error as Error).message}`]
+    return [
+      `response.body: there is no file ${bodyFile(name, head.data)}; delete the head, or record it again`,
+    ]
+  }
+  const sum = head.data.response.chunks.reduce((total, [length]) => total + length, 0)
+  if (sum !== bytes.length)
+    return [
+      `response.chunks: add up to ${sum} bytes, but ${head.data.response.body} has ${bytes.length}; correct the one that was changed`,
+    ]
+  if (head.data.provider !== dirname(name)) return [`provider: must be the folder's name, ${dirname(name)}`]
+  return { ...head.data, name, bytes }
+}
+
+/** Returns the path of a recording's body, relative to the folder of all recordings. */
+export function bodyFile(name: string, head: RecordingHead): string {
+  return posix.join(posix.dirname(name), head.response.body)
+}

@@ -1,0 +1,222 @@
+// Turns a live or foreign exchange into a recording that may be shared: redacts and names it, and refuses it
+// if any secret could still be found. Knows redaction and the format. Does not know how the exchange was
+// obtained.
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Interaction } from '../import/interaction.ts'
+import { classify } from '../matching/classify.ts'
+import { redact } from '../redaction/exchange.ts'
+import { findCredential, findValue, findWord, type Secrets } from '../redaction/leaks.ts'
+import { deploymentName } from '../redaction/paths.ts'
+import type { RecordingHead } from './format.ts'
+
+/** Facts that the exchange itself does not contain. */
+export interface Source {
+  readonly provider: string
+  /** Base path of the provider, without a trailing slash; the endpoint follows. */
+  readonly basePath: string
+  /** `[bytes, ms before it]` of each chunk of the body. */
+  readonly chunks: readonly (readonly [number, number])[]
+  /** YYYY-MM-DD */
+  readonly date: string
+  readonly apiVersion: string
+  readonly shape: string
+  readonly note?: string
+  /** Derived from the exchange if absent. */
+  readonly scenario?: string
+  /** Keys and planted texts that must not be found, in addition to the exchange's own secrets. */
+  readonly secrets: Iterable<string>
+}
+
+/** Recording without a name. */
+export interface Draft {
+  readonly head: RecordingHead
+  readonly bytes: Uint8Array
+  readonly secrets: Secrets
+}
+
+/**
+ * Splits bodies whose chunks are unknown: a stream into one chunk per event, anything else into one. No
+ * waits.
+ */
+export function chunksByEvent(body: Buffer): [number, number][] {
+  if (!/^\s*(?::|data:|event:|id:|retry:)/.test(body.toString('utf8', 0, 100))) return [[body.length, 0]]
+  const pieces = body.toString('latin1').match(/[\s\S]*?(?:\r\n\r\n|\n\n|\r\r|$)/g) ?? []
+  return pieces.filter((piece) => piece !== '').map(({ length }) => [length, 0])
+}
+
+/**
+ * Scenarios that a live request may have; a model named like a scenario is none, and could reveal something.
+ */
+const TURN = /^(?:plain|tools|\d{3})$/
+
+/** Returns true for an API version in a usual format; anything else could be private. */
+export const isVersion = (version: string): boolean =>
+  /^(?:not named|preview|latest|v\d[a-z\d.]{0,12}|\d{4}-\d\d-\d\d(?:-preview)?)$/.test(version)
+
+/** Makes the recording of an exchange. Throws if the body is missing or no text. */
+export function draftRecording(exchange: Interaction, source: Source): Draft {
+  if (exchange.method !== 'GET' && exchange.method !== 'POST')
+    throw new Error(`a recording answers GET or POST, not ${exchange.method}`)
+  if (exchange.responseBody.length === 0) throw new Error('the answer has no body')
+  const { provider, basePath } = source
+  // A deployment at Azure is named by its owner, whatever the provider is called in the configuration.
+  const atAzure = /\.azure\.com(?::\d+)?$/i.test(exchange.host)
+  const { method, path, fields, headers, body, replaced, secrets } = redact(
+    exchange,
+    atAzure ? 'azure' : provider,
+  )
+  const asked = classify({
+    provider,
+    method,
+    path: exchange.path.slice(basePath.length),
+    body: exchange.requestBody,
+    headers: exchange.requestHeaders,
+  })
+  const values = new Map([
+    ...secrets.values,
+    ...Array.from(source.secrets, (value) => [value, 'a known secret'] as const),
+  ])
+  const head: RecordingHead = {
+    format: 1,
+    provider,
+    endpoint: asked.endpoint,
+    request: {
+      method: method as 'GET' | 'POST',
+      path,
+      model: asked.model !== null && atAzure ? deploymentName(asked.model) : asked.model,
+      stream: method === 'GET' ? null : asked.stream,
+      scenario: source.scenario ?? (TURN.test(asked.scenario) ? asked.scenario : 'plain'),
+      ...(Object.keys(fields).length > 0 && { fields }),
+    },
+    response: {
+      status: exchange.status,
+      headers,
+      body: 'unnamed',
+      chunks: source.chunks.map(([bytes, ms]) => [bytes, Math.round(ms)]),
+    },
+    origin: 'recorded',
+    date: source.date,
+    api_version: isVersion(source.apiVersion) ? source.apiVersion : 'not named',
+    shape: source.shape,
+    ...(source.note !== undefined && { note: source.note }),
+    redaction: { version: 1, replaced, looked_for: values.size + secrets.words.size, found: 0 },
+  }
+  return { head, bytes: body, secrets: { values, words: secrets.words } }
+}
+
+/**
+ * Writes a recording below `dir`, keeping existing ones, and returns its name. The second of a kind answers
+ * the second request, and so on. Throws, and writes nothing, if it would contain a secret.
+ */
+export function writeRecording(dir: string, { head, bytes, secrets }: Draft): string {
+  const folder = join(dir, head.provider)
+  const stem = freeStem(folder, head)
+  const isTaken = (order: number) =>
+    [`${nameOf(stem, order)}.json`, `${nameOf(stem, order)}${suffixOf(head)}`].some((file) =>
+      existsSync(join(folder, file)),
+    )
+  for (let order = firstFree(isTaken); ; order++) {
+    const name = nameOf(stem, order)
+    const request = { ...head.request, ...(order > 1 && { order }) }
+    const body = `${name}${suffixOf(head)}`
+    const json = `${compactChunks(JSON.stringify({ ...head, request, response: { ...head.response, body } }, null, 2))}\n`
+    refuseSecrets(head, json, bytes, secrets)
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    // Exclusive: never overwrites a file. The JSON file comes last, because it is worthless without a body.
+    try {
+      writeFileSync(join(folder, body), bytes, { flag: 'wx', mode: 0o600 })
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
+      throw error
+    }
+    try {
+      writeFileSync(join(folder, `${name}.json`), json, { flag: 'wx', mode: 0o600 })
+    } catch (error) {
+      rmSync(join(folder, body))
+      if ((error as NodeJS.ErrnoException).code === 'EEXIST') continue
+      throw error
+    }
+    return `${head.provider}/${name}`
+  }
+}
+
+/**
+ * Returns the stem of a recording, or a longer one if that belongs to another kind of request: turns are
+ * counted by kind.
+ */
+function freeStem(folder: string, head: RecordingHead): string {
+  const [short, long] = stemsOf(head)
+  try {
+    const there = JSON.parse(readFileSync(join(folder, `${short}.json`), 'utf8'))
+    return kindOf(there) === kindOf(head) ? short : long
+  } catch {
+    return short // no such file, or no recording
+  }
+}
+
+const kindOf = ({ endpoint, request }: Pick<RecordingHead, 'endpoint' | 'request'>): string =>
+  JSON.stringify([endpoint, request.method, request.model, request.stream, request.scenario])
+
+const nameOf = (stem: string, order: number): string => (order === 1 ? stem : `${stem}-${order}`)
+
+/**
+ * Finds the first free number by doubling, then halving: trying one after the other would be slow for large
+ * counts.
+ */
+function firstFree(isTaken: (order: number) => boolean): number {
+  let high = 1
+  while (isTaken(high)) high *= 2
+  let low = Math.floor(high / 2) // taken, or 0
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (isTaken(middle)) low = middle
+    else high = middle
+  }
+  return high
+}
+
+function refuseSecrets(
+  head: RecordingHead,
+  json: string,
+  bytes: Uint8Array,
+  { values, words }: Secrets,
+): void {
+  const body = Buffer.from(bytes).toString()
+  const refuse = (reason: string) => {
+    throw new Error(`not written, because ${reason}`)
+  }
+  for (const [where, text] of [['head', json] as const, ['body', body] as const]) {
+    const at = findCredential(text)
+    if (at !== null) refuse(`its ${where} contains what looks like a credential at byte ${at}`)
+    const value = findValue(text, values)
+    if (value) refuse(`its ${where} contains a secret: ${value}`)
+  }
+  const { path, model, fields } = head.request
+  if (findWord(`${body} ${JSON.stringify([head.endpoint, path, model, fields])}`, words))
+    refuse('a word of the prompt or the answer is left')
+}
+
+/** Puts each chunk on one line instead of four. */
+const compactChunks = (json: string): string => json.replace(/\[\s+(\d+),\s+([\d.]+)\s+\]/g, '[$1, $2]')
+
+const slug = (text: string): string => text.replace(/[^\w.-]+/g, '-').replace(/^-+|-+$/g, '')
+
+/**
+ * Returns two stems that describe the request, such as `chat-completions-gpt-5-mini-tools-stream`. Truncated
+ * or spelt differently, two kinds may get the same; the second stem distinguishes them.
+ */
+export function stemsOf(head: Pick<RecordingHead, 'endpoint' | 'request'>): readonly [string, string] {
+  const { model, scenario, stream } = head.request
+  const named = model !== null && !head.endpoint.includes(model) && model
+  const parts = [head.endpoint, named, scenario, stream && 'stream']
+  const stem = slug(parts.filter(Boolean).join('-')).slice(0, 120)
+  return [stem, `${stem}-${createHash('sha256').update(kindOf(head)).digest('hex').slice(0, 6)}`]
+}
+
+function suffixOf({ response: { headers } }: RecordingHead): string {
+  const type = headers['content-type'] ?? ''
+  if (/event-stream/.test(type)) return '.sse'
+  return /json/.test(type) ? '.body.json' : '.txt'
+}

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { endpointOf } from '../provider.ts'
+import { placeAt } from '../providers/find.ts'
+import { providers } from '../providers/registry.ts'
+import { readRecordings } from './format.ts'
+
+const recordings = readRecordings()
+
+test('every recording is at an address of its provider, and of the endpoint that it names', () => {
+  for (const { name, provider, endpoint, request } of recordings) {
+    const { origin } = providers.find((one) => one.name === provider)!
+    const place = placeAt(providers, new URL(origin + request.path))
+    const found = place && endpointOf(place.provider, request.method, place.path)
+    assert.deepEqual([place?.provider.name, found?.endpoint.name], [provider, endpoint], name)
+  }
+})
+
+test('every provider has an answer of each kind where a model speaks, whole and streamed', () => {
+  for (const provider of providers)
+    for (const endpoint of provider.endpoints.filter(({ speech }) => speech !== null))
+      for (const scenario of ['plain', 'tools'])
+        for (const stream of [false, true])
+          assert.ok(
+            recordings.some(
+              (one) =>
+                one.provider === provider.name &&
+                one.endpoint === endpoint.name &&
+                one.request.scenario === scenario &&
+                one.request.stream === stream,
+            ),
+            `${provider.name} ${endpoint.name} ${scenario} ${stream ? 'streamed' : 'whole'}`,
+          )
+})
+
+test('every provider has its list of models and its errors, and every endpoint a recording', () => {
+  for (const { name, endpoints } of providers) {
+    const own = recordings.filter((one) => one.provider === name)
+    for (const endpoint of endpoints)
+      assert.ok(
+        own.some((one) => one.endpoint === endpoint.name),
+        `${name} ${endpoint.name}`,
+      )
+    const statuses = own.map(({ response }) => response.status)
+    for (const status of [400, 401, 404, 429, 500]) assert.ok(statuses.includes(status), `${name} ${status}`)
+  }
+})

@@ -1,0 +1,190 @@
+// Observes the traffic between a client and a provider and stores a redacted recording of each exchange, with
+// chunks and timing of the answer. Knows undici's dispatch. Changes nothing that passes.
+import type { IncomingHttpHeaders } from 'node:http'
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib'
+import type { Dispatcher } from 'undici'
+import { createMask } from '../../src/shared/redact.ts'
+import { providers } from '../providers/registry.ts'
+import { chunksByEvent, draftRecording, writeRecording } from './make.ts'
+
+export interface RecorderOptions {
+  readonly provider: string
+  /** Provider's address up to its endpoints; requests to other addresses are not recorded. */
+  readonly baseUrl: string
+  /** Directory for the recordings. */
+  readonly out: string
+  /** Derived from each exchange if absent. */
+  readonly scenario?: string | undefined
+  /** Keys and planted texts that must not be in any recording. */
+  readonly secrets: readonly string[]
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Called with the name of each recording. */
+  readonly onRecorded: (name: string) => void
+  /** Called with an exchange that was not recorded, and the reason: one line. */
+  readonly onRefused: (reason: string) => void
+}
+
+/**
+ * Returns an interceptor for `dispatcher.compose`. Put it closest to the socket, where the bytes are
+ * unchanged.
+ */
+export function createRecorder(options: RecorderOptions): Dispatcher.DispatcherComposeInterceptor {
+  const { origin, pathname } = new URL(options.baseUrl)
+  const basePath = pathname.replace(/\/+$/, '')
+  return (dispatch) => (request, handler) => {
+    const isOurs = String(request.origin) === origin && request.path.startsWith(`${basePath}/`)
+    return dispatch(request, isOurs ? new Watched(request, handler, options, basePath) : handler)
+  }
+}
+
+type Handler = Required<Dispatcher.DispatchHandler>
+
+/** Exchange under observation. Errors here are reported and do not affect the exchange. */
+class Watched implements Dispatcher.DispatchHandler {
+  readonly #request: Dispatcher.DispatchOptions
+  readonly #handler: Dispatcher.DispatchHandler
+  readonly #options: RecorderOptions
+  readonly #basePath: string
+  #status = 0
+  #headers: IncomingHttpHeaders = {}
+  #last: number
+  readonly #pieces: Buffer[] = []
+  readonly #chunks: [number, number][] = []
+
+  constructor(
+    request: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+    options: RecorderOptions,
+    basePath: string,
+  ) {
+    this.#request = request
+    this.#handler = handler
+    this.#options = options
+    this.#basePath = basePath
+    this.#last = options.now()
+  }
+
+  onRequestStart(...args: Parameters<Handler['onRequestStart']>): void {
+    this.#last = this.#options.now()
+    this.#handler.onRequestStart?.(...args)
+  }
+
+  onRequestUpgrade(...args: Parameters<Handler['onRequestUpgrade']>): void {
+    this.#handler.onRequestUpgrade?.(...args)
+  }
+
+  onResponseStart(...args: Parameters<Handler['onResponseStart']>): void {
+    this.#status = args[1]
+    this.#headers = args[2]
+    this.#handler.onResponseStart?.(...args)
+  }
+
+  onResponseData(...args: Parameters<Handler['onResponseData']>): void {
+    const chunk = args[1]
+    const now = this.#options.now()
+    this.#pieces.push(Buffer.from(chunk)) // a copy: the socket's buffer may be reused
+    this.#chunks.push([chunk.length, now - this.#last])
+    this.#last = now
+    this.#handler.onResponseData?.(...args)
+  }
+
+  onResponseEnd(...args: Parameters<Handler['onResponseEnd']>): void {
+    this.#handler.onResponseEnd?.(...args)
+    this.#keep()
+  }
+
+  onResponseError(...args: Parameters<Handler['onResponseError']>): void {
+    this.#refuse('it broke off')
+    this.#handler.onResponseError?.(...args)
+  }
+
+  #keep(): void {
+    const { provider, out, scenario, secrets, now, onRecorded } = this.#options
+    try {
+      const { origin, path, method, headers, body } = this.#request
+      const responseHeaders = flat(this.#headers)
+      const encoding = responseHeaders['content-encoding'] ?? 'identity'
+      const raw = Buffer.concat(this.#pieces)
+      const responseBody = decoded(raw, encoding)
+      const cameAsItIs = responseBody === raw
+      const exchange = {
+        url: `${origin}${path}`,
+        host: new URL(String(origin)).host,
+        path: path.split('?')[0]!,
+        method,
+        requestHeaders: flat(headers),
+        requestBody: typeof body === 'string' || Buffer.isBuffer(body) ? String(body) : null,
+        status: this.#status,
+        responseHeaders,
+        responseBody,
+      }
+      const draft = draftRecording(exchange, {
+        provider,
+        basePath: this.#basePath,
+        chunks: cameAsItIs ? this.#chunks : chunksByEvent(responseBody),
+        date: new Date(now()).toISOString().slice(0, 10),
+        apiVersion: apiVersionOf(exchange),
+        shape: `a live exchange with ${publicHost(String(origin)) ?? provider}`,
+        ...(!cameAsItIs && {
+          note: `It came compressed (${encoding}); chunks and pace are not the provider's.`,
+        }),
+        ...(scenario !== undefined && { scenario }),
+        secrets,
+      })
+      onRecorded(writeRecording(out, draft))
+    } catch (error) {
+      this.#refuse((error as Error).message)
+    }
+  }
+
+  #refuse(reason: string): void {
+    const { method, path } = this.#request
+    const line = `${method} ${path.split('?')[0]}, status ${this.#status || 'none'}: ${reason}`
+    this.#options.onRefused(createMask(this.#options.secrets)(line))
+  }
+}
+
+/** Decodes a body; the same buffer if nothing is encoded. Throws for an unknown encoding or invalid bytes. */
+function decoded(body: Buffer, encoding: string): Buffer {
+  if (encoding === 'identity') return body
+  const decode = {
+    gzip: gunzipSync,
+    br: brotliDecompressSync,
+    deflate: inflateSync,
+    zstd: zstdDecompressSync,
+  }[encoding]
+  if (!decode) throw new Error(`the encoding ${encoding} is unknown`)
+  return decode(body)
+}
+
+/** Returns headers with lower-case names; undici accepts objects, lists of pairs and flat lists. */
+function flat(headers: Dispatcher.DispatchOptions['headers'] | IncomingHttpHeaders): Record<string, string> {
+  const list: readonly unknown[] = Array.isArray(headers) ? headers : Object.entries(headers ?? {}).flat(1)
+  const pairs: Record<string, string> = {}
+  for (let i = 0; i + 1 < list.length; i += 2)
+    if (list[i + 1] != null) pairs[String(list[i]).toLowerCase()] = String(list[i + 1])
+  return pairs
+}
+
+/** Returns a provider's host if it is the same for all users; null for one that could name its owner. */
+const publicHost = (origin: string): string | null =>
+  providers.some((one) => one.origin === origin && !one.origins) ? new URL(origin).hostname : null
+
+/**
+ * Returns the version in the request's headers or query, otherwise the first segment of the path that is one.
+ */
+export function apiVersionOf({
+  url,
+  path,
+  requestHeaders,
+}: {
+  readonly url: string
+  readonly path: string
+  readonly requestHeaders: Readonly<Record<string, string>>
+}): string {
+  const asked =
+    requestHeaders['anthropic-version'] ?? new URLSearchParams(url.split('?')[1]).get('api-version')
+  if (asked && /^[\w.-]{1,30}$/.test(asked)) return asked
+  return /\/(v\d\w*)(?=\/)/.exec(path)?.[1] ?? 'not named'
+}

@@ -1,0 +1,12 @@
+// What the tests of recordings share: one as a Response, without a world around it.
+
+import { type Notes, respond } from '../server/respond.ts'
+import type { Recording } from './format.ts'
+import { answerFrom, type Pace } from './replay.ts'
+
+const NEVER = new AbortController().signal
+const UNHEARD: Notes = { sent() {}, completed() {}, cut() {}, peerLeft() {}, done() {} }
+
+/** Whole. Resolves when the first chunk is due. */
+export const replay = (recording: Recording, pace: Pace): Promise<Response> =>
+  respond({ answer: answerFrom(recording, pace), note: UNHEARD }, { gate: async () => {}, gone: NEVER })

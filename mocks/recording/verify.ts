@@ -1,0 +1,104 @@
+// Proves that recordings are valid, and that those of live exchanges contain nothing private (REC-01,
+// REC-04). Knows files and the rules of redaction. Repairs nothing.
+import { join } from 'node:path'
+import { readBounded } from '../../src/shared/bounded-file.ts'
+import { redactAnswer } from '../redaction/exchange.ts'
+import { findCredential } from '../redaction/leaks.ts'
+import { createPlaceholders } from '../redaction/placeholders.ts'
+import { bodyFile, MOST_FILE, ownRecordings, type Recording, scanRecordings } from './format.ts'
+import { holdsOnly, liveTraces, wrongInHead } from './verify-head.ts'
+
+/**
+ * Returns every problem of the recordings below `dir`, a line each with file and remedy. In addition to what
+ * reading checks: no body file without a JSON file, no two recordings of one request, no credential, nothing
+ * in metadata or answer of a live exchange that redaction would remove, and no live exchange that claims to
+ * be none.
+ */
+export function verifyRecordings(dir: string = ownRecordings): string[] {
+  const { recordings, problems, files } = scanRecordings(dir)
+  // While a JSON file cannot be read, it is unknown which body belongs to it.
+  const owned = new Set(
+    problems.length > 0 ? files : recordings.flatMap((one) => [`${one.name}.json`, bodyFile(one.name, one)]),
+  )
+  for (const file of files) {
+    if (!owned.has(file) && file !== 'README.md')
+      problems.push(`${file}: no recording names this file as its body; delete it or write its head`)
+    try {
+      const at = findCredential(readBounded(join(dir, file), MOST_FILE).toString('latin1'))
+      if (at !== null)
+        problems.push(`${file}: contains what looks like a credential at byte ${at}; redact it`)
+    } catch (error) {
+      problems.push(`${file}: ${(error as Error).message}`)
+    }
+  }
+  const seen = new Map<string, string>()
+  for (const recording of recordings) {
+    const { name, provider, endpoint, request } = recording
+    const { method, model, stream, scenario, order } = request
+    const key = JSON.stringify([provider, method, endpoint, model, stream, scenario, order])
+    const first = seen.get(key)
+    if (first)
+      problems.push(
+        `${name}.json: request: answers the same request as ${first}.json; change its scenario or order, or delete it`,
+      )
+    else seen.set(key, name)
+    problems.push(...wrongWith(dir, recording).map((problem) => `${name}.json: ${problem}`))
+  }
+  return problems
+}
+
+/**
+ * Returns what is wrong with a recording: private content of a live exchange, or traces of one in any other.
+ */
+function wrongWith(dir: string, recording: Recording): string[] {
+  if (recording.origin !== 'recorded') {
+    const trace = liveTraces(recording)
+    return trace
+      ? [
+          `origin: is ${recording.origin}, but it ${trace}; make it recorded again, or record or import it again`,
+        ]
+      : []
+  }
+  const { name, bytes: _, ...head } = recording
+  const whole = holdsOnly(readBounded(join(dir, `${name}.json`), MOST_FILE).toString('utf8'), head)
+  const left = unredacted(recording)
+  return [
+    ...wrongInHead(recording),
+    ...(whole ? [] : ['contains more than is read from it']),
+    ...(left ? [left] : []),
+  ].map((problem) => (/; call it/.test(problem) ? problem : `${problem}; record or import it again`))
+}
+
+/** Returns the recordings older than `months`, a line each: the provider may have changed since. */
+export function agedRecordings(dir: string, months: number, now: Date): string[] {
+  const limit = new Date(now)
+  limit.setUTCMonth(limit.getUTCMonth() - months)
+  const oldest = limit.toISOString().slice(0, 10)
+  return scanRecordings(dir)
+    .recordings.filter(({ date }) => date < oldest)
+    .map(({ name, date }) => `${name}.json: is of ${date}, more than ${months} months old; record it again`)
+}
+
+/** Returns what redaction would still change: it changes nothing that is already redacted. */
+function unredacted({ provider, request, response, bytes }: Recording): string | null {
+  const { method, path } = request
+  try {
+    const { headers, body } = redactAnswer(
+      {
+        method,
+        path,
+        headers: response.headers,
+        body: bytes,
+        provider,
+      },
+      undefined,
+      createPlaceholders(true),
+    )
+    for (const [name, value] of Object.entries(headers))
+      if (value !== response.headers[name]) return `response.headers: ${name} is not redacted`
+    const at = body.findIndex((byte, i) => byte !== bytes[i])
+    return at < 0 ? null : `${response.body} is not redacted at byte ${at}`
+  } catch (error) {
+    return `${response.body}: ${(error as Error).message}`
+  }
+}

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import type { Interaction } from '../import/interaction.ts'
+import { redact, redactAnswer } from './exchange.ts'
+import { createPlaceholders } from './placeholders.ts'
+
+const exchange = (difference: Partial<Interaction> & { body?: string }): Interaction => ({
+  url: 'https://api.example.com/v1/chat/completions',
+  host: 'api.example.com',
+  path: '/v1/chat/completions',
+  method: 'POST',
+  requestHeaders: {},
+  requestBody: '{"model":"m"}',
+  status: 200,
+  responseHeaders: {},
+  responseBody: Buffer.from(difference.body ?? '{}'),
+  ...difference,
+})
+
+/** An answer, and what is left of it: the same length, to the byte. */
+const bodies: [sentence: string, body: string, left: string][] = [
+  [
+    'an answer of OpenAI’s chat',
+    '{"id":"chatcmpl-Ab3kd93KD","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Grüße, 42 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
+    '{"id":"chatcmpl-000000122","model":"gpt-5-mini-2025-08-07","choices":[{"message":{"role":"assistant","content":"Xx××x, 11 \\n"},"finish_reason":"stop"}],"usage":{"total_tokens":27}}',
+  ],
+  [
+    'a tool call, whose arguments stay JSON',
+    '{"tool_calls":[{"id":"call_Ab3kd93KDlw93kfls","type":"function","function":{"name":"book_flight","arguments":"{\\"to\\": \\"Oslo\\", \\"bag\\": false, \\"kg\\": 1.5e1, \\"note\\": \\"a\\\\nb\\"}"}}]}',
+    '{"tool_calls":[{"id":"call_REDACTED_00185643","type":"function","function":{"name":"xxxx_xxxxxx","arguments":"{\\"xx\\": \\"Xxxx\\", \\"xxx\\": true , \\"xy\\": 1.1e1, \\"xxxx\\": \\"x\\\\nx\\"}"}}]}',
+  ],
+  [
+    'pieces of arguments in a stream of Anthropic’s',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":": false"}}\n\n',
+    'event: content_block_delta\ndata: {"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":": true "}}\n\n',
+  ],
+  [
+    'a tool’s input as an object: names, numbers and truth values too',
+    '{"type":"tool_use","input":{"type":"secret","adults":2,"pets":false,"none":null},"stop_reason":"tool_use"}',
+    '{"type":"tool_use","input":{"xxxx":"xxxxxx","xxxxxx":1,"xxxy":true ,"xxxz":null},"stop_reason":"tool_use"}',
+  ],
+  [
+    'the request as the Responses interface repeats it',
+    '{"object":"response","temperature":0.7,"instructions":"Be brief.","metadata":{"type":"order"},"tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],"max_output_tokens":500}',
+    '{"object":"response","temperature":1.1,"instructions":"Xx xxxxx.","metadata":{"xxxx":"xxxxx"},"tools":[{"type":"function","name":"x","parameters":{"xxxx":"xxxxxx"}}],"max_output_tokens":111}',
+  ],
+  [
+    'an answer of Gemini’s',
+    '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"city":"Bern"}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9},"modelVersion":"gemini-2.5-flash"}',
+    '{"candidates":[{"content":{"parts":[{"functionCall":{"name":"x","args":{"xxxx":"Xxxx"}}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9},"modelVersion":"gemini-2.5-flash"}',
+  ],
+  [
+    'embeddings and the probabilities of tokens',
+    '{"object":"embedding","index":3,"embedding":[-0.0123,4e-05],"logprobs":{"token":"Hi","bytes":[72,105]}}',
+    '{"object":"embedding","index":3,"embedding":[-1.1111,1e-11],"logprobs":{"token":"Xx","bytes":[11,111]}}',
+  ],
+  [
+    'an error, whose message names a key',
+    '{"error":{"message":"Incorrect key: sk-a1","type":"invalid_request_error","param":"messages","code":"invalid_api_key"}}',
+    '{"error":{"message":"Xxxxxxxxx xxx: xx-x1","type":"invalid_request_error","param":"xxxxxxxx","code":"invalid_api_key"}}',
+  ],
+  [
+    'a field that nobody knows, with all that is below it',
+    '{"acme_tier":{"status":"ok","index":7},"status":"in_progress","code":"print(42)"}',
+    '{"xxxx_xxxx":{"xxxxxx":"xx","xxxxx":1},"status":"in_progress","code":"xxxxx(11)"}',
+  ],
+  [
+    'escapes keep their length, a character its bytes, and a parted pair meets again',
+    '{"text":"\\u00e9\\u2019\\ud83d\\ude00 é’😀 \\"a\\\\\\/","content":"\\ud83d"}',
+    '{"text":"\\u00d7\\u2715\\ud835\\udc31 ×✕𝐱 \\"x\\\\\\/","content":"\\ud835"}',
+  ],
+  ['a page', '<html><b>Sorry, Ada</b></html>', '<xxxx><x>Xxxxx, Xxx</x></xxxx>'],
+  [
+    'comments, ends and fields of an event stream',
+    ': OPENROUTER PROCESSING\r\n: for Ada\r\nevent: ping\r\nid: 77\r\nretry: 30\r\ndata: not json\r\ndata: [DONE]\r\n\r\n',
+    ': OPENROUTER PROCESSING\r\n: xxx Xxx\r\nevent: ping\r\nid: 11\r\nretry: 30\r\ndata: xxx xxxx\r\ndata: [DONE]\r\n\r\n',
+  ],
+  [
+    'model names that hold their owner',
+    '{"model":"davinci:ft-acme:harbour","modelVersion":"tunedModels/acme-1","modelId":"ada@acme.example/m"}',
+    '{"model":"davinci:ft-REDACTED_252","modelVersion":"REDACTED_000647318","modelId":"REDACTED_000000607"}',
+  ],
+  [
+    'digits that are too many for a code, and a number that is a token',
+    '{"code":"ok+41-44-1234567","token":827364,"user-4111-1111-1111-2222":1,"type":"web_search_20250305"}',
+    '{"code":"xx+11-11-1111111","token":111111,"xxxx-1111-1111-1111-1111":1,"type":"web_search_20250305"}',
+  ],
+  ['a value that broke off', '{"content":"Dear A', '{"xxxxxxx":"Xxxx X'],
+]
+
+for (const [sentence, body, left] of bodies)
+  test(`redaction of ${sentence} (REC-01)`, () => {
+    assert.equal(redact(exchange({ body })).body.toString(), left)
+    assert.equal(Buffer.byteLength(left), Buffer.byteLength(body))
+  })
+
+test('the same id is the same placeholder everywhere, another id another one', () => {
+  const body =
+    '{"id":"call_aaaaaaaaaaaaaa","item_id":"call_bbbbbbbbbbbbbb","tool_call_id":"call_aaaaaaaaaaaaaa","request_id":"req-1"}'
+  const { headers, body: left } = redactAnswer({
+    method: 'POST',
+    path: '/v1/responses',
+    headers: { 'x-request-id': 'call_bbbbbbbbbbbbbb' },
+    body: Buffer.from(body),
+  })
+  const { id, item_id, tool_call_id, request_id } = JSON.parse(left.toString())
+  assert.deepEqual(
+    [id, item_id, tool_call_id, request_id],
+    ['call_REDACTED_00931', 'call_REDACTED_00683', 'call_REDACTED_00931', 'req-1'],
+  )
+  assert.equal(headers['x-request-id'], item_id)
+})
+
+test('headers are kept by name and by form', () => {
+  const { headers } = redact(
+    exchange({
+      responseHeaders: {
+        'content-type': 'text/event-stream; charset=utf-8',
+        'cache-control': 'no-cache, max-age=0',
+        'retry-after': 'Sat, 21 Nov 2026 10:00:00 GMT',
+        'x-ratelimit-reset-requests': '6m0.5s',
+        'openai-version': 'Ada Lovelace',
+        'x-ratelimit-account': '123456789012',
+        'openai-organization': 'acme',
+        'set-cookie': 'a=b',
+      },
+    }),
+  )
+  assert.deepEqual(headers, {
+    'content-type': 'text/event-stream; charset=utf-8',
+    'cache-control': 'no-cache, max-age=0',
+    'retry-after': 'Sat, 21 Nov 2026 10:00:00 GMT',
+    'x-ratelimit-reset-requests': '6m0.5s',
+    'openai-version': 'Xxx Xxxxxxxx',
+  })
+})
+
+test('of a request only method, path, names and sizes are left', () => {
+  const { path, fields } = redact(
+    exchange({
+      path: '/v1/projects/harbour-7/locations/eu/models/gemini-2.5-flash:streamGenerateContent',
+      requestBody: '{"contents":[{"text":"Hé"}],"model":"ft:gpt-5-mini:acme::a1","my_field":[1, 2]}',
+    }),
+  )
+  assert.match(
+    path,
+    /^\/v1\/projects\/0+\d{1,3}\/locations\/name-\d{3}\/models\/gemini-2\.5-flash:streamGenerateContent$/,
+  )
+  assert.deepEqual(fields, { contents: 16, model: 24, xx_xxxxx: 5 })
+})
+
+test('a project that is called like the model is a project (REC-01)', () => {
+  const { path } = redact(
+    exchange({ path: '/v1/projects/acme-gemini-pro/publishers/google/models/gemini-pro:generateContent' }),
+  )
+  assert.equal(path, '/v1/projects/REDACTED_000133/publishers/google/models/gemini-pro:generateContent')
+})
+
+test('a key is looked for even where a model is called the same; the date of an interface is no secret (REC-01)', () => {
+  const { secrets } = redact(
+    exchange({
+      url: 'https://api.example.com/v1/x?api-version=2024-10-21',
+      requestHeaders: { authorization: 'Bearer zebra-private-4711' },
+      requestBody: '{"model":"zebra-private-4711"}',
+    }),
+  )
+  assert.deepEqual([...secrets.values], [['zebra-private-4711', 'header authorization']])
+})
+
+test('an answer of many megabytes is redacted (REC-01)', () => {
+  const image = Buffer.alloc(4e6, 7).toString('base64')
+  const { body } = redact(exchange({ body: JSON.stringify({ data: [{ b64_json: image }] }) }))
+  assert.equal(body.includes('BwcH'), false)
+})
+
+test('what must not be found is known: credentials, cookies, query values, ids and long words', () => {
+  const { secrets } = redact(
+    exchange({
+      url: 'https://api.example.com/v1/x?key=AIplanted12&v=1',
+      requestHeaders: { authorization: 'Bearer top-secret-1', 'user-agent': 'test/1.0.0-beta' },
+      responseHeaders: { 'set-cookie': 'sid=0123456789; Path=/' },
+      requestBody:
+        '{"model":"mistral-marvellous","messages":[{"role":"user","content":"Marvellous lighthouse messages"}]}',
+      body: '{"id":"chatcmpl-0123456789","content":"Seagulls, naturally"}',
+    }),
+  )
+  assert.deepEqual(
+    [...secrets.values],
+    [
+      ['top-secret-1', 'header authorization'],
+      ['0123456789', 'header set-cookie'],
+      ['AIplanted12', 'query key'],
+      ['chatcmpl-0123456789', 'an id'],
+    ],
+  )
+  assert.deepEqual([...secrets.words], ['lighthouse', 'seagulls', 'naturally'])
+})
+
+test('a body that is no text is refused', () => {
+  assert.throws(
+    () => redact(exchange({ responseBody: Buffer.from([0xff, 0xd8, 0xff]) })),
+    /is not UTF-8 text/,
+  )
+})
+
+test('whatever the body: the same length, JSON stays JSON, and redacting twice changes nothing', () => {
+  const text = fc.string({ unit: 'grapheme' })
+  const value = fc.letrec((tie) => ({
+    any: fc.oneof(text, fc.double(), fc.boolean(), fc.constant(null), tie('list'), tie('object')),
+    list: fc.array(tie('any'), { maxLength: 4 }),
+    object: fc.dictionary(
+      fc.oneof(text, fc.constantFrom('content', 'id', 'usage', 'type', 'input')),
+      tie('any'),
+      {
+        maxKeys: 4,
+      },
+    ),
+  })).any
+  const body = fc.oneof(
+    value.map((json) => JSON.stringify(json)),
+    fc
+      .array(value, { maxLength: 5 })
+      .map((events) => events.map((json) => `data: ${JSON.stringify(json)}\n\n`).join('')),
+    text,
+  )
+  fc.assert(
+    fc.property(body, (body) => {
+      const answer = { method: 'POST', path: '/v1/x', headers: {} }
+      const once = redactAnswer({ ...answer, body: Buffer.from(body) }).body
+      assert.equal(once.length, Buffer.byteLength(body))
+      const twice = redactAnswer({ ...answer, body: once }, undefined, createPlaceholders(true))
+      assert.deepEqual(twice.body, once)
+      if (isJson(body)) assert.ok(isJson(once.toString()), once.toString())
+    }),
+    { numRuns: 500 },
+  )
+})
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,242 @@
+// Removes from an exchange everything that belongs to its owner, and keeps every length: a body keeps its
+// bytes of structure in the same places, so that chunk boundaries survive. Used for live exchanges and
+// foreign recordings. Pure; knows HTTP, JSON and event streams, and no provider in particular.
+
+import type { Interaction } from '../import/interaction.ts'
+import { isKeptHeader } from '../recording/format.ts'
+import { blank } from './blank-text.ts'
+import { type Redaction, redactJson } from './json.ts'
+import type { Secrets } from './leaks.ts'
+import { longWords } from './leaks.ts'
+import { namesItsModels, redactPath } from './paths.ts'
+import { createPlaceholders, placeholderOf } from './placeholders.ts'
+import { planPieces } from './tool-arguments.ts'
+import { isPathWord, isStructural } from './vocabulary.ts'
+
+/** Exchange that may be stored, with the secrets that must not be found in it. */
+export interface Redacted {
+  readonly method: string
+  readonly path: string
+  /**
+   * Bytes of each field of the request's body as JSON, by name; names that are not the interface's are
+   * blanked.
+   */
+  readonly fields: Readonly<Record<string, number>>
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Buffer
+  /** Number of bytes of the answer's body that were replaced. */
+  readonly replaced: number
+  /** Private content of the exchange. */
+  readonly secrets: Secrets
+}
+
+/** Headers whose values must not be found afterwards. */
+const PRIVATE_HEADER =
+  /auth|key|token|cookie|secret|signature|organi[sz]ation|project|account|workspace|session|tenant|user-id|request-id|cf-ray/
+
+/** Those that are credentials, searched for even if a model has the same name. */
+const CREDENTIAL = /^header .*(?:auth|api-key|cookie|secret|signature)/
+
+/** Pieces that reveal nothing: a recorder's own placeholder, and a date, as in `api-version=2024-10-21`. */
+const PUBLIC_PIECE = /^(?:REDACTED|\d{4}-\d\d-\d\d$)/
+
+/** Redacts an exchange. Throws if the answer's body is no UTF-8 text, which could not be checked. */
+export function redact(exchange: Interaction, provider = ''): Redacted {
+  const { method, path, requestBody, responseHeaders, responseBody } = exchange
+  const values = new Map(privateValues(exchange))
+  const texts: string[] = []
+  const models = new Set<string>()
+  const watch = {
+    onBlanked: (text: string) => texts.push(text),
+    onModel: (name: string) => models.add(name.toLowerCase()),
+  }
+
+  const asked = parse(requestBody)
+  const ids: string[] = []
+  const placeholder = (id: string) => {
+    ids.push(id)
+    return id
+  }
+  if (asked !== null)
+    redactJson(JSON.stringify(asked), {
+      ...watch,
+      placeholder,
+      listsModels: false,
+      namesItsModels: namesItsModels(provider),
+    })
+  else if (requestBody !== null) texts.push(requestBody)
+  const answer = redactAnswer({ method, path, headers: responseHeaders, body: responseBody, provider }, watch)
+  for (const id of [...ids, ...answer.ids])
+    if (id.length >= 12 && placeholderOf(id) !== id) values.set(id, 'an id')
+  const names: string[] = []
+  const kept = redactPath(path, provider, (name) => names.push(name))
+  for (const name of names) if (isTelling(name)) values.set(name, 'a name in the path')
+  for (const [value, what] of values)
+    if (models.has(value.toLowerCase()) && !CREDENTIAL.test(what)) values.delete(value)
+  return {
+    method,
+    path: kept,
+    fields: asked === null ? {} : fieldsOf(asked),
+    headers: answer.headers,
+    body: answer.body,
+    replaced: answer.body.reduce((sum, byte, at) => sum + Number(byte !== responseBody[at]), 0),
+    secrets: { values, words: wordsOf(texts, models) },
+  }
+}
+
+/**
+ * Parts of an answer that redaction needs; a stored recording has them too, and redacting it changes nothing.
+ */
+export interface Answer {
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: Uint8Array
+  /** Folder; absent for a provider whose model names are the same for everyone. */
+  readonly provider?: string
+}
+
+type Watch = Pick<Redaction, 'onBlanked' | 'onModel'>
+
+/**
+ * Redacts the body and the headers that are kept, and returns them with the original ids. Throws like
+ * `redact`.
+ */
+export function redactAnswer(
+  { method, path, headers, body, provider = '' }: Answer,
+  watch: Watch = { onBlanked: () => {}, onModel: () => {} },
+  place = createPlaceholders(),
+): { readonly headers: Record<string, string>; readonly body: Buffer; readonly ids: readonly string[] } {
+  const ids: string[] = []
+  const redaction: Redaction = {
+    ...watch,
+    placeholder(id) {
+      ids.push(id)
+      return place(id)
+    },
+    listsModels: method === 'GET' && /(^|\/)models(\/|$)/.test(path),
+    namesItsModels: namesItsModels(provider),
+  }
+  const kept = Object.entries(headers).filter(([name]) => isKeptHeader(name))
+  return {
+    headers: Object.fromEntries(kept.map(([name, value]) => [name, redactHeader(name, value, redaction)])),
+    body: Buffer.from(redactText(decode(body), redaction)),
+    ids,
+  }
+}
+
+function decode(body: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body)
+  } catch {
+    throw new Error('the answer is not UTF-8 text')
+  }
+}
+
+/** Redacts a whole JSON value, or line by line: events, JSON lines, and anything else as plain text. */
+function redactText(text: string, redaction: Redaction): string {
+  if (isJson(text)) return redactJson(text, redaction)
+  const lines = text.match(/[^\r\n]+/g) ?? []
+  const events = lines.map((line) => partsOf(line).value).filter(isEvent)
+  const streamed = { ...redaction, nextPiece: planPieces(events) }
+  return text.replace(/[^\r\n]+/g, (line) => redactLine(line, streamed))
+}
+
+/** Splits a line of a stream into the field with its punctuation, and the value. */
+function partsOf(line: string): { readonly field: string; readonly value: string } {
+  const [, field = '', value = line] = /^(\s*(?:data|event|id|retry)?: ?)(.*)$/.exec(line) ?? []
+  return { field, value }
+}
+
+const isEvent = (value: string): boolean => /^\s*[{[]/.test(value) && isJson(value)
+
+function redactLine(line: string, redaction: Redaction): string {
+  const { field, value } = partsOf(line)
+  if (isEvent(value)) return field + redactJson(value, redaction)
+  const kept = /^\s*data/.test(field)
+    ? value === '[DONE]'
+    : /^\s*retry/.test(field)
+      ? /^\d+$/.test(value)
+      : field !== '' && value.split(' ').every(isStructural)
+  if (kept) return line
+  redaction.onBlanked(value)
+  return field + blank(value)
+}
+
+/**
+ * Redacts a header. Values that a client acts on stay if they have the expected form; anything else is
+ * blanked.
+ */
+function redactHeader(name: string, value: string, redaction: Redaction): string {
+  if (name.endsWith('-id') && /^[\x21-\x7e]+$/.test(value)) return redaction.placeholder(value)
+  const form =
+    name === 'content-type'
+      ? /^[a-z]+\/[a-z0-9.+-]+(; ?charset=[\w-]+)?$/i
+      : name === 'cache-control'
+        ? /^[a-z-]+(=\d+)?(, ?[a-z-]+(=\d+)?)*$/
+        : /^(?:true|false|[\d.:TZhms+-]{1,40}|\w{3}, \d\d \w{3} \d{4} [\d:]{8} GMT)$/
+  return form.test(value) ? value : blank(value)
+}
+
+/** Returns true for a name that is long enough to be no ordinary word, and no word of an interface. */
+const isTelling = (name: string): boolean => name.length >= 8 && !isStructural(name) && !isPathWord(name)
+
+function fieldsOf(asked: Readonly<Record<string, unknown>>): Record<string, number> {
+  const fields: Record<string, number> = {}
+  for (const [name, value] of Object.entries(asked)) {
+    const key = isStructural(name) ? name : blank(name)
+    fields[key] = (fields[key] ?? 0) + Buffer.byteLength(JSON.stringify(value))
+  }
+  return fields
+}
+
+/**
+ * Returns the pieces of headers and query values that may be credentials or name an account, each with its
+ * place.
+ */
+function privateValues({ url, requestHeaders, responseHeaders }: Interaction): [string, string][] {
+  const headers = [...Object.entries(requestHeaders), ...Object.entries(responseHeaders)]
+    .filter(([name]) => PRIVATE_HEADER.test(name) && (name.endsWith('-id') || !isKeptHeader(name)))
+    .map(([name, value]) => [`header ${name}`, value] as const)
+  const query = [...new URLSearchParams(url.split('?')[1])].map(
+    ([name, value]) => [`query ${name}`, value] as const,
+  )
+  return [...headers, ...query].flatMap(([place, value]) =>
+    value
+      .split(/[\s;,=]+/)
+      .filter((piece) => piece.length >= 8 && !isStructural(piece) && !PUBLIC_PIECE.test(piece))
+      .map((piece): [string, string] => [piece, place]),
+  )
+}
+
+/**
+ * Returns words of at least 8 letters, in lower case, that are not words of the interfaces or model names.
+ */
+function wordsOf(texts: readonly string[], models: ReadonlySet<string>): Set<string> {
+  const words = new Set<string>()
+  for (const text of texts)
+    for (const word of longWords(text))
+      if (!isStructural(word) && !/^x+$/i.test(word)) words.add(word.toLowerCase())
+  for (const model of models) for (const word of longWords(model)) words.delete(word)
+  return words
+}
+
+function parse(body: string | null): Record<string, unknown> | null {
+  try {
+    const json: unknown = JSON.parse(body ?? '')
+    return typeof json === 'object' && json !== null && !Array.isArray(json)
+      ? (json as Record<string, unknown>)
+      : null
+  } catch {
+    return null
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

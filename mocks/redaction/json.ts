@@ -1,0 +1,169 @@
+// Redacts the text of a JSON value in place: every byte of structure stays where it is. An allow-list names
+// what is kept; any other text, number or field name is blanked. Knows JSON, and no dialect in particular.
+import { blank, blankInString, blankJsonText, variantOf } from './blank-text.ts'
+import { deploymentName, modelName } from './paths.ts'
+import { isProviderName, isStructural } from './vocabulary.ts'
+
+/** State that is shared over one exchange. */
+export interface Redaction {
+  readonly placeholder: (id: string) => string
+  /** Called with each text that was blanked, in its original form. */
+  readonly onBlanked: (text: string) => void
+  /** Called with each model name that was kept. */
+  readonly onModel: (name: string) => void
+  /** True for a list of models, in which ids and names are those of models. */
+  readonly listsModels: boolean
+  /** True if a customer names the models, so that a name may reveal the customer. */
+  readonly namesItsModels: boolean
+  /** Returns the replacement for the next piece of a stream's arguments; null if unknown. */
+  readonly nextPiece?: (piece: string) => string | null
+}
+
+/** Fields with an enumerated value, which is kept if it consists of known words. */
+const WORDS =
+  /^(?:@?type|object|event|role|status|code|mode|effort|phase|reason|outcome|format|modality|severity|unit|currency|purpose|endpoint|completion_window|quantization|state|.*_(?:status|state)|truncation|verbosity|media_type|error_?type|source_?type|response_type|service_?tier|traffic_?type|stop_?reason|(?:native_)?finish_?reason|tool_choice|(?:input|output)_modalities|supported_parameters|supportedGenerationMethods|reasoning_?effort)$/i
+/** Fields that name the company that served an answer. */
+const PROVIDER = /^(?:provider|provider_name|.*Provider)$/
+const MODEL = /^(?:model(?:Version|_id)?|(?:.*M|m)odelId)$/
+const ID = /^(?:id|.+_id|.*[a-z]Id|system_fingerprint)$/
+const TIME = /^(?:date|.*_at|.*Time)$/
+/** Fields below which every number is a count, a price or a time. */
+const COUNTS = /^(?:request_counts|usage|usage_?metadata|billed_units|timings|metrics|cost_details)$/i
+const COUNT =
+  /^(?:.*index|created|.*_at|n|code|status|status_?code|sequence_number|num_.*|.*_count|.*[a-z]Count|.*_requests|(?!max|token$).*tokens?|.*token_?count|.*_tokens_details)$/i
+/** Known fields below which everything belongs to the user: names, numbers and booleans too. */
+const FREE = /^(?:input|args|arguments|parameters|metadata|properties|variables|schema|.*_schema|logit_bias)$/
+/** Returns true if the text of a field is JSON, or a piece of it. */
+export const isPiece = (field: string, eventType: string): boolean =>
+  /^(?:arguments|partial_json)$/.test(field) || (field === 'delta' && /arguments/.test(eventType))
+
+/** Returns the event type that a JSON value states. */
+export const eventTypeOf = (json: string): string => /"type"\s*:\s*"([\w.]+)"/.exec(json)?.[1] ?? ''
+
+interface Frame {
+  readonly array: boolean
+  /** True if everything below is blanked, including field names. */
+  readonly free: boolean
+  readonly counts: boolean
+  /** Field of the next value; an array passes on its own field. */
+  field: string
+  awaitsName: boolean
+  /** Blanked names of this object, original -> blanked; and the count of each form. */
+  readonly names: Map<string, string>
+  readonly forms: Map<string, number>
+}
+
+const frameOf = (frame: Pick<Frame, 'array' | 'free' | 'counts' | 'field'>): Frame => ({
+  ...frame,
+  awaitsName: !frame.array,
+  names: new Map(),
+  forms: new Map(),
+})
+
+/** Redacts a text that is valid JSON. Its length in bytes stays the same, and so do all positions. */
+export function redactJson(json: string, redaction: Redaction): string {
+  return redactBelow(json, redaction, false)
+}
+
+/** Blanks JSON that belongs to the user, such as the arguments of a tool. */
+export const blankJson = (json: string): string =>
+  redactBelow(json, { ...SILENT, placeholder: (id) => id }, true)
+
+const SILENT = { onBlanked: () => {}, onModel: () => {}, listsModels: false, namesItsModels: false }
+
+function redactBelow(json: string, redaction: Redaction, free: boolean): string {
+  const eventType = eventTypeOf(json)
+  const stack = [frameOf({ array: true, free, counts: false, field: '' })]
+  return json.replace(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]|[^\s"{}[\],:]+/g, (token) => {
+    const frame = stack.at(-1)!
+    if (token === '{' || token === '[') stack.push(below(frame, token === '['))
+    else if (token === '}' || token === ']') stack.pop()
+    else if (token === ',') frame.awaitsName = !frame.array
+    else if (frame.awaitsName) {
+      frame.awaitsName = false
+      frame.field = JSON.parse(token)
+      return isFree(frame) ? quoted(token, (name) => blankName(name, frame), redaction) : token
+    } else return token.startsWith('"') ? text(token, frame, eventType, redaction) : scalar(token, frame)
+    return token
+  })
+}
+
+/** Returns true if name and value of the current field must be blanked: below a free one, or unknown. */
+const isFree = ({ free, field }: Frame): boolean => free || (field !== '' && !isStructural(field))
+
+function below(frame: Frame, array: boolean): Frame {
+  const { counts, field } = frame
+  const free = isFree(frame) || (!counts && FREE.test(field))
+  return frameOf({
+    array,
+    free,
+    counts: !free && (counts || COUNTS.test(field)),
+    field: array ? field : '',
+  })
+}
+
+/** Blanks a name; two names of one object stay distinct. */
+function blankName(name: string, { names, forms }: Frame): string {
+  const known = names.get(name)
+  if (known !== undefined) return known
+  const form = blank(name)
+  const nth = forms.get(form) ?? 0
+  forms.set(form, nth + 1)
+  const blanked = variantOf(form, nth)
+  names.set(name, blanked)
+  return blanked
+}
+
+/** Redacts a string value, including its quotes. */
+function text(token: string, frame: Frame, eventType: string, redaction: Redaction): string {
+  const { field } = frame
+  const value: string = JSON.parse(token)
+  const isModel = MODEL.test(field) || (redaction.listsModels && /^(?:id|name)$/.test(field))
+  if (!isFree(frame)) {
+    if (WORDS.test(field) && (isStructural(value) || /^\d{1,6}$/.test(value))) return token
+    if (PROVIDER.test(field) && isProviderName(value)) {
+      redaction.onModel(value) // a public name like that of a model: may also occur in a prompt
+      return token
+    }
+    if (TIME.test(field) && /^\d{4}-\d\d-\d\d(?:T[\d:.]{5,18}(?:Z|[+-]\d\d:\d\d)?)?$/.test(value))
+      return token
+    // Ids and model names are plain ASCII; one that needs escapes is neither.
+    if (JSON.stringify(value) === token && /^[\x21-\x7e]*$/.test(value)) {
+      if (isModel) return JSON.stringify(model(value, redaction))
+      if (ID.test(field)) return JSON.stringify(redaction.placeholder(value))
+    }
+  }
+  const piece = isPiece(field, eventType)
+  const next = piece ? (redaction.nextPiece?.(value) ?? null) : null
+  const change = next !== null ? () => next : isJson(value) ? blankJson : piece ? blankJsonText : blank
+  return quoted(token, change, redaction)
+}
+
+function quoted(token: string, change: (text: string) => string, redaction: Redaction): string {
+  redaction.onBlanked(JSON.parse(token))
+  return `"${blankInString(token.slice(1, -1), change)}"`
+}
+
+/** Redacts a number, or one of the three literals, keeping its length. */
+function scalar(token: string, frame: Frame): string {
+  if (!/\d/.test(token)) return isFree(frame) ? blankJsonText(token) : token
+  const counts = !isFree(frame) && (frame.counts || COUNT.test(frame.field))
+  return counts ? token : token.replace(/\d/g, '1')
+}
+
+/** Keeps the public part of a model's name; the rest becomes a placeholder of its length. */
+function model(name: string, { namesItsModels, onModel, onBlanked, placeholder }: Redaction): string {
+  const kept = (namesItsModels ? deploymentName : modelName)(name, onBlanked, placeholder)
+  onModel(kept)
+  return kept
+}
+
+function isJson(text: string): boolean {
+  if (!/^\s*[{[]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,122 @@
+// Keeps of an address only the segments of the interface itself, and the names of public models and hosts.
+// Anything else becomes a stable placeholder, so that import and replay still match. Pure; knows no provider.
+import { createHash } from 'node:crypto'
+import { placeholderOf } from './placeholders.ts'
+import { isPathWord, isPublicModel, isRegion, isStructural } from './vocabulary.ts'
+
+/**
+ * Providers' own domains. A region or a word of the interface before it belongs to no customer; anything else
+ * could.
+ */
+const DOMAINS =
+  /(?:^|\.)(?:ai21\.com|aliyuncs\.com|amazonaws\.com|anthropic\.com|api\.aws|assemblyai\.com|avian\.io|bigmodel\.cn|cerebras\.ai|cohere\.(?:ai|com)|deepgram\.com|deepinfra\.com|deepseek\.com|elevenlabs\.io|fireworks\.ai|githubcopilot\.com|googleapis\.com|groq\.com|huggingface\.co|hyperbolic\.xyz|inference\.net|jina\.ai|minimax\.(?:chat|io)|mistral\.ai|moonshot\.(?:ai|cn)|nebius\.com|novita\.ai|nvidia\.com|ollama\.com|openai\.com|openrouter\.ai|perplexity\.ai|replicate\.com|sambanova\.ai|stability\.ai|together\.(?:ai|xyz)|upstage\.ai|venice\.ai|vercel\.sh|voyageai\.com|writer\.com|x\.ai|z\.ai)$/
+
+/** Loopback, the same for everyone. */
+const LOOPBACK = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/
+
+/**
+ * Returns a public host without its region, which is the customer's choice of the same interface; null for a
+ * private host.
+ */
+function publicHost(host: string): string | null {
+  if (LOOPBACK.test(host)) return host
+  const domain = DOMAINS.exec(host)
+  if (!domain) return null
+  // `us-east5-aiplatform`: region and service in one label.
+  const labels = host
+    .slice(0, domain.index)
+    .split('.')
+    .map((label) => label.replace(/^[a-z]+-[a-z]+\d{1,2}-/, ''))
+    .filter((label) => label !== '' && label !== '<aws_region>' && !isRegion(label))
+  return labels.every(isPathWord) ? [...labels, domain[0].replace(/^\./, '')].join('.') : null
+}
+
+/** Segments that are followed by a name that a user chose. */
+const OWNERS =
+  /^(?:projects|accounts|organi[sz]ations|orgs|workspaces|tenants|users|customers|teams|subscriptions|resource-?groups|endpoints)$/i
+
+/** Returns a host's name if it is public, otherwise a stable placeholder. */
+export function hostName(host: string): string {
+  const name = host.toLowerCase()
+  // Three digits distinguish the hosts of one folder and confirm no guess at one.
+  return /^host-[\da-f]{3}$/.test(name)
+    ? name
+    : (publicHost(name) ?? `host-${createHash('sha256').update(name).digest('hex').slice(0, 3)}`)
+}
+
+/** Returns true if customers name the models: at Azure, and on a private host. */
+export const namesItsModels = (provider: string): boolean =>
+  provider === 'azure' || provider.startsWith('host-')
+
+/** Called with each private name that was replaced. */
+type OnPrivate = (name: string) => void
+
+/** Removes from a path everything that belongs to the user. Doing it twice changes nothing. */
+export function redactPath(
+  path: string,
+  provider = '',
+  onPrivate: OnPrivate = () => {},
+  place: (id: string) => string = placeholderOf,
+): string {
+  const hidden = (name: string) => {
+    const placeholder = place(name)
+    if (placeholder !== name) onPrivate(name)
+    return placeholder
+  }
+  return path
+    .split('/')
+    .map((raw, i, all) => {
+      const before = all[i - 1] ?? ''
+      const segment = decoded(raw)
+      const [, name = '', action = ''] = /^(.*?)(:[a-zA-Z]+)?$/s.exec(segment)!
+      const verb = action === '' || isStructural(action.slice(1)) || isPathWord(action.slice(1))
+      const [own, rest] = verb ? [name, action] : [segment, '']
+      if (own === '') return own + rest
+      const named = namesItsModels(provider) || before === 'deployments' ? deploymentName : modelName
+      if (/^(?:models?|deployments|engines)$/.test(before) && !isPathWord(own))
+        return named(own, onPrivate, place) + rest
+      const fixed = !OWNERS.test(before) && (/^v\d\w{0,8}$/.test(own) || isPathWord(own))
+      return (fixed ? own : hidden(own)) + rest
+    })
+    .join('/')
+}
+
+/** Keeps the public part of a model's name: the part after the base of a fine-tuned model names its owner. */
+export function modelName(
+  name: string,
+  onPrivate: OnPrivate = () => {},
+  place: (id: string) => string = placeholderOf,
+): string {
+  const isPublic =
+    /^[\w.:/@+-]+$/.test(name) &&
+    !/^(?:[./~]|arn:|projects\/|accounts\/(?!fireworks\/))|(?<!REDACTED_\d*)\d{9}/.test(name) &&
+    !OWNED.test(name)
+  const [base = ''] = /^ft:[^:]*:|^[^:]*[:.]ft-/.exec(name) ?? []
+  const kept = !isPublic ? '' : base || name
+  const rest = name.slice(kept.length)
+  if (rest !== '' && place(rest) !== rest) onPrivate(rest)
+  return kept + (rest && place(rest))
+}
+
+/** Pattern of model names that belong to their owner: Gemini's tuned models, and e-mail addresses. */
+const OWNED = /(?:^|\/)tunedModels\/|[\w.+-]@[a-z][\w-]*\.[a-z]/i
+
+/** Redacts a deployment, which its owner names; only the name of a public model reveals nothing. */
+export function deploymentName(
+  name: string,
+  onPrivate: OnPrivate = () => {},
+  place: (id: string) => string = placeholderOf,
+): string {
+  if (isPublicModel(name)) return name
+  const placeholder = place(name)
+  if (placeholder !== name) onPrivate(name)
+  return placeholder
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

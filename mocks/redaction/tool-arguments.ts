@@ -1,0 +1,59 @@
+// Blanks the arguments of a tool that a stream sends in pieces. Only joined they are JSON whose names can be
+// kept distinct, so all are joined first, blanked, and split again in the same places. Knows no single
+// dialect.
+import { blankJson, eventTypeOf, isPiece } from './json.ts'
+
+/**
+ * Returns a function that gives the replacement of each piece of a stream, in order; null if the pieces do
+ * not form JSON.
+ */
+export function planPieces(events: readonly string[]): (piece: string) => string | null {
+  const found: { readonly call: string; readonly piece: string }[] = []
+  for (const json of events) {
+    const eventType = eventTypeOf(json)
+    if (!/"(?:arguments|partial_json|delta)"/.test(json)) continue
+    collect(JSON.parse(json), '', eventType, (piece, call) =>
+      found.push({ call: `${eventType} ${call}`, piece }),
+    )
+  }
+  const joined = Map.groupBy(found, ({ call }) => call)
+  const left = new Map(
+    Array.from(joined, ([call, pieces]) => {
+      const text = pieces.map(({ piece }) => piece).join('')
+      return [call, isJson(text) ? { text: blankJson(text), at: 0 } : null]
+    }),
+  )
+  let next = 0
+  return (piece) => {
+    const planned = found[next++]
+    const source = planned?.piece === piece ? left.get(planned.call) : null
+    if (!source) return null
+    source.at += piece.length
+    return source.text.slice(source.at - piece.length, source.at)
+  }
+}
+
+/** Collects each piece in a value, with the indexes of its choice, call and block. */
+function collect(
+  value: unknown,
+  field: string,
+  eventType: string,
+  take: (piece: string, call: string) => void,
+  call = '',
+): void {
+  if (typeof value === 'string' && isPiece(field, eventType)) take(value, call)
+  else if (Array.isArray(value)) for (const one of value) collect(one, field, eventType, take, call)
+  else if (typeof value === 'object' && value !== null) {
+    const { index, output_index } = value as { index?: unknown; output_index?: unknown }
+    const here = `${call} ${field} ${index ?? ''} ${output_index ?? ''}`
+    for (const [name, inner] of Object.entries(value)) collect(inner, name, eventType, take, here)
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
+}

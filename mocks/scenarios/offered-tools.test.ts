@@ -1,0 +1,215 @@
+// Tools, embeddings and images that were asked for and not recorded: what the witness makes up fits the request.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import OpenAI from 'openai'
+import { z } from 'zod'
+import { fitEmbeddings } from '../recording/fit.ts'
+import { createWitness } from '../server/create.ts'
+import { offeredTools, sampleOf } from './offered-tools.ts'
+
+const witness = await createWitness()
+test.after(() => witness.close())
+const openai = new OpenAI({
+  baseURL: witness.baseUrl('openai'),
+  apiKey: witness.key('openai'),
+  maxRetries: 0,
+})
+
+const schema = {
+  type: 'object',
+  properties: {
+    party: { type: 'integer', minimum: 2 },
+    day: { type: 'string', format: 'date' },
+    room: { enum: ['garden', 'hall'] },
+    note: { type: 'string' },
+  },
+  required: ['party', 'day', 'room'],
+}
+const booked = { party: 2, day: '2026-01-31', room: 'garden' }
+
+const bodies: [provider: string, path: string, body: object][] = [
+  [
+    'openai',
+    'chat/completions',
+    {
+      model: 'm',
+      messages: [{ role: 'user', content: 'x' }],
+      tools: [{ type: 'function', function: { name: 'book_table', parameters: schema } }],
+    },
+  ],
+  [
+    'openai',
+    'responses',
+    { model: 'm', input: 'x', tools: [{ type: 'function', name: 'book_table', parameters: schema }] },
+  ],
+  [
+    'anthropic',
+    'messages',
+    {
+      model: 'm',
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'x' }],
+      tools: [
+        { type: 'web_search_20250305', name: 'web_search' },
+        { name: 'book_table', input_schema: schema },
+      ],
+    },
+  ],
+  [
+    'gemini',
+    'models/m:generateContent',
+    {
+      contents: [{ role: 'user', parts: [{ text: 'x' }] }],
+      tools: [{ functionDeclarations: [{ name: 'book_table', parametersJsonSchema: schema }] }],
+    },
+  ],
+]
+
+const argumentsIn: Record<string, (answer: any) => unknown> = {
+  'chat/completions': (answer) => JSON.parse(answer.choices[0].message.tool_calls[0].function.arguments),
+  responses: (answer) => JSON.parse(answer.output[0].arguments),
+  messages: (answer) => answer.content[0].input,
+  'models/m:generateContent': (answer) => answer.candidates[0].content.parts[0].functionCall.args,
+}
+
+for (const [provider, path, body] of bodies)
+  for (const stream of [false, true])
+    test(`${provider} ${path}, ${stream ? 'streamed' : 'whole'}: calls the tool that was offered`, async () => {
+      const key = witness.key(provider)
+      const streamPath = path.replace(':generateContent', ':streamGenerateContent')
+      const response = await fetch(`${witness.baseUrl(provider)}/${stream ? streamPath : path}`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          authorization: `Bearer ${key}`,
+          'x-goog-api-key': key,
+          'anthropic-version': '2023-06-01',
+        },
+        body: JSON.stringify({ ...body, ...(stream && provider !== 'gemini' && { stream }) }),
+      })
+      const text = await response.text()
+      assert.equal(response.status, 200, text)
+      assert.match(text, /book_table/)
+      assert.doesNotMatch(text, /get_weather|web_search/)
+      if (!stream) assert.deepEqual(argumentsIn[path]!(JSON.parse(text)), booked)
+    })
+
+test('the arguments of the made-up call are those of the schema, and text follows the result', async () => {
+  for (const model of ['gpt-5-mini', 'scenario-tools', 'scenario-tools-parallel']) {
+    const tools = [{ type: 'function' as const, function: { name: 'book_table', parameters: schema } }]
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'A table, please.' }]
+    const first = await openai.chat.completions.create({ model, messages, tools })
+    const { message, finish_reason } = first.choices[0]!
+    assert.equal(finish_reason, 'tool_calls')
+    messages.push(message)
+    for (const call of message.tool_calls!) {
+      assert.ok(call.type === 'function')
+      assert.deepEqual(JSON.parse(call.function.arguments), booked)
+      messages.push({ role: 'tool', tool_call_id: call.id, content: 'done' })
+    }
+    const second = await openai.chat.completions.create({ model, messages, tools })
+    assert.equal(second.choices[0]!.finish_reason, 'stop', model)
+    assert.ok(second.choices[0]!.message.content)
+  }
+})
+
+test('the tool that a request insists on goes first', () => {
+  const tools = ['a', 'b'].map((name) => ({ type: 'function', function: { name } }))
+  const named = (choice: object) => offeredTools({ tools, ...choice }).map(({ name }) => name)
+  assert.deepEqual(named({}), ['a', 'b'])
+  assert.deepEqual(named({ tool_choice: { type: 'function', function: { name: 'b' } } }), ['b', 'a'])
+  assert.deepEqual(named({ tool_choice: { type: 'tool', name: 'b' } }), ['b', 'a'])
+  assert.deepEqual(named({ toolConfig: { functionCallingConfig: { allowedFunctionNames: ['b'] } } }), [
+    'b',
+    'a',
+  ])
+  assert.deepEqual(offeredTools('no object'), [])
+})
+
+test('made-up arguments fit their schema', () => {
+  const tree = z.object({
+    name: z.string(),
+    get children() {
+      return z.array(tree).max(3).optional()
+    },
+  })
+  const schemas = [
+    z.object({ city: z.string().min(6).max(9), days: z.int().min(3).max(5), units: z.enum(['C', 'F']) }),
+    z.object({ at: z.iso.datetime(), who: z.email(), where: z.url(), id: z.uuid() }),
+    z.object({ either: z.union([z.number().gt(4), z.string()]), list: z.array(z.boolean()).min(2) }),
+    z.object({
+      maybe: z.string().optional(),
+      none: z.null(),
+      fixed: z.literal('x'),
+      nested: z.object({ n: z.number().lt(0) }),
+    }),
+    tree,
+  ]
+  for (const one of schemas)
+    assert.deepEqual(one.safeParse(sampleOf(z.toJSONSchema(one))).error?.issues, undefined)
+})
+
+test('no schema makes it throw or go on for ever', () => {
+  const loop = { type: 'object', properties: { again: { $ref: '#' } }, required: ['again'] }
+  assert.ok(JSON.stringify(sampleOf(loop)).length < 500)
+  fc.assert(fc.property(fc.jsonValue(), (value) => void JSON.stringify(sampleOf(value))))
+})
+
+test('embeddings: a vector for each input, in the length and the form that were asked for', async () => {
+  for (const encoding_format of ['float', 'base64'] as const) {
+    const { data, usage } = await openai.embeddings.create({
+      model: 'text-embedding-3-small',
+      input: ['a', 'b', 'a'],
+      dimensions: 20,
+      encoding_format,
+    })
+    assert.deepEqual(
+      data.map(({ index }) => index),
+      [0, 1, 2],
+    )
+    const [a, b, again] = data.map(({ embedding }) =>
+      typeof embedding === 'string'
+        ? [...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer)]
+        : embedding,
+    )
+    assert.equal(a!.length, 20)
+    assert.deepEqual(a, again)
+    assert.notDeepEqual(a, b)
+    assert.ok(Math.abs(Math.hypot(...a!) - 1) < 1e-6)
+    assert.equal(usage.prompt_tokens, 15)
+  }
+})
+
+test('embeddings: what was recorded stays as it is, in another form too', async () => {
+  const ask = (encoding_format: 'float' | 'base64') =>
+    openai.embeddings.create({ model: 'text-embedding-3-small', input: 'a', dimensions: 8, encoding_format })
+  const floats = (await ask('float')).data[0]!.embedding
+  assert.equal(floats[0], 0.0125)
+  const packed = Buffer.from(String((await ask('base64')).data[0]!.embedding), 'base64')
+  assert.deepEqual(
+    floats,
+    [...new Float32Array(Uint8Array.from(packed).buffer)].map((number) => Number(number.toFixed(6))),
+  )
+  assert.equal(fitEmbeddings({ error: {} }, { input: 'a' }), null)
+})
+
+test('embeddings that were not recorded are an error where nothing may be made up', async (t) => {
+  const strict = await createWitness({ invent: false })
+  t.after(() => strict.close())
+  const client = new OpenAI({
+    baseURL: strict.baseUrl('openai'),
+    apiKey: strict.key('openai'),
+    maxRetries: 0,
+  })
+  await client.embeddings.create({ model: 'm', input: ['a'], encoding_format: 'base64' })
+  await assert.rejects(
+    client.embeddings.create({ model: 'm', input: ['a', 'b'] }),
+    /openai\/embeddings; it differs in 2 inputs \(recorded: 1\)/,
+  )
+})
+
+test('images: as many as were asked for', async () => {
+  const { data } = await openai.images.generate({ model: 'gpt-image-1', prompt: 'A waybill.', n: 3 })
+  assert.equal(data!.length, 3)
+})

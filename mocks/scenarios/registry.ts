@@ -1,0 +1,24 @@
+// Every scenario by its name, and the lookup of a name. A new one is an entry in one of the tables joined
+// here. All are synthetic: made by code, following the structure that each one names.
+
+import { chunkings } from './chunkings.ts'
+import { faults } from './faults.ts'
+import { refusals } from './refusals.ts'
+import type { Scenario } from './scenario.ts'
+import { speeches } from './speeches.ts'
+
+export const scenarios: Readonly<Record<string, Scenario>> = {
+  ...speeches,
+  ...refusals,
+  ...faults,
+  ...chunkings,
+}
+
+/** Returns the scenario of that name, with the number in the place of `N`: `cut-after-3`. */
+export function findScenario(name: string): { scenario: Scenario; number: number } | null {
+  const exact = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined
+  if (exact) return { scenario: exact, number: 0 }
+  const [, stem, digits] = /^(.+-)(\d+)$/.exec(name) ?? []
+  const numbered = stem === undefined ? undefined : scenarios[`${stem}N`]
+  return numbered ? { scenario: numbered, number: Number(digits) } : null
+}

@@ -1,0 +1,86 @@
+// A scenario: an answer that is made by code, not recorded. Knows the parts of an answer and a provider's
+// encoder; does not know which scenarios there are.
+import { type Answer, bytesOf, wholeAnswer } from '../answer.ts'
+import type { Provider, Refusal, Refused, Said, Speech, Usage, Wants } from '../provider.ts'
+import type { OfferedTool } from './offered-tools.ts'
+
+/** Context of a scenario: provider, request, and the endpoint's encoder (null without a model). */
+export interface Scene {
+  readonly provider: Provider
+  readonly wants: Wants
+  readonly speech: Speech | null
+  /** Tools that the request offers and its caller carries out. */
+  readonly offered: readonly OfferedTool[]
+  /** Number in the scenario's name: 3 in `cut-after-3`. */
+  readonly number: number
+}
+
+/** Answer without its name; null if the scenario is impossible here because there is no model. */
+export type Played = Omit<Answer, 'from'> | null
+
+export interface Scenario {
+  /** Line for the list. `N` in the name stands for a number. */
+  readonly description: string
+  /** Source of its structure. */
+  readonly shape: string
+  /** True if unknown top-level fields are refused as the provider would, not only noted. */
+  readonly strict?: true
+  /**
+   * True if it calls tools; once a request contains results, a model with this name answers with text
+   * instead.
+   */
+  readonly callsTools?: true
+  play(scene: Scene): Played
+}
+
+export const DIALECT = "the provider's own answers, in its dialect"
+
+export const PLAIN_USAGE: Usage = { input: 20, output: 7, cached: 0, reasoning: 0 }
+
+/** Short text with characters of two and four bytes, so that boundaries can fall within them. */
+const PLAIN_TEXT = ['The', ' witness', ' greets', ' a', ' naïve', ' café', ' 🙂', '.']
+
+/** Returns the model's output: a short text unless overridden. */
+export function say({ wants }: Scene, more: Partial<Said> = {}): Said {
+  return {
+    model: wants.model ?? 'witness',
+    reasoning: [],
+    text: PLAIN_TEXT,
+    calls: [],
+    finish: 'stop',
+    usage: PLAIN_USAGE,
+    ...more,
+  }
+}
+
+/** Encodes the output, whole or streamed as requested; each event is one write. */
+export function speak({ speech, wants }: Scene, said: Said): Played {
+  if (!speech) return null
+  return wants.stream
+    ? streamOf(speech, speech.events(said, wants))
+    : wholeAnswer('', 200, speech.whole(said))
+}
+
+export const streamOf = ({ streamType }: Speech, events: readonly string[]): NonNullable<Played> => ({
+  status: 200,
+  headers: { 'content-type': streamType },
+  parts: events.map(bytesOf),
+})
+
+/** Returns the provider's own error, with its status or another one. */
+export function refuse(
+  { provider }: Pick<Scene, 'provider'>,
+  kind: Refusal,
+  message: string,
+  { status, headers = {}, param }: { status?: number; headers?: Record<string, string>; param?: string } = {},
+): NonNullable<Played> {
+  const refused = provider.refusal(kind, message, param)
+  return refusalOf({
+    ...refused,
+    status: status ?? refused.status,
+    headers: { ...refused.headers, ...headers },
+  })
+}
+
+export const refusalOf = ({ status, body, headers }: Refused): NonNullable<Played> =>
+  wholeAnswer('', status, body, headers)

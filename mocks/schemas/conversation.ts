@@ -1,0 +1,167 @@
+// Conversations that no provider accepts: results of tools without the call, and calls without their results.
+// Each dialect has its own rule and words. Reads only what the rule needs; the schemas check the rest.
+import type { z } from 'zod'
+
+type Json = Readonly<Record<string, unknown>>
+
+interface Problem {
+  readonly path: readonly (string | number)[]
+  /** Provider's whole sentence. */
+  readonly message: string
+}
+
+/**
+ * Makes a refinement of a request body from a dialect's rule. The message of an issue with `sentence` is the
+ * provider's own.
+ */
+export const conversation =
+  (rule: (body: Json) => Problem | null) =>
+  (body: Json, context: z.RefinementCtx): void => {
+    const problem = rule(body)
+    if (problem)
+      context.addIssue({
+        code: 'custom',
+        path: [...problem.path],
+        message: problem.message,
+        params: { sentence: true },
+      })
+  }
+
+const list = (value: unknown): readonly Json[] => (Array.isArray(value) ? value : [])
+const text = (value: unknown): string => (typeof value === 'string' ? value : '')
+
+/**
+ * Checks chat: after an assistant's calls, each is answered by a `tool` message before anything else comes.
+ */
+export function chatConversation({ messages }: Json): Problem | null {
+  let open = new Set<string>()
+  let answerable = new Set<string>()
+  for (const [index, message] of list(messages).entries()) {
+    const at = ['messages', index, 'role']
+    if (message.role === 'tool') {
+      if (!answerable.has(text(message.tool_call_id)))
+        return {
+          path: at,
+          message:
+            "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+        }
+      open.delete(text(message.tool_call_id))
+      continue
+    }
+    if (open.size > 0) return { path: at, message: unansweredChat(open) }
+    answerable = new Set(list(message.tool_calls).map(({ id }) => text(id)))
+    open = new Set(answerable)
+  }
+  return open.size > 0
+    ? { path: ['messages', list(messages).length - 1, 'role'], message: unansweredChat(open) }
+    : null
+}
+
+const unansweredChat = (ids: ReadonlySet<string>): string =>
+  `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${[...ids].join(', ')}`
+
+/**
+ * Checks responses: each output has its call among the items, and each call its output, in any order. If the
+ * provider stores the start of the conversation, the call may be there.
+ */
+export function responsesConversation({ input, previous_response_id, conversation }: Json): Problem | null {
+  const items = list(input)
+  const ids = (type: RegExp) =>
+    new Set(
+      items.filter((item) => type.test(text(item.type)) && item.call_id).map(({ call_id }) => text(call_id)),
+    )
+  const calls = ids(/^(function|custom_tool)_call$/)
+  const outputs = ids(/^(function|custom_tool)_call_output$/)
+  const keptElsewhere =
+    Boolean(previous_response_id ?? conversation) || items.some(({ type }) => type === 'item_reference')
+  const withoutCall = keptElsewhere ? undefined : [...outputs].find((id) => !calls.has(id))
+  if (withoutCall !== undefined)
+    return {
+      path: ['input'],
+      message: `No tool call found for function call output with call_id ${withoutCall}.`,
+    }
+  const withoutOutput = [...calls].find((id) => !outputs.has(id))
+  return withoutOutput === undefined
+    ? null
+    : { path: ['input'], message: `No tool output found for function call ${withoutOutput}.` }
+}
+
+/**
+ * Checks messages: the calls of a turn are answered in the next one. Consecutive messages of one role are one
+ * turn.
+ */
+export function messagesConversation({ messages, thread }: Json): Problem | null {
+  const turns = turnsOf(list(messages))
+  const continues = (thread as Json | null | undefined)?.type === 'continue'
+  for (const [index, turn] of turns.entries()) {
+    const before = turns[index - 1]
+    const asked = before?.role === 'assistant' ? before.calls : new Set<string>()
+    const stray = continues && index === 0 ? undefined : turn.results.find(({ id }) => !asked.has(id))
+    if (stray) {
+      const { path, id } = stray
+      return {
+        path,
+        message: `${path.join('.')}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${id}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
+      }
+    }
+    const answered = new Set(turns[index + 1]?.results.map(({ id }) => id))
+    const open = [...turn.calls].filter((id) => !answered.has(id))
+    if (turn.role === 'assistant' && open.length > 0)
+      return {
+        path: ['messages', turn.last],
+        message: `messages.${turn.last}: \`tool_use\` ids were found without \`tool_result\` blocks immediately after: ${open.join(', ')}. Each \`tool_use\` block must have a corresponding \`tool_result\` block in the next message.`,
+      }
+  }
+  return null
+}
+
+interface Turn {
+  readonly role: string
+  readonly calls: Set<string>
+  readonly results: { readonly id: string; readonly path: readonly (string | number)[] }[]
+  /** Index of its last message. */
+  last: number
+}
+
+function turnsOf(messages: readonly Json[]): Turn[] {
+  const turns: Turn[] = []
+  for (const [index, { role, content }] of messages.entries()) {
+    if (role === 'system') continue // instructions in between belong to no turn
+    const last = turns.at(-1)
+    const turn: Turn =
+      last !== undefined && last.role === role
+        ? last
+        : { role: text(role), calls: new Set(), results: [], last: index }
+    if (turn !== last) turns.push(turn)
+    turn.last = index
+    for (const [part, block] of list(content).entries()) {
+      if (block.type === 'tool_use') turn.calls.add(text(block.id))
+      if (block.type === 'tool_result')
+        turn.results.push({ id: text(block.tool_use_id), path: ['messages', index, 'content', part] })
+    }
+  }
+  return turns
+}
+
+/**
+ * Checks Gemini: a turn of calls is followed by a turn with as many responses; without calls there are no
+ * responses.
+ */
+export function geminiConversation({ contents }: Json): Problem | null {
+  const turns = list(contents)
+  const count = (index: number, ...names: string[]): number =>
+    list(turns[index]?.parts).filter((part) => names.some((name) => name in part)).length
+  for (const index of turns.keys()) {
+    const responses = count(index, 'functionResponse', 'function_response')
+    const calls = index === 0 ? 0 : count(index - 1, 'functionCall', 'function_call')
+    if (responses === calls) continue
+    return {
+      path: ['contents', index],
+      message:
+        calls === 0
+          ? 'Please ensure that function response turn comes immediately after a function call turn.'
+          : 'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
+    }
+  }
+  return null
+}

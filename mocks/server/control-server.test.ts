@@ -1,0 +1,98 @@
+// The control port over real sockets: what it does, what it refuses, and that it says the same as the object.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import test from 'node:test'
+import type { LedgerPage } from '../ledger.ts'
+import { writeNonce } from '../ledger.ts'
+import { createControlServer } from './control-server.ts'
+import type { Stage } from './core.ts'
+import { ask, chatBody, witnessFor } from './test-mock.ts'
+
+const NONCE = 'feedfacecafebeef'
+const prompt = writeNonce(NONCE)
+
+test('scripts, gates, canaries and the ledger are there for programs in any language', async (t) => {
+  const witness = await witnessFor(t)
+  const control = async (method: string, path: string, body?: string) => {
+    const response = await fetch(witness.controlUrl + path, { method, body: body ?? null })
+    return { status: response.status, text: await response.text() }
+  }
+  const script = [{ events: [{ data: 'first' }, { gate: 'a b' }, { data: 'second' }] }]
+  assert.equal((await control('PUT', `/script/${NONCE}`, JSON.stringify(script))).status, 204)
+  assert.equal((await control('PUT', '/canary/prompt', 'a planted secret')).status, 204)
+  const response = await ask(witness, chatBody('m', { stream: true }, `${prompt} a planted secret`))
+  const reader = response.body!.getReader()
+  assert.equal(Buffer.from((await reader.read()).value!).toString(), 'data: first\n\n')
+  assert.equal((await control('POST', '/release/a%20b')).status, 204)
+  assert.equal(Buffer.from((await reader.read()).value!).toString(), 'data: second\n\n')
+  await witness.settled()
+
+  const page = JSON.parse((await control('GET', '/ledger')).text) as LedgerPage
+  assert.deepEqual(page.entries, JSON.parse(JSON.stringify(witness.entries())))
+  assert.deepEqual(page.entries[0]!.canaries, ['prompt'])
+  assert.equal(page.connections, witness.connections)
+  assert.ok(page.now >= page.entries[0]!.answer.last_byte_at!)
+  assert.deepEqual(JSON.parse((await control('GET', '/ledger?since=1')).text).entries, [])
+  assert.equal((await control('GET', '/healthz')).text, '{"ok":true}')
+  assert.equal((await control('DELETE', '/ledger')).status, 204)
+  assert.deepEqual(witness.entries(), [])
+})
+
+test('what makes no sense is an error in JSON that says what to do', async (t) => {
+  const witness = await witnessFor(t)
+  const cases: [string, string, string | null, number, RegExp][] = [
+    ['GET', '/nothing', null, 404, /GET \/ledger/],
+    ['POST', '/ledger', null, 405, /Use GET or DELETE/],
+    ['PUT', '/script/short', '[]', 404, /16 hex digits/],
+    ['PUT', `/script/${NONCE}`, '{', 400, /not JSON/],
+    ['PUT', `/script/${NONCE}`, '[]', 400, /Too small/],
+    ['PUT', `/script/${NONCE}`, '[{"stauts":200}]', 400, /stauts/],
+    [
+      'PUT',
+      `/script/${NONCE}`,
+      '[{"events":[{"dta":1}],"times":0}]',
+      400,
+      /^\[0\]\.events\[0\]: expected one of data, raw[^\n]*; \[0\]\.times: [^\n]+$/,
+    ],
+    ['PUT', `/script/${NONCE}`, '[{"headers":{"a b":"c"}}]', 400, /headers/],
+    ['PUT', `/script/${NONCE}`, '[{"headers":{"a":"b\\r\\nc: d"}}]', 400, /headers/],
+    ['PUT', '/canary/x', 'short', 400, /shorter than 8/],
+    ['GET', '/ledger?since=-1', null, 400, /since/],
+    ['POST', '/release/%E0%A4%A', null, 400, /escape/],
+  ]
+  for (const [method, path, body, status, message] of cases) {
+    const response = await fetch(witness.controlUrl + path, { method, body })
+    assert.equal(response.status, status, `${method} ${path}`)
+    assert.match(((await response.json()) as { error: { message: string } }).error.message, message)
+  }
+})
+
+test('a web page does not get in: foreign Host and Origin are refused', async (t) => {
+  const witness = await witnessFor(t)
+  const statusWith = (headers: Record<string, string>) =>
+    new Promise((done) =>
+      request(`${witness.controlUrl}/ledger`, { headers }, ({ statusCode }) => done(statusCode)).end(),
+    )
+  const port = new URL(witness.controlUrl).port
+  assert.equal(await statusWith({ host: 'evil.example' }), 403)
+  assert.equal(await statusWith({ host: `evil.example:${port}` }), 403)
+  assert.equal(await statusWith({ origin: 'https://evil.example' }), 403)
+  assert.equal(await statusWith({ origin: `http://localhost:${port}`, host: `localhost:${port}` }), 200)
+})
+
+test('a ledger that is too long for one answer is refused, and the witness lives on', async (t) => {
+  const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
+  const server = createControlServer(
+    { ...(stage as unknown as Stage), setReachable: async () => {} },
+    () => 0,
+  ).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const response = await fetch(`${url}/ledger`)
+  assert.equal(response.status, 413)
+  assert.match(await response.text(), /since=N/)
+  assert.equal((await fetch(`${url}/healthz`)).status, 200)
+})

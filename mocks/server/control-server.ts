@@ -1,0 +1,126 @@
+// Control port of the mock: the same stage as in a process, over HTTP and JSON. For programs on this machine
+// only: a request with a foreign Host or Origin comes from a web page, and is refused.
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { ZodError, z } from 'zod'
+import { type LedgerPage, now } from '../ledger.ts'
+import type { Stage } from './core.ts'
+import { fieldOf } from './validate.ts'
+
+/** Input of a route: the matches of its path, the query, and the body as text. */
+interface ControlRequest {
+  readonly name: string
+  readonly query: URLSearchParams
+  readonly text: string
+}
+
+/** Stage that the control port can change. */
+type Controlled = Stage & { setReachable(reachable: boolean): Promise<void> }
+
+type Route = readonly [method: string, path: RegExp, act: (asked: ControlRequest) => unknown]
+
+/** Error of the caller. */
+class Refused extends Error {
+  readonly status: number
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const sinceSchema = z.coerce.number().int().nonnegative()
+
+/** Creates a server that is not listening yet. */
+export function createControlServer(stage: Controlled, connections: () => number): Server {
+  const routes: readonly Route[] = [
+    ['GET', /^\/healthz$/, () => ({ ok: true })],
+    ['GET', /^\/ledger$/, ({ query }) => page(stage, query, connections())],
+    ['DELETE', /^\/ledger$/, () => stage.clear()],
+    ['PUT', /^\/script\/([0-9a-f]{16})$/, ({ name, text }) => stage.script(name, json(text))],
+    ['POST', /^\/release\/([^/]+)$/, ({ name }) => stage.release(name)],
+    ['PUT', /^\/reachable$/, ({ text }) => stage.setReachable(z.boolean().parse(json(text)))],
+    ['PUT', /^\/canary\/([^/]+)$/, ({ name, text }) => watchFor(stage, name, text)],
+  ]
+  // Same time-out as the provider port: a client that polls rarely must not meet a closing connection.
+  return createServer({ keepAliveTimeout: 300_000 }, async (request, response) => {
+    let status = 200
+    let body: string | undefined
+    try {
+      refuseForeigners(request)
+      body = told(await answer(routes, request))
+      if (body === undefined) status = 204
+    } catch (error) {
+      const { message } = error as Error
+      status = error instanceof Refused ? error.status : error instanceof ZodError ? 400 : 500
+      body = JSON.stringify({ error: { message: error instanceof ZodError ? problemsOf(error) : message } })
+    }
+    if (body === undefined) response.writeHead(status).end()
+    else response.writeHead(status, { 'content-type': 'application/json' }).end(body)
+  })
+}
+
+function told(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    throw new Refused(413, 'The ledger is too long for one answer; ask for its end: GET /ledger?since=N.')
+  }
+}
+
+/** Formats problems in one line: `[0].events[1]: …; …`. */
+const problemsOf = ({ issues }: ZodError): string =>
+  issues.map(({ path, message }) => `${fieldOf(path) || 'the script'}: ${message}`).join('; ')
+
+async function answer(routes: readonly Route[], request: IncomingMessage): Promise<unknown> {
+  const url = new URL(request.url ?? '/', 'http://control')
+  const here = routes.filter(([, path]) => path.test(url.pathname))
+  const route = here.find(([method]) => method === request.method)
+  if (here.length === 0)
+    throw new Refused(
+      404,
+      `There is nothing at ${url.pathname}; see GET /ledger, DELETE /ledger, PUT /script/{nonce of 16 hex digits}, POST /release/{gate}, PUT /reachable, PUT /canary/{name}.`,
+    )
+  if (!route) throw new Refused(405, `Use ${here.map(([method]) => method).join(' or ')} at ${url.pathname}.`)
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk as Buffer)
+  const [, path, act] = route
+  const name = decoded(path.exec(url.pathname)?.[1] ?? '')
+  return act({ name, query: url.searchParams, text: Buffer.concat(chunks).toString('utf8') })
+}
+
+function page(stage: Stage, query: URLSearchParams, connections: number): LedgerPage {
+  const since = sinceSchema.safeParse(query.get('since') ?? 0)
+  if (!since.success) throw new Refused(400, 'since must be the number of an entry: ?since=12')
+  return { entries: stage.entries(since.data), connections, now: now() }
+}
+
+function watchFor(stage: Stage, name: string, secret: string): void {
+  try {
+    stage.watchFor(name, secret)
+  } catch (error) {
+    throw new Refused(400, (error as Error).message)
+  }
+}
+
+function json(text: string): never {
+  try {
+    return JSON.parse(text) as never
+  } catch {
+    throw new Refused(400, 'The body is not JSON.')
+  }
+}
+
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    throw new Refused(400, 'The path contains a broken % escape.')
+  }
+}
+
+function refuseForeigners({ headers, socket }: IncomingMessage): void {
+  const own = [`127.0.0.1:${socket.localPort}`, `localhost:${socket.localPort}`]
+  if (!own.includes(headers.host ?? '')) throw new Refused(403, `Host must be one of ${own.join(', ')}.`)
+  const { origin } = headers
+  if (origin !== undefined && !own.some((host) => origin === `http://${host}`))
+    throw new Refused(403, 'The control port does not answer web pages of another origin.')
+}

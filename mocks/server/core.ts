@@ -1,0 +1,300 @@
+// Core of the mock: receives a request, judges it, writes it into the ledger, and chooses its answer. Both
+// transports (interception and the port) use it, so that they give the same answers.
+import type { Answer } from '../answer.ts'
+import { openAiRefusal, openAiWants } from '../dialects/openai-chat.ts'
+import { othersRecorded } from '../dialects/openai-like.ts'
+import { type LedgerEntry, nonceIn, type RequestKind } from '../ledger.ts'
+import { classify, hasToolResult, scenarioIn } from '../matching/classify.ts'
+import { createMatcher, type MatchInput } from '../matching/match.ts'
+import { type Arrived, bearer, type Endpoint, endpointOf, type Provider, type Wants } from '../provider.ts'
+import type { Place } from '../providers/find.ts'
+import { providers as standIns } from '../providers/registry.ts'
+import { ownRecordings, type Recording, readRecordings } from '../recording/format.ts'
+import type { Pace } from '../recording/replay.ts'
+import { hostName } from '../redaction/paths.ts'
+import { offeredTools } from '../scenarios/offered-tools.ts'
+import { findScenario } from '../scenarios/registry.ts'
+import { refusalOf } from '../scenarios/scenario.ts'
+import { withOwnId } from './fresh-ids.ts'
+import { createGates, type Gates } from './gates.ts'
+import { createLedgerBook } from './ledger-book.ts'
+import { notesOn, openEntry } from './ledger-entry.ts'
+import { choose, noEndpoint, type ProviderRequest, type Stock } from './pick-answer.ts'
+import type { Notes } from './respond.ts'
+import { createScripts, type ParsedAnswer, type ScriptedAnswer } from './script.ts'
+import { createSecrets } from './secrets.ts'
+import { createThreads, type Turn } from './threads.ts'
+import { judge, NO_CREDENTIAL, type Verdict } from './validate.ts'
+
+export interface WorldOptions {
+  /** Recordings, or their directory; default those of the package. */
+  readonly recordings?: readonly Recording[] | string
+  readonly pace?: Pace
+  /**
+   * True if an answer is made by code when no recording fits. Otherwise it is an error that names the
+   * nearest; a scenario that is requested by name is played in any case. Default: true only without
+   * `recordings`, because a made-up answer would let a test pass that should fail.
+   */
+  readonly invent?: boolean
+  /**
+   * Provider name -> its valid key; default `sk-witness-key-of-NAME`, formatted like a key so that gateways
+   * recognise it. `any`: every key is valid, and so is none.
+   */
+  readonly keys?: Readonly<Record<string, string>> | 'any'
+  /** Name -> a secret that must not reach a provider. */
+  readonly canaries?: Readonly<Record<string, string>>
+}
+
+/** Observation and control from outside, the same in a process and over the control port. */
+export interface Stage {
+  /** Returns requests in order of arrival; with `since` only entries whose `n` is greater. */
+  entries(since?: number): LedgerEntry[]
+  /** Resolves with the first request with the nonce; rejects if none comes within `timeoutMs` (5000). */
+  seen(nonce: string, timeoutMs?: number): Promise<LedgerEntry>
+  /** Sets the answers to requests with a nonce. Throws if it is no valid script. */
+  script(nonce: string, answers: readonly ScriptedAnswer[]): void
+  /** Resolves when no answer is under way, and all are fully recorded. */
+  settled(): Promise<void>
+  /** Opens a gate; it stays open. */
+  release(gate: string): void
+  /** Names a secret: entries report its arrival, and it is masked in all output. */
+  watchFor(name: string, secret: string): void
+  /** Clears entries, scripts, gates and turns, and releases everything held. Planted secrets stay planted. */
+  clear(): void
+}
+
+/** Request as its transport reads it. */
+export interface Incoming {
+  readonly method: string
+  readonly url: URL
+  /** As it arrived, without the query. */
+  readonly path: string
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Null if the other side left before the end of its request. */
+  readonly text: string | null
+  /** Time at which its headers arrived. */
+  readonly at: number
+}
+
+export interface Reception {
+  readonly answer: Answer
+  readonly note: Notes
+}
+
+export interface World {
+  readonly stage: Stage
+  readonly providers: readonly Provider[]
+  readonly gate: Gates['wait']
+  key(provider: string): string
+  /** Judges, records and answers. `place` is null if the address belongs to no provider. */
+  receive(incoming: Incoming, place: Place | null): Reception
+}
+
+/** Creates the core. Throws if recordings cannot be read. */
+export function createWorld({
+  recordings = ownRecordings,
+  pace = 'none',
+  invent = recordings === ownRecordings,
+  keys,
+  canaries = {},
+}: WorldOptions = {}): World {
+  const known = typeof recordings === 'string' ? readRecordings(recordings) : recordings
+  const providers = [...standIns, ...othersRecorded(known, standIns)]
+  let find = createMatcher(known)
+  const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
+  const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }
+  const key = (provider: string): string =>
+    (keys !== 'any' && keys?.[provider]) || `sk-witness-key-of-${provider}`
+  const secrets = createSecrets(providers.map(({ name }) => key(name)))
+  for (const [name, secret] of Object.entries(canaries)) secrets.watchFor(name, secret)
+  const book = createLedgerBook(secrets)
+  const scripts = createScripts()
+  const gates = createGates()
+  const threads = createThreads()
+  let turns = 0
+  let onTheWay = 0
+  let settled = Promise.withResolvers<void>()
+  settled.resolve()
+
+  const stage: Stage = {
+    entries: book.entries,
+    seen: (nonce, timeoutMs = 5000) => book.seen(nonce, timeoutMs),
+    settled: () => settled.promise,
+    script: scripts.put,
+    release: gates.release,
+    watchFor: secrets.watchFor,
+    clear() {
+      book.clear()
+      scripts.clear()
+      gates.clear()
+      threads.clear()
+      find = createMatcher(known)
+    },
+  }
+
+  function receive(incoming: Incoming, place: Place | null): Reception {
+    const read = readRequest(incoming, place, threads)
+    const { provider, endpoint, request, wants, kind, turn } = read
+    const { method, path, text } = request
+    const nonce = nonceIn(turn ? JSON.stringify(request.json) : text)
+    const scripted = nonce ? scripts.next(nonce, { provider: provider.name, model: wants.model, kind }) : null
+    const byName = scripted?.scenario ?? scenarioOfModel(wants.model, request.json)
+    const scenario = byName ?? (wants.tools ? 'tools' : 'plain')
+    const strict = scripted?.strict || findScenario(scenario)?.scenario.strict || false
+    const right = keys === 'any' ? null : key(read.provider.name)
+    const verdict = verdictOn(incoming, place, read, { key: right, strict })
+    const address = incoming.url.origin + incoming.url.pathname
+    const asked: ProviderRequest = {
+      provider,
+      endpoint,
+      method,
+      path,
+      wants,
+      body: request.json,
+      offered: findScenario(scenario)?.scenario.callsTools ? offeredTools(request.json) : [],
+      scenario,
+      named: byName !== null,
+      matches: matchesOf(read, place, byName),
+      address,
+    }
+    const chosen = answerTo(asked, verdict, scripted, stock, place !== null)
+    // Each turn of a thread has its own id, by which it is continued.
+    const own = turn ? `${`${++turns}`.padStart(4, '0')}${nonce ?? ''}` : nonce
+    const answer = own === null ? chosen : withOwnId(chosen, own)
+    turn?.keep(answer)
+
+    const entry = openEntry({
+      kind,
+      at: incoming.at,
+      provider: provider.name,
+      method,
+      path: incoming.path,
+      query: incoming.url.search.slice(1),
+      endpoint: path,
+      wants,
+      nonce,
+      verdict,
+      canaries: secrets.found([incoming.url.href, ...Object.values(incoming.headers), text]),
+      headers: incoming.headers,
+      text,
+      shown: provider.credential(request),
+      answer,
+    })
+    book.enter(entry)
+    if (onTheWay++ === 0) settled = Promise.withResolvers()
+    return { answer, note: notesOn(entry, answer, () => --onTheWay === 0 && settled.resolve()) }
+  }
+
+  return { stage, providers, key, gate: gates.wait, receive }
+}
+
+/** Describes a request for the search of recordings: where its provider keeps them, and by which scenario. */
+function matchesOf(
+  { provider, request, wants }: Read,
+  place: Place | null,
+  scenario: string | null,
+): MatchInput[] {
+  const { method, path, query, headers, text } = request
+  const folders = [...(place?.kept ?? []), { provider: provider.name, path }]
+  return folders.map((kept) => {
+    const one = classify({ ...kept, method, body: text, query, headers })
+    const model = scenarioIn(wants.model) === null ? one.model : undefined
+    return { ...one, model, scenario: scenario ?? one.scenario }
+  })
+}
+
+/** Judges a request before an answer is chosen. */
+function verdictOn(
+  incoming: Incoming,
+  place: Place | null,
+  read: Read,
+  by: { readonly key: string | null; readonly strict: boolean },
+): Verdict {
+  if (incoming.text === null) return BROKE_OFF
+  if (!place) return UNJUDGED
+  const verdict = judge(read.provider, read.endpoint, read.request, by)
+  const lost = read.turn?.refused
+  if (!lost) return verdict
+  const { problems, refused } = verdict
+  return { ...verdict, problems: [...problems, lost.problem], refused: refused ?? lost.refused }
+}
+
+/** Returns the scenario that a model id names. A tool with a result is not called again. */
+function scenarioOfModel(model: string | null, body: unknown): string | null {
+  const name = scenarioIn(model)
+  return name !== null && findScenario(name)?.scenario.callsTools && hasToolResult(body) ? 'plain' : name
+}
+
+/** Request as its provider reads it. */
+interface Read {
+  readonly provider: Provider
+  readonly endpoint: Endpoint | null
+  /** Includes the turns that the provider stores of its conversation. */
+  readonly request: Arrived
+  readonly wants: Wants
+  readonly kind: RequestKind
+  /** Turn of a conversation that the provider stores; null if it stores none. */
+  readonly turn: Turn | null
+}
+
+function readRequest(
+  { method, url, headers, text }: Incoming,
+  place: Place | null,
+  threads: ReturnType<typeof createThreads>,
+): Read {
+  const { provider, path } = place ?? { provider: foreign(hostName(url.host)), path: url.pathname.slice(1) }
+  const body = text ?? ''
+  const arrived = { method, path, query: url.searchParams, headers, text: body, json: parse(body) }
+  const found = endpointOf(provider, method, path)
+  const kind = found?.endpoint.kind ?? (method === 'POST' ? 'inference' : 'metadata')
+  const turn = provider.holdsThreads && kind === 'inference' ? threads.turn(arrived, provider) : null
+  const request = turn?.request ?? arrived
+  return {
+    provider,
+    endpoint: found?.endpoint ?? null,
+    request,
+    wants: found ? found.endpoint.wants(request, found.params) : openAiWants(request),
+    kind,
+    turn,
+  }
+}
+
+/** Verdict for a host that belongs to no provider and has no rules; only interception sees one. */
+const UNJUDGED: Verdict = { credential: 'absent', problems: [], refused: null }
+
+const BROKE_OFF: Verdict = { ...UNJUDGED, problems: ['the request broke off before its end'] }
+
+function answerTo(
+  asked: ProviderRequest,
+  { refused, credential, problems }: Verdict,
+  scripted: ParsedAnswer | null,
+  stock: Stock,
+  known: boolean,
+): Answer {
+  // A recorded provider may have answered a request that its mock would refuse; but only the mock knows the
+  // valid key.
+  const badKey = credential === 'mismatch' || problems.includes(NO_CREDENTIAL)
+  if (refused && (stock.invent || asked.named || badKey)) return { ...refusalOf(refused), from: 'refusal' }
+  if (known && !asked.endpoint) return noEndpoint(asked, stock)
+  return choose(asked, scripted, stock)
+}
+
+/** Returns a placeholder provider for such a host. */
+const foreign = (host: string): Provider => ({
+  name: host,
+  origin: `https://${host}`,
+  basePaths: [''],
+  endpoints: [],
+  credential: bearer,
+  refusal: openAiRefusal,
+  unknownField: () => null,
+})
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

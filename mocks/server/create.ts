@@ -1,0 +1,123 @@
+// The mock server: every provider on one port of this machine, with a ledger of the requests, and a control
+// port in addition. Joins the core with its two servers; knows no provider and no scenario.
+import { once } from 'node:events'
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createControlServer } from './control-server.ts'
+import { createWorld, type Stage, type WorldOptions } from './core.ts'
+import { createWitnessServer } from './http-server.ts'
+
+export interface WitnessOptions extends WorldOptions {
+  /** Host on which the providers listen; default 127.0.0.1. */
+  readonly host?: string
+  /** Name or address by which clients reach it, if it differs from `host`. */
+  readonly name?: string
+  /** Certificate and key as PEM; default plain HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string }
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** The control port is on 127.0.0.1 whatever `host` says. */
+  readonly controlPort?: number
+}
+
+export interface Witness extends Stage {
+  /** `http://127.0.0.1:PORT`, for a gateway that takes an origin only. */
+  readonly url: string
+  readonly controlUrl: string
+  readonly providers: readonly string[]
+  /** Returns a provider's base URL: `http://127.0.0.1:PORT/groq/openai/v1`. Throws for an unknown name. */
+  baseUrl(provider: string): string
+  /** Returns the key that a provider accepts. */
+  key(provider: string): string
+  /** TCP connections accepted so far, used or not. */
+  readonly connections: number
+  /** Refuses connections and resets open ones (false), or listens on the same port again (true). */
+  setReachable(reachable: boolean): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Starts a mock server. Rejects if recordings cannot be read or a port is taken.
+ *
+ * @example
+ * const witness = await createWitness()
+ * const client = new OpenAI({ baseURL: witness.baseUrl('openai'), apiKey: witness.key('openai') })
+ * await client.chat.completions.create({ model: 'scenario-tools', messages })
+ * console.log(witness.entries()[0].problems)
+ * await witness.close()
+ */
+export async function createWitness({
+  host = '127.0.0.1',
+  name,
+  tls,
+  port = 0,
+  controlPort = 0,
+  ...options
+}: WitnessOptions = {}): Promise<Witness> {
+  const world = createWorld(options)
+  let connections = 0
+  const server = createWitnessServer(world, () => connections++, tls)
+  const setReachable = async (reachable: boolean) => {
+    if (reachable === server.listening) return
+    if (reachable) await listen(server, bound, host)
+    else await stop(server)
+  }
+  const control = createControlServer({ ...world.stage, setReachable }, () => connections)
+  const close = async () => {
+    world.stage.clear() // held answers would keep their connections open
+    await Promise.all([stop(server), stop(control)])
+  }
+  try {
+    await listen(server, port, host)
+    await listen(control, controlPort, '127.0.0.1')
+  } catch (error) {
+    await close()
+    throw error
+  }
+
+  const bound = (server.address() as AddressInfo).port
+  const url = addressOf(server, name, tls && 'https')
+  return {
+    ...world.stage,
+    url,
+    controlUrl: addressOf(control),
+    providers: world.providers.map(({ name }) => name),
+    baseUrl(name) {
+      const provider = world.providers.find((one) => one.name === name)
+      if (!provider) throw new Error(`there is no provider "${name}"`)
+      return `${url}/${name}${provider.basePaths[0]}`
+    },
+    key: world.key,
+    get connections() {
+      return connections
+    },
+    setReachable,
+    close,
+  }
+}
+
+/** Listens. Rejects with what is in the way and what to do about it; the system's own error is the cause. */
+async function listen(server: Server, port: number, host: string): Promise<void> {
+  server.listen(port, host)
+  await once(server, 'listening').catch((cause: NodeJS.ErrnoException) => {
+    const reason =
+      cause.code === 'EADDRINUSE'
+        ? 'the port is already in use; stop the program that uses it, or choose another port'
+        : `${cause.message}; choose another address or port of this machine`
+    throw new Error(`cannot listen on ${host}, port ${port}: ${reason}`, { cause })
+  })
+}
+
+function stop(server: Server): Promise<void> {
+  return new Promise((done) => {
+    server.close(() => done())
+    server.closeAllConnections()
+  })
+}
+
+/** Returns an address that clients can use: the unspecified one is reached as loopback. */
+function addressOf(server: Server, name?: string, scheme = 'http'): string {
+  const { address, port } = server.address() as AddressInfo
+  const host = name ?? (address === '0.0.0.0' || address === '::' ? '127.0.0.1' : address)
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`
+}

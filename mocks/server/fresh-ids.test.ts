@@ -1,0 +1,43 @@
+// Two calls never get an answer of the same id, and the bytes are those of the recording otherwise.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { bytesOf } from '../answer.ts'
+import { writeNonce } from '../ledger.ts'
+import { withOwnId } from './fresh-ids.ts'
+import { ask, chatBody, witnessFor } from './test-mock.ts'
+
+const answer = (...texts: string[]) => ({ from: 'x', status: 200, headers: {}, parts: texts.map(bytesOf) })
+const told = ({ parts }: { parts: readonly unknown[] }) =>
+  parts.map((part) => Buffer.from(part as Uint8Array).toString())
+
+test('the id is another one, as long as it was, across chunks and wherever it stands', () => {
+  const made = answer(
+    '{"id":"resp_authored',
+    '_responses","x":1}{"response_id":"resp_authored_responses","z":"ä"}',
+  )
+  assert.deepEqual(told(withOwnId(made, 'abcdef0123456789')), [
+    '{"id":"resp_abcdef01',
+    '2345678900","x":1}{"response_id":"resp_abcdef012345678900","z":"ä"}',
+  ])
+})
+
+test('ids of tool calls, short ids of scripts and answers without one stay', () => {
+  for (const text of ['{"id":"call_authored_tools_1"}', '{"id":"chatcmpl-synthetic"}', '{"error":{}}', ''])
+    assert.deepEqual(told(withOwnId(answer(text), 'abcdef0123456789')), [text])
+})
+
+test('the witness gives each call that carries a nonce an id of its own, and what it sent is in the ledger', async (t) => {
+  const witness = await witnessFor(t)
+  const call = async (prompt: string) => {
+    const answer = await ask(witness, chatBody('gpt-5-mini', {}, prompt))
+    return ((await answer.json()) as { id: string }).id
+  }
+  const [one, two] = [await call(writeNonce('1'.repeat(16))), await call(writeNonce('2'.repeat(16)))]
+  assert.notEqual(one, two)
+  const recorded = await call('no nonce')
+  assert.match(recorded, /^chatcmpl-authored-/)
+  assert.deepEqual(
+    witness.entries().map(({ answer: { body } }) => JSON.parse(body!).id),
+    [one, two, recorded],
+  )
+})

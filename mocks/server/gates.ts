@@ -1,0 +1,28 @@
+// Gates: places in an answer that hold it until they are released from outside. Knows no answer.
+import { aborted } from '../answer.ts'
+
+export interface Gates {
+  /** Resolves when the gate is open, or when `gone` is aborted. */
+  wait(name: string, gone: AbortSignal): Promise<void>
+  /** Opens a gate, even before anything waits at it; it stays open. */
+  release(name: string): void
+  /** Releases everything that waits, and closes every gate again. */
+  clear(): void
+}
+
+export function createGates(): Gates {
+  const gates = new Map<string, PromiseWithResolvers<void>>()
+  const at = (name: string): PromiseWithResolvers<void> => {
+    const gate = gates.get(name) ?? Promise.withResolvers<void>()
+    gates.set(name, gate)
+    return gate
+  }
+  return {
+    wait: (name, gone) => Promise.race([at(name).promise, aborted(gone)]),
+    release: (name) => at(name).resolve(),
+    clear() {
+      for (const { resolve } of gates.values()) resolve()
+      gates.clear()
+    },
+  }
+}

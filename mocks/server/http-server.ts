@@ -1,0 +1,124 @@
+// The mock's port: reads requests from connections, calls the core, and sends the answers as intended: one
+// write per part, optionally no headers, cuts and resets. Knows no provider and no scenario.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { Socket } from 'node:net'
+import { text as textOf } from 'node:stream/consumers'
+import { type Answer, framed, type Outlet, perform } from '../answer.ts'
+import { now } from '../ledger.ts'
+import { placeUnder } from '../providers/find.ts'
+import type { World } from './core.ts'
+
+/** Certificate and key of the server, as PEM; null for plain HTTP. */
+export type Tls = { readonly cert: string; readonly key: string } | null
+
+/** Creates a server that is not listening yet. `onConnection` is called for every connection, used or not. */
+export function createWitnessServer(world: World, onConnection: () => void, tls: Tls = null): Server {
+  const options = { keepAliveTimeout: 300_000, noDelay: true }
+  // Clients keep connections open for reuse; closing them first would cause races that no provider causes.
+  const handle = (request: IncomingMessage, response: ServerResponse) => {
+    serve(world, request, response).catch((error: unknown) => {
+      response.destroy()
+      process.emitWarning(
+        `the witness failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
+      )
+    })
+  }
+  const server =
+    tls === null ? createServer(options, handle) : createTlsServer({ ...options, ...tls }, handle)
+  server.requestTimeout = 0
+  return server.on('connection', (socket: Socket) => {
+    below.set(`${socket.remoteAddress} ${socket.remotePort}`, socket)
+    socket.once('close', () => below.delete(`${socket.remoteAddress} ${socket.remotePort}`))
+    onConnection()
+  })
+}
+
+/** TCP connection below each TLS connection, by the client's address: only it can be reset. */
+const below = new Map<string, Socket>()
+
+async function serve(world: World, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const at = now()
+  const text = await textOf(request).catch(() => null) // left before its end, or longer than any text
+  const method = request.method ?? 'GET'
+  const path = pathOf(request)
+  const place = placeUnder(world.providers, method, path)
+  const url = new URL(`${place.provider.origin}${place.basePath}/${place.path}${search(request.url)}`)
+  const headers = Object.fromEntries(
+    Object.entries(request.headers).map(([name, value]) => [name, String(value)]),
+  )
+  const incoming = { method, url, path, headers, text, at }
+  const { answer, note } = world.receive(incoming, place)
+
+  const left = new AbortController()
+  let weClosed = false
+  const leave = () => {
+    if (weClosed || left.signal.aborted || response.writableFinished) return
+    note.peerLeft()
+    left.abort()
+  }
+  response.once('close', leave)
+  if (text === null || response.destroyed) leave()
+
+  try {
+    const outlet = outletTo(response, answer, () => {
+      weClosed = true
+    })
+    await perform(answer, outlet, { gate: world.gate, gone: left.signal }, note)
+    if (left.signal.aborted) response.destroy()
+  } finally {
+    note.done()
+  }
+}
+
+/**
+ * Creates the outlet of a response. `closing` is called before the connection is closed from this side, so
+ * that the client is not recorded as having left.
+ */
+function outletTo(response: ServerResponse, answer: Answer, closing: () => void): Outlet {
+  const { socket } = response
+  const head = () => {
+    if (answer.status !== null && !response.headersSent) response.writeHead(answer.status, framed(answer))
+  }
+  return {
+    // Waiting for each write keeps boundaries, and lets a slow reader slow down the sender.
+    write(bytes) {
+      head()
+      if (bytes.length === 0) {
+        response.flushHeaders()
+        return Promise.resolve()
+      }
+      return new Promise((taken) => {
+        if (answer.status === null) socket?.write(bytes, () => taken())
+        else response.write(bytes, () => taken())
+      })
+    },
+    end() {
+      head()
+      if (answer.status === null) {
+        closing()
+        socket?.destroySoon()
+        return Promise.resolve()
+      }
+      return new Promise((ended) => {
+        response.once('close', ended) // also if the last bytes are never accepted
+        response.end(ended)
+      })
+    },
+    cut() {
+      closing()
+      socket?.destroySoon()
+    },
+    reset() {
+      closing()
+      if (socket && 'encrypted' in socket)
+        below.get(`${socket.remoteAddress} ${socket.remotePort}`)?.resetAndDestroy()
+      else socket?.resetAndDestroy()
+    },
+  }
+}
+
+/** Removes the query, which may contain a key. */
+const pathOf = ({ url = '/' }: IncomingMessage): string => url.replace(/\?.*$/s, '')
+
+const search = (url = ''): string => (url.includes('?') ? url.slice(url.indexOf('?')) : '')

@@ -1,0 +1,47 @@
+// The ledger by itself: numbers, and what it holds at most.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { createLedgerBook } from './ledger-book.ts'
+import { openEntry } from './ledger-entry.ts'
+import { createSecrets } from './secrets.ts'
+
+const entry = (text: string) =>
+  openEntry({
+    kind: 'inference',
+    at: 0,
+    provider: 'openai',
+    method: 'POST',
+    path: '/v1/chat/completions',
+    query: '',
+    endpoint: 'chat/completions',
+    wants: { model: 'm', stream: false, usage: false, tools: false },
+    nonce: null,
+    verdict: { credential: 'match', problems: [], refused: null },
+    canaries: [],
+    headers: {},
+    text,
+    shown: null,
+    answer: { from: 'plain', status: 200, headers: {}, parts: [] },
+  })
+
+test('what it holds is bounded, and the numbers say what is gone', () => {
+  const book = createLedgerBook(createSecrets([]), 1024 * 1024)
+  for (let i = 0; i < 2000; i++) book.enter(entry('x'.repeat(10_000)))
+  const kept = book.entries()
+  assert.ok(kept.length < 600, `${kept.length} entries are kept`)
+  assert.equal(kept.at(-1)!.n, 2000)
+  assert.equal(kept[0]!.n, 2000 - kept.length + 1)
+  assert.deepEqual(
+    book.entries(1998).map(({ n }) => n),
+    [1999, 2000],
+  )
+})
+
+test('a body without JSON is told as text, one without a body as null', () => {
+  const book = createLedgerBook(createSecrets([]))
+  for (const text of ['', '{"a":[1]}', 'no JSON']) book.enter(entry(text))
+  assert.deepEqual(
+    book.entries().map(({ body }) => body),
+    [null, { a: [1] }, 'no JSON'],
+  )
+})

@@ -1,0 +1,125 @@
+// Storage of the ledger: entries are written when a request has arrived, filled in while it is answered, and
+// read with every secret masked. Knows no provider and no wire.
+import type { LedgerAnswer, LedgerEntry } from '../ledger.ts'
+import type { Secrets } from './secrets.ts'
+
+type Writable<Shape> = { -readonly [Key in keyof Shape]: Shape[Key] }
+
+/** Entry under construction. Bodies are stored as they are; reading turns them into text and masks them. */
+export interface OpenEntry extends Writable<Omit<LedgerEntry, 'n' | 'body' | 'answer'>> {
+  text: string
+  answer: Writable<Omit<LedgerAnswer, 'body'>> & { sent: Uint8Array[] }
+}
+
+export interface LedgerBook {
+  /** Adds an entry; it may be filled in later. */
+  enter(entry: OpenEntry): void
+  /** Returns entries with a greater `n`, in order. */
+  entries(since?: number): LedgerEntry[]
+  /** Resolves with the first entry with the nonce; rejects if none comes in time. */
+  seen(nonce: string, timeoutMs: number): Promise<LedgerEntry>
+  clear(): void
+}
+
+/**
+ * Approximate maximum bytes. Beyond it the older half is dropped, so that a mock that is never cleared does
+ * not fill the memory.
+ */
+const LIMIT = 256 * 1024 * 1024
+/** Number of entries between two measurements of the total size. */
+const LOOK = 256
+
+/** Bytes of an answer that are stored; the rest is only counted. */
+export const KEPT_BYTES = 256 * 1024
+
+export function createLedgerBook({ mask }: Pick<Secrets, 'mask'>, limit = LIMIT): LedgerBook {
+  let book: OpenEntry[] = []
+  let dropped = 0
+  const watchers = new Set<(entry: OpenEntry, n: number) => void>()
+  const numberOf = (index: number): number => dropped + index + 1
+  const read = (entry: OpenEntry, n: number): LedgerEntry => {
+    const { text, answer, ...rest } = entry
+    const { sent, ...told } = answer
+    return {
+      n,
+      ...rest,
+      path: mask(rest.path),
+      query: mask(rest.query),
+      endpoint: mask(rest.endpoint),
+      model: rest.model && mask(rest.model),
+      problems: rest.problems.map(mask),
+      headers: Object.fromEntries(Object.entries(rest.headers).map(([name, value]) => [name, mask(value)])),
+      body: text === '' ? null : parse(mask(text)),
+      answer: { ...told, body: told.bytes > KEPT_BYTES ? null : maskNull(mask, textOf(sent)) },
+    }
+  }
+
+  return {
+    enter(entry) {
+      book.push(entry)
+      if (book.length % LOOK === 0 && book.reduce((sum, one) => sum + weightOf(one), 0) > limit) {
+        const half = book.length >> 1
+        dropped += half
+        book = book.slice(half)
+      }
+      for (const watcher of watchers) watcher(entry, numberOf(book.length - 1))
+    },
+
+    entries(since = 0) {
+      const from = Math.max(0, since - dropped)
+      return book.slice(from).map((entry, index) => read(entry, numberOf(from + index)))
+    },
+
+    seen(nonce, timeoutMs) {
+      const index = book.findIndex((entry) => entry.nonce === nonce)
+      if (index >= 0) return Promise.resolve(read(book[index]!, numberOf(index)))
+      return new Promise((resolve, reject) => {
+        const watcher = (entry: OpenEntry, n: number) => {
+          if (entry.nonce !== nonce) return
+          done()
+          resolve(read(entry, n))
+        }
+        const timer = setTimeout(() => {
+          done()
+          reject(new Error(`no request with the nonce ${nonce} arrived within ${timeoutMs} ms`))
+        }, timeoutMs)
+        const done = () => {
+          clearTimeout(timer)
+          watchers.delete(watcher)
+        }
+        watchers.add(watcher)
+      })
+    },
+
+    clear() {
+      dropped += book.length
+      book = []
+    },
+  }
+}
+
+const weightOf = ({ text, answer }: OpenEntry): number =>
+  2048 + text.length + Math.min(answer.bytes, KEPT_BYTES)
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+function textOf(pieces: readonly Uint8Array[]): string | null {
+  try {
+    return decoder.decode(Buffer.concat(pieces))
+  } catch {
+    return null
+  }
+}
+
+const maskNull = (mask: (text: string) => string, text: string | null): string | null => text && mask(text)
+
+/** Parses a body. One that is no JSON, or nested too deeply to be written again, stays text. */
+function parse(text: string): unknown {
+  try {
+    const json: unknown = JSON.parse(text)
+    if ((text.match(/[[{]/g)?.length ?? 0) > 1000) JSON.stringify(json)
+    return json
+  } catch {
+    return text
+  }
+}

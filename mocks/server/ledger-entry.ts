@@ -1,0 +1,85 @@
+// One entry of the ledger: its start when a request has arrived, and its updates while the answer is sent.
+// Knows no provider and no wire.
+import { createMask } from '../../src/shared/redact.ts'
+import type { Answer } from '../answer.ts'
+import { now, type RequestKind } from '../ledger.ts'
+import type { Wants } from '../provider.ts'
+import { KEPT_BYTES, type OpenEntry } from './ledger-book.ts'
+import type { Notes } from './respond.ts'
+import { CREDENTIAL_HEADERS, CREDENTIAL_PARAMETER } from './secrets.ts'
+import type { Verdict } from './validate.ts'
+
+/** Judgement of a request. */
+export interface Noted {
+  readonly kind: RequestKind
+  readonly at: number
+  readonly provider: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly endpoint: string
+  readonly wants: Wants
+  readonly nonce: string | null
+  readonly verdict: Verdict
+  readonly canaries: readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  /** Credential of the request, which is never stored. */
+  readonly shown: string | null
+  readonly answer: Answer
+}
+
+export function openEntry({ wants, verdict, shown, answer, ...noted }: Noted): OpenEntry {
+  const hide = createMask(shown === null ? [] : [shown])
+  const headers = Object.entries(noted.headers).map(([name, value]) => [
+    name,
+    CREDENTIAL_HEADERS.includes(name) ? '***' : hide(value),
+  ])
+  return {
+    ...noted,
+    model: wants.model,
+    stream: wants.stream,
+    credential: verdict.credential,
+    problems: verdict.problems,
+    headers: Object.fromEntries(headers),
+    query: hide(noted.query.replace(CREDENTIAL_PARAMETER, '$1***')),
+    text: hide(noted.text),
+    answer: {
+      from: answer.from,
+      status: null,
+      first_byte_at: null,
+      last_byte_at: null,
+      complete: false,
+      cut_at: null,
+      bytes: 0,
+      sent: [],
+    },
+    peer_left_at: null,
+  }
+}
+
+/** Returns callbacks that update the entry. `done` is called when nothing more will be sent. */
+export function notesOn(entry: OpenEntry, { status }: Answer, done: () => void): Notes {
+  const { answer } = entry
+  return {
+    sent(bytes, at) {
+      answer.status = status
+      answer.first_byte_at ??= at
+      answer.last_byte_at = at
+      answer.bytes += bytes.length
+      if (answer.bytes <= KEPT_BYTES) answer.sent.push(bytes)
+      else answer.sent = []
+    },
+    completed() {
+      answer.status = status
+      answer.complete = true
+    },
+    cut() {
+      answer.cut_at ??= now()
+    },
+    peerLeft() {
+      if (!answer.complete) entry.peer_left_at ??= now()
+    },
+    done,
+  }
+}

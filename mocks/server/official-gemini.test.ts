@@ -1,0 +1,161 @@
+// The official `@google/genai` client against the witness, over a real socket: it cannot tell.
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { ApiError, FunctionCallingConfigMode, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
+import { createWitness } from './create.ts'
+
+const witness = await createWitness()
+test.after(() => witness.close())
+const clientWith = (apiKey: string) =>
+  new GoogleGenAI({
+    apiKey,
+    httpOptions: { baseUrl: `${witness.url}/gemini`, retryOptions: { attempts: 1 } },
+  })
+const { models } = clientWith(witness.key('gemini'))
+
+const ask = { model: 'gemini-2.5-flash', contents: 'Where to?' }
+const tools = [
+  {
+    functionDeclarations: [
+      {
+        name: 'get_weather',
+        parametersJsonSchema: { type: 'object', properties: { city: { type: 'string' } } },
+      },
+    ],
+  },
+]
+const config = { tools, toolConfig: { functionCallingConfig: { mode: FunctionCallingConfigMode.AUTO } } }
+
+/** Every chunk of a streamed answer. */
+async function streamed(request: Parameters<typeof models.generateContentStream>[0]) {
+  const chunks: GenerateContentResponse[] = []
+  for await (const chunk of await models.generateContentStream(request)) chunks.push(chunk)
+  return chunks
+}
+
+test('a text with its usage', async () => {
+  const { text, usageMetadata, candidates, modelVersion } = await models.generateContent(ask)
+  assert.match(text!, /recorded answer/)
+  assert.equal(candidates![0]!.finishReason, 'STOP')
+  const { promptTokenCount, candidatesTokenCount, totalTokenCount } = usageMetadata!
+  assert.equal(totalTokenCount, promptTokenCount! + candidatesTokenCount!)
+  assert.equal(modelVersion, 'gemini-2.5-flash')
+})
+
+test('a stream whose lines end in CR and LF', async () => {
+  const chunks = await streamed(ask)
+  assert.equal(chunks.length, 5)
+  assert.match(chunks.map(({ text }) => text).join(''), /Viele Grüße/)
+  assert.equal(chunks.at(-1)!.usageMetadata!.candidatesTokenCount, 22)
+})
+
+test('function calls: one and two, whole and streamed, then an answer to their results', async () => {
+  for (const [model, cities] of [
+    ['gemini-2.5-flash', ['Hamburg']],
+    ['scenario-tools-parallel', ['Hamburg', 'Oslo']],
+  ] as const) {
+    const whole = await models.generateContent({ ...ask, model, config })
+    const chunks = await streamed({ ...ask, model, config })
+    for (const calls of [whole.functionCalls, chunks.flatMap(({ functionCalls }) => functionCalls ?? [])])
+      assert.deepEqual(
+        calls,
+        cities.map((city) => ({ name: 'get_weather', args: { city, unit: 'celsius' } })),
+      )
+  }
+  const called = await models.generateContent({ ...ask, config })
+  const { text } = await models.generateContent({
+    model: ask.model,
+    config,
+    contents: [
+      { role: 'user', parts: [{ text: ask.contents }] },
+      called.candidates![0]!.content!,
+      { role: 'user', parts: [{ functionResponse: { name: 'get_weather', response: { output: 'mild' } } }] },
+    ],
+  })
+  assert.match(text!, /recorded answer/)
+})
+
+test('a thought is told apart from the text, whole and streamed', async () => {
+  const request = {
+    ...ask,
+    model: 'scenario-reasoning',
+    config: { thinkingConfig: { includeThoughts: true } },
+  }
+  const whole = await models.generateContent(request)
+  for (const parts of [
+    whole.candidates![0]!.content!.parts!,
+    (await streamed(request)).flatMap(({ candidates }) => candidates![0]!.content!.parts!),
+  ]) {
+    assert.ok(parts[0]!.thought)
+    assert.match(
+      parts
+        .filter(({ thought }) => !thought)
+        .map(({ text }) => text)
+        .join(''),
+      /^Recorded as well/,
+    )
+  }
+  assert.equal(whole.usageMetadata!.thoughtsTokenCount, 52)
+})
+
+test('what a scenario says arrives as well: cached tokens, a cut by the limit, odd boundaries', async () => {
+  const cached = await models.generateContent({ ...ask, model: 'scenario-usage-cached' })
+  assert.equal(cached.usageMetadata!.cachedContentTokenCount, 1920)
+  const cut = await models.generateContent({ ...ask, model: 'scenario-finish-length' })
+  assert.equal(cut.candidates![0]!.finishReason, 'MAX_TOKENS')
+  const both = await streamed({ ...ask, model: 'scenario-finish-tool-calls' })
+  assert.deepEqual(
+    both.flatMap(({ functionCalls }) => functionCalls ?? []),
+    [{ name: 'get_weather', args: { city: 'Vienna' } }],
+  )
+  for (const model of ['scenario-per-byte', 'scenario-split-utf8', 'scenario-split-data'])
+    assert.match((await streamed({ ...ask, model })).map(({ text }) => text).join(''), /naïve café 🙂/, model)
+})
+
+test('tokens are counted without an inference; models are listed', async () => {
+  assert.equal((await models.countTokens(ask)).totalTokens, 9)
+  assert.equal(witness.entries().at(-1)!.kind, 'token_count')
+  const names: (string | undefined)[] = []
+  for await (const { name } of await models.list()) names.push(name)
+  assert.ok(names.includes('models/gemini-2.5-flash'))
+})
+
+test('an error has the status and the words of the provider', async () => {
+  for (const [status, name] of [
+    [400, 'INVALID_ARGUMENT'],
+    [403, 'PERMISSION_DENIED'],
+    [404, 'NOT_FOUND'],
+    [429, 'RESOURCE_EXHAUSTED'],
+    [500, 'INTERNAL'],
+    [503, 'UNAVAILABLE'],
+  ] as const) {
+    const model = `scenario-${status}`
+    for (const attempt of [
+      () => models.generateContent({ ...ask, model }),
+      () => streamed({ ...ask, model }),
+    ])
+      await assert.rejects(attempt, (error) => {
+        assert.ok(error instanceof ApiError, `${status}: ${error}`)
+        assert.equal(error.status, status)
+        assert.match(error.message, new RegExp(name))
+        return true
+      })
+  }
+})
+
+test('what is not valid is a 400, and so is a wrong key', async () => {
+  const tooHot = await models.generateContent({ ...ask, config: { temperature: 3 } }).catch((error) => error)
+  assert.ok(tooHot instanceof ApiError)
+  assert.equal(tooHot.status, 400)
+  assert.match(tooHot.message, /Invalid value at 'generationConfig\.temperature'/)
+  const stranger = await clientWith('a-key-of-nobody')
+    .models.generateContent(ask)
+    .catch((error) => error)
+  assert.ok(stranger instanceof ApiError)
+  assert.equal(stranger.status, 400)
+  assert.match(stranger.message, /API_KEY_INVALID/)
+})
+
+test('a stream that breaks ends in an error', async () => {
+  await assert.rejects(streamed({ ...ask, model: 'scenario-cut-after-3' }))
+})

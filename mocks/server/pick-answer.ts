@@ -1,0 +1,210 @@
+// Chooses the answer to a request: a script, a recording, or a scenario, in this order. Pure, except for the
+// script's turn, which is passed in. A scenario that was not named is played only if made-up answers are
+// allowed.
+import { type Answer, bytesOf, type Part, wholeAnswer } from '../answer.ts'
+import type { createMatcher, MatchInput, Miss } from '../matching/match.ts'
+import { type Endpoint, event, type Provider, type Refusal, type Wants } from '../provider.ts'
+import type { Recording } from '../recording/format.ts'
+import { answerFrom, type Pace } from '../recording/replay.ts'
+import type { OfferedTool } from '../scenarios/offered-tools.ts'
+import { findScenario } from '../scenarios/registry.ts'
+import { refuse, type Scene, say, speak } from '../scenarios/scenario.ts'
+import type { ParsedAnswer } from './script.ts'
+
+/** Request, as far as the choice of an answer needs it. */
+export interface ProviderRequest {
+  readonly provider: Provider
+  readonly endpoint: Endpoint | null
+  readonly method: string
+  readonly path: string
+  readonly wants: Wants
+  /** Body as JSON; undefined if it is not JSON. */
+  readonly body: unknown
+  /** Tools that it offers, if this turn may call one. */
+  readonly offered: readonly OfferedTool[]
+  readonly scenario: string
+  /** True if the model id or a script names the scenario. */
+  readonly named: boolean
+  /** Criteria for its recording, in order of preference. */
+  readonly matches: readonly MatchInput[]
+  /** Without the query, which may contain a key. */
+  readonly address: string
+}
+
+export interface Stock {
+  /** Returns the recording whose turn it is, or the nearest one. */
+  readonly find: ReturnType<typeof createMatcher>
+  readonly pace: Pace
+  /** True if answers that were not recorded are made up. */
+  readonly invent: boolean
+  /** Folder of the recordings, for a person; null if they have none. */
+  readonly folder: string | null
+}
+
+/** Returns the answer, otherwise a 400 that names the nearest recording (REC-02). */
+export function choose(asked: ProviderRequest, scripted: ParsedAnswer | null, stock: Stock): Answer {
+  if (scripted && (scripted.status !== undefined || scripted.body !== undefined || scripted.events))
+    return speltOut(scripted, asked)
+
+  const { provider, endpoint, wants, offered } = asked
+  const speech = endpoint?.speech ?? null
+  const scene = { provider, wants, offered, speech, number: 0 }
+  if (scripted?.say) {
+    const spoken = speak(scene, say(scene, wordsOf(scripted.say)))
+    if (spoken) return { ...spoken, from: 'script' }
+  }
+  const found = stock.find(asked.matches)
+  const mayInvent = asked.named || stock.invent
+  const recorded = 'bytes' in found ? recordedAnswer(found, asked, stock) : null
+  if (recorded) return recorded
+  const scenario = mayInvent ? findScenario(asked.scenario) : null
+  const played = scenario?.scenario.play({ ...scene, number: scenario.number })
+  if (played) return { ...played, from: asked.scenario }
+  return 'bytes' in found ? answerFrom(found, stock.pace) : noRecording(asked, found, stock)
+}
+
+/**
+ * Returns the recording as an answer; null if it does not fit the request and another answer may be made up
+ * instead.
+ */
+function recordedAnswer(found: Recording, asked: ProviderRequest, stock: Stock): Answer | null {
+  const { endpoint, wants, offered, body } = asked
+  const mayInvent = asked.named || stock.invent
+  if (mayInvent && offered.length > 0 && !callsOneOf(found, offered)) return null
+  const unasked = wants.stream && !wants.usage ? endpoint?.speech?.isUsageOnly : undefined
+  const answer = answerFrom(found, stock.pace, unasked)
+  if (!endpoint?.fit || found.response.status !== 200) return answer
+  const recorded = parsed(found.bytes)
+  const fitted = endpoint.fit(recorded, body)
+  if (!fitted || fitted.body === recorded) return answer
+  if (fitted.madeUp.length > 0 && !mayInvent)
+    return missing(asked, `The nearest is ${found.name}; it differs in ${fitted.madeUp.join(', ')}.`, stock)
+  const waits = answer.parts.filter((part) => 'wait' in part)
+  const { 'content-length': _, ...headers } = answer.headers
+  return { ...answer, headers, parts: [...waits, bytesOf(JSON.stringify(fitted.body))] }
+}
+
+/** Returns true if the recording calls a tool that was offered. */
+function callsOneOf({ bytes }: Recording, offered: readonly OfferedTool[]): boolean {
+  const names = Buffer.from(bytes)
+    .toString('utf8')
+    .matchAll(/"name":\s*"([^"\\]*)"/g)
+  const called = new Set([...names].map(([, name]) => name))
+  return offered.some(({ name }) => called.has(name))
+}
+
+function speltOut(
+  { status = 200, headers = {}, body, refusal, events }: ParsedAnswer,
+  { provider, endpoint, wants, offered }: ProviderRequest,
+): Answer {
+  if (events)
+    return {
+      from: 'script',
+      status,
+      headers: { 'content-type': 'text/event-stream', ...lowerCase(headers) },
+      parts: partsOf(events, { provider, wants, speech: endpoint?.speech ?? null, offered, number: 0 }),
+    }
+  if (body === undefined && status >= 400)
+    return {
+      ...refuse({ provider }, kindOf(status), refusal ?? `Scripted ${status}.`, {
+        status,
+        headers: lowerCase(headers),
+      }),
+      from: 'script',
+    }
+  return wholeAnswer('script', status, body ?? '', lowerCase(headers))
+}
+
+/** Converts output for a provider's encoder; arguments are split into two pieces. */
+function wordsOf({ reasoning, text, calls }: NonNullable<ParsedAnswer['say']>) {
+  return {
+    reasoning: reasoning ? [reasoning] : [],
+    text: text ? [text] : [],
+    calls: calls.map(({ id, name, arguments: object }) => {
+      const json = JSON.stringify(object)
+      return { id, name, arguments: [json.slice(0, json.length >> 1), json.slice(json.length >> 1)] }
+    }),
+    finish: calls.length > 0 ? ('tool_calls' as const) : ('stop' as const),
+  }
+}
+
+const lowerCase = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]))
+
+type Steps = NonNullable<ParsedAnswer['events']>
+
+/**
+ * Encodes the steps. The output in `said` becomes the events of one answer, of which each step sends its
+ * share.
+ */
+function partsOf(steps: Steps, scene: Scene): Part[] {
+  const pieces = steps.flatMap((step) => ('said' in step ? [step.said] : []))
+  const rest = [...(scene.speech?.events(say(scene, { text: pieces }), scene.wants) ?? [])]
+  return steps.flatMap((step): Part[] => {
+    if ('said' in step) {
+      const text = JSON.stringify(step.said)
+      return rest.splice(0, rest.findIndex((one) => one.includes(text)) + 1).map(bytesOf)
+    }
+    if ('ending' in step) return rest.splice(0).map(bytesOf)
+    if ('failure' in step) return scene.speech ? [bytesOf(scene.speech.failure(step.failure))] : []
+    if ('data' in step) return [bytesOf(event(step.data))]
+    if ('raw' in step) return [bytesOf(step.raw)]
+    if ('base64' in step) return [Buffer.from(step.base64, 'base64')]
+    return [step]
+  })
+}
+
+const KINDS: Readonly<Record<number, Refusal>> = {
+  401: 'bad_key',
+  403: 'bad_key',
+  404: 'unknown_model',
+  429: 'rate_limited',
+  503: 'overloaded',
+  529: 'overloaded',
+}
+
+const kindOf = (status: number): Refusal =>
+  KINDS[status] ?? (status >= 500 ? 'server_error' : 'invalid_request')
+
+const noRecording = (asked: ProviderRequest, miss: Miss, stock: Stock): Answer =>
+  missing(asked, nearest(miss), stock)
+
+/** Returns a 400, because a retry would not help, here or elsewhere: a gateway relays it to its client. */
+function missing(
+  { provider, matches, method, wants, scenario, named, address }: ProviderRequest,
+  difference: string,
+  { folder, invent }: Stock,
+): Answer {
+  const known = provider.endpoints.length > 0 ? matches[0]?.provider : 'NAME'
+  const command = `waybill record --provider ${known} --out ${folder ?? 'recordings'}`
+  const remedy = `Record it: ${command}.${invent ? '' : ' Or have it made up: --invent (in a test: invent: true).'}`
+  const message = [
+    `No recording answers ${method} ${address} with model ${JSON.stringify(wants.model)}, stream ${wants.stream}, scenario "${scenario}".`,
+    difference,
+    named
+      ? `There is no scenario "${scenario}" either; \`waybill witness --list\` lists the known ones.`
+      : remedy,
+  ].join(' ')
+  return wholeAnswer('no recording', 400, {
+    error: { message, type: 'replay_error', param: null, code: 'no_recording' },
+  })
+}
+
+/** Returns the provider's own error for an unknown path, with the nearest recording (REC-02). */
+export function noEndpoint(asked: ProviderRequest, stock: Stock): Answer {
+  const found = stock.find(asked.matches)
+  if ('bytes' in found) return answerFrom(found, stock.pace)
+  const message = `Unknown request URL: ${asked.method} ${asked.address}. ${nearest(found)}`
+  return { ...refuse(asked, 'unknown_path', message), from: 'refusal' }
+}
+
+const nearest = ({ nearest: one, differs }: Miss): string =>
+  one ? `The nearest is ${one.name}; it differs in ${differs.join(', ')}.` : 'There are no recordings at all.'
+
+const parsed = (bytes: Uint8Array): unknown => {
+  try {
+    return JSON.parse(Buffer.from(bytes).toString('utf8'))
+  } catch {
+    return undefined
+  }
+}

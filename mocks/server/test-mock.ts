@@ -1,0 +1,57 @@
+// What the witness's tests share: a witness for one test, a chat request, and a client that shows bytes as they are.
+import { connect, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+import { createWitness, type Witness, type WitnessOptions } from './create.ts'
+
+/** Ended with the test. */
+export async function witnessFor(t: TestContext, options: WitnessOptions = {}): Promise<Witness> {
+  const witness = await createWitness(options)
+  t.after(() => witness.close())
+  return witness
+}
+
+/** A valid chat in OpenAI's dialect; the nonce, if any, stands in the prompt. */
+export const chatBody = (model: string, more: object = {}, prompt = 'Where to?') => ({
+  model,
+  messages: [{ role: 'user', content: prompt }],
+  ...more,
+})
+
+export function ask(
+  witness: Witness,
+  body: unknown,
+  { provider = 'openai', key = witness.key(provider), signal = null as AbortSignal | null } = {},
+): Promise<Response> {
+  return fetch(`${witness.baseUrl(provider)}/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+    signal,
+  })
+}
+
+/** A connection on which a chat was asked for by hand. */
+export function askRaw(witness: Witness, body: object): Socket {
+  const { port, pathname } = new URL(`${witness.baseUrl('openai')}/chat/completions`)
+  const text = JSON.stringify(body)
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(
+    [
+      `POST ${pathname} HTTP/1.1`,
+      'host: witness',
+      `authorization: Bearer ${witness.key('openai')}`,
+      `content-length: ${Buffer.byteLength(text)}`,
+      '',
+      text,
+    ].join('\r\n'),
+  )
+  return socket
+}
+
+/** Everything that comes until the connection ends, and how it ended. */
+export function drain(socket: Socket): Promise<{ bytes: Buffer; error: NodeJS.ErrnoException | null }> {
+  const chunks: Buffer[] = []
+  let error: NodeJS.ErrnoException | null = null
+  socket.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', (each) => (error = each))
+  return new Promise((done) => socket.on('close', () => done({ bytes: Buffer.concat(chunks), error })))
+}

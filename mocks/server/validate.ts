@@ -1,0 +1,95 @@
+// Judges a request as its provider does: the credential, then the body. Knows a provider's description; does
+// not know how an accepted request will be answered.
+import type { z } from 'zod'
+import type { LedgerEntry } from '../ledger.ts'
+import type { Arrived, Endpoint, Provider, Refused } from '../provider.ts'
+import { type Issue, openAiFieldError } from '../schemas/field-errors.ts'
+
+export interface Verdict {
+  readonly credential: LedgerEntry['credential']
+  /** All problems, including those that are let pass. */
+  readonly problems: readonly string[]
+  /** Null if the request is let pass. */
+  readonly refused: Refused | null
+}
+
+export const NO_CREDENTIAL = 'no credential'
+
+export interface Rules {
+  /** Valid key; null if any is valid, and none too. */
+  readonly key: string | null
+  /** True if unknown top-level fields are refused as the provider would, otherwise only noted. */
+  readonly strict: boolean
+}
+
+/**
+ * Judges a request. `endpoint` is null for a path where the provider has none; that is noted here, and
+ * refused when the answer is chosen.
+ */
+export function judge(
+  provider: Provider,
+  endpoint: Endpoint | null,
+  request: Arrived,
+  { key: rightKey, strict }: Rules,
+): Verdict {
+  const key = provider.keyless ? null : rightKey
+  const shown = provider.credential(request)
+  const credential = shown === null ? 'absent' : key === null || shown === key ? 'match' : 'mismatch'
+  const problems: string[] = []
+  let refused: Refused | null = null
+  const refuse = (problem: string, refusal: Refused | null) => {
+    problems.push(problem)
+    refused ??= refusal
+  }
+
+  if (!endpoint) problems.push('no such endpoint')
+  if (key !== null && credential === 'absent')
+    refuse(NO_CREDENTIAL, provider.refusal('bad_key', 'You did not provide an API key.'))
+  if (credential === 'mismatch')
+    refuse('not the key of this provider', provider.refusal('bad_key', 'Incorrect API key provided.'))
+  const lack = endpoint && provider.lacks?.(request)
+  if (lack) refuse(lack.problem, lack.refused)
+  if (!endpoint?.body) return { credential, problems, refused }
+
+  if (request.json === undefined)
+    refuse(
+      'the body is not JSON',
+      provider.refusal('invalid_request', 'We could not parse the JSON body of your request.'),
+    )
+  else {
+    const parsed = endpoint.body.safeParse(request.json, { reportInput: true })
+    for (const issue of parsed.error?.issues ?? []) {
+      const field = fieldOf(issue.path)
+      const text = wordsOf(provider, field, issue)
+      refuse(
+        `${field || 'body'}: ${issue.message}`,
+        provider.refusal('invalid_request', text, field || undefined),
+      )
+    }
+    for (const name of unknownFields(endpoint.body, request.json)) {
+      const message = provider.unknownField(name)
+      refuse(
+        `unknown field: ${name}`,
+        strict && message !== null ? provider.refusal('invalid_request', message, name) : null,
+      )
+    }
+  }
+  return { credential, problems, refused }
+}
+
+/** Formats a path as `messages[0].role`; empty for the body itself. */
+export const fieldOf = (path: readonly PropertyKey[]): string =>
+  path
+    .map((part) => (typeof part === 'number' ? `[${part}]` : `.${String(part)}`))
+    .join('')
+    .replace(/^\./, '')
+
+function wordsOf({ invalidField = openAiFieldError }: Provider, field: string, issue: Issue): string {
+  if (issue.code === 'custom' && issue.params?.sentence) return issue.message
+  return field ? invalidField(field, issue) : `${issue.message}.`
+}
+
+const unknownFields = ({ shape }: z.ZodObject, json: unknown): string[] =>
+  typeof json === 'object' && json !== null && !Array.isArray(json)
+    ? Object.keys(json).filter((name) => !Object.hasOwn(shape, name))
+    : []

@@ -1,0 +1,106 @@
+// `npm run agents`: installs common coding agents, runs each unmodified and headless through a Waybill
+// gateway with the mock as its provider, and prints the results. Apart from the installation nothing leaves
+// this machine.
+//   npm run agents -- [--crossed] [--agent NAME]… [--dialect NAME]… [--upstream NAME]… [--trouble NAME]…
+//                     [--scratch DIR] [--details FILE] [--from FILE]… [--write]
+// The provider uses the agent's own dialect; with --crossed, any other that the gateway translates to.
+// --details stores everything seen; --from reads such files instead of running anything; --write puts the
+// table into docs/agents.md.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { DIALECT_NAMES } from '../../src/config/schema.ts'
+import { type Installed, install } from './install.ts'
+import { crossedTable, ownTable } from './report.ts'
+import { type Result, runAgent, type Task, TROUBLES } from './run.ts'
+import { UPSTREAMS } from './stage.ts'
+import { AGENTS } from './table.ts'
+
+const { values } = parseArgs({
+  options: {
+    crossed: { type: 'boolean', default: false },
+    agent: { type: 'string', multiple: true },
+    dialect: { type: 'string', multiple: true },
+    upstream: { type: 'string', multiple: true },
+    trouble: { type: 'string', multiple: true },
+    scratch: { type: 'string', default: join(tmpdir(), 'waybill-agents') },
+    details: { type: 'string' },
+    from: { type: 'string', multiple: true },
+    write: { type: 'boolean', default: false },
+  },
+})
+const isWanted = (list: readonly string[] | undefined, name: string): boolean => list?.includes(name) ?? true
+const isSpoken = (dialect: string): boolean => (DIALECT_NAMES as readonly string[]).includes(dialect)
+
+const results = values.from
+  ? values.from.flatMap((file): Result[] => JSON.parse(readFileSync(file, 'utf8')))
+  : await runAll()
+const table = values.crossed ? crossedTable(results) : ownTable(results)
+console.log(`\n${table}`)
+if (values.write) writeTable(values.crossed ? 'agents-crossed' : 'agents')
+
+async function runAll(): Promise<Result[]> {
+  const done: Result[] = []
+  for (const agent of AGENTS.filter(({ name }) => isWanted(values.agent, name))) {
+    let installed: Installed
+    try {
+      installed = install(agent, values.scratch)
+    } catch (error) {
+      console.log(`${agent.title}: cannot be installed: ${(error as Error).message.split('\n')[0]}`)
+      continue
+    }
+    for (const client of Object.keys(agent.ways).filter((name) => isWanted(values.dialect, name)))
+      for (const upstream of upstreamsOf(client)) {
+        if (!isSpoken(client) || !isSpoken(upstream)) continue
+        for (const task of tasksOf(client, upstream)) {
+          const result = await runAgent(agent, installed, task)
+          done.push(result)
+          console.log(short(result))
+          if (values.details) writeFileSync(values.details, JSON.stringify(done, null, 1))
+          if (result.outcome === 'not translated') break
+        }
+      }
+  }
+  return done
+}
+
+function upstreamsOf(client: string): string[] {
+  if (!values.crossed) return [client]
+  return Object.keys(UPSTREAMS).filter((name) => name !== client && isWanted(values.upstream, name))
+}
+
+function tasksOf(client: string, upstream: string): Task[] {
+  const troubles = Object.keys(TROUBLES).filter((name) => isWanted(values.trouble, name))
+  if (!values.crossed) return troubles.map((trouble) => ({ client, upstream, trouble }))
+  return troubles.flatMap((trouble): Task[] => {
+    // Faults are tried only in the first of the other dialects, to bound the time.
+    if (trouble !== 'task')
+      return trouble === 'only 400' || upstream !== upstreamsOf(client)[0]
+        ? []
+        : [{ client, upstream, trouble }]
+    const turn = { client, upstream, trouble, parallel: true } as const
+    return [
+      { ...turn, again: 'same' },
+      { ...turn, again: 'other' },
+    ]
+  })
+}
+
+/** Returns the line that is printed as soon as a run is over. */
+function short(result: Result): string {
+  const { agent, version, client, upstream, trouble, again, outcome, inferences, second, seconds } = result
+  const between = client === upstream ? client : `${client} → ${upstream}`
+  const next =
+    again === undefined ? '' : `; at ${again === 'same' ? 'the same' : 'another family'}: ${second}`
+  return `${agent} ${version}, ${between}, ${trouble}: ${outcome}, ${inferences} inferences${next} (${seconds} s)`
+}
+
+function writeTable(name: string): void {
+  const file = new URL('../../docs/agents.md', import.meta.url)
+  const block = new RegExp(`(<!-- ${name}:begin -->\n)[^]*?(<!-- ${name}:end -->)`)
+  writeFileSync(
+    file,
+    readFileSync(file, 'utf8').replace(block, (_, begin, end) => `${begin}${table}\n${end}`),
+  )
+}

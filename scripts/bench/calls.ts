@@ -1,0 +1,183 @@
+// `npm run bench`: the cost of Waybill, compared with a bare proxy and another gateway, all in one run and in
+// turns. The record is full from the start, so each new call deletes one. `--quick` tries the bench itself
+// and writes nothing; `--profile` shows where Waybill's time goes; `--beside DIR` adds the build of another
+// checkout and writes nothing; `--rounds N` makes it shorter. `--paired DIR` compares only the main thread's
+// processor time per call with that of another checkout's build, in pairs of rounds (40, or `--rounds N`); it
+// fails if a call takes over 3 % more.
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
+import { fill } from './fill.ts'
+import { paired } from './paired.ts'
+import { useOf } from './process.ts'
+import { printProfiles } from './profile.ts'
+import { type Disk, report } from './report.ts'
+import { type StreamRound, streamRound } from './streams.ts'
+import { startBareProxy, startPortkey, startUpstream, startWaybill, type Target } from './targets.ts'
+import { hasWrk, type Round, wrk } from './wrk.ts'
+
+const {
+  quick = false,
+  profile = false,
+  beside,
+  paired: base,
+  rounds,
+} = parseArgs({
+  options: {
+    quick: { type: 'boolean' },
+    profile: { type: 'boolean' },
+    beside: { type: 'string' },
+    paired: { type: 'string' },
+    rounds: { type: 'string' },
+  },
+}).values
+const ROUNDS = Number(rounds ?? (quick ? 2 : 7))
+const SECONDS = quick ? 2 : 4
+const WARM_UP_SECONDS = quick ? 1 : 3
+const CONNECTIONS = [1, 32]
+/** Calls on record from the start: the default maximum. */
+const CALLS = 100_000
+const STREAM = { short: quick ? 20 : 60, events: 200, gap: 5, flood: 20_000 }
+const DOCUMENT = join(import.meta.dirname, '../../docs/benchmarks.md')
+
+if (!hasWrk()) {
+  console.error('bench: wrk is missing; install it, for example with `apt-get install wrk`')
+  process.exit(2)
+}
+const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-'))
+const started: Target[] = []
+try {
+  await (base !== undefined ? runPaired(base) : profile ? runProfile() : runBench())
+} finally {
+  await Promise.all(started.map((target) => target.stop()))
+  rmSync(directory, { recursive: true, force: true })
+}
+
+async function runBench(): Promise<void> {
+  const upstream = await start(startUpstream())
+  const targets = [upstream, await start(startBareProxy(upstream))]
+  fill(directory, CALLS)
+  await (await startWaybill(upstream, directory)).stop() // migrates the record, which takes memory
+  const waybill = await start(startWaybill(upstream, directory))
+  targets.push(waybill)
+  const idle = useOf(waybill.pid)?.resident ?? null
+  if (beside !== undefined) {
+    const other = mkdtempSync(join(directory, 'beside-'))
+    fill(other, CALLS)
+    targets.push(await start(startWaybill(upstream, other, { root: resolve(beside), name: 'beside' })))
+  }
+  const portkey = await startPortkey(upstream)
+  if (portkey) targets.push(await start(Promise.resolve(portkey)))
+
+  for (const target of targets) {
+    await wrk(target, 32, WARM_UP_SECONDS)
+    await streamRound(target, { ...STREAM, events: 10 })
+  }
+  const load = CONNECTIONS.map((connections) => ({ connections, rounds: new Map<string, Round[]>() }))
+  const streams = new Map<string, StreamRound[]>()
+  for (let round = 0; round < ROUNDS; round++) {
+    const turn = targets.map((_, index) => targets[(index + round) % targets.length]!)
+    for (const { connections, rounds } of load)
+      for (const target of turn) append(rounds, target.name, await wrk(target, connections, SECONDS))
+    for (const target of turn) append(streams, target.name, await streamRound(target, STREAM))
+    console.log(`round ${round + 1} of ${ROUNDS}`)
+  }
+
+  await waybill.stop()
+  const disk = diskUse()
+  const text = report({
+    targets,
+    load,
+    streams,
+    disk,
+    idle,
+    sizes: { rounds: ROUNDS, seconds: SECONDS, ...STREAM },
+  })
+  console.log(`\n${text}`)
+  if (quick || beside !== undefined) console.log(`${DOCUMENT} stays as it is.`)
+  else publish(text)
+}
+
+/** Compares the main thread's time per call of this build and the one in `base`, in turns. */
+async function runPaired(base: string): Promise<void> {
+  const upstream = await start(startUpstream())
+  const [here, there] = await Promise.all(
+    [{ name: 'here' }, { name: 'base', root: resolve(base) }].map(async (build) => {
+      const place = mkdtempSync(join(directory, `${build.name}-`))
+      fill(place, CALLS)
+      return start(startWaybill(upstream, place, build))
+    }),
+  )
+  for (const target of [here!, there!]) console.log(`${target.name}: ${target.about}`)
+  const round = async (target: Target): Promise<number> => {
+    const { main, badStatus, socketErrors } = await wrk(target, 32, 1)
+    if (main === null) throw new Error('bench: this system does not report the processor time of a thread')
+    if (badStatus + socketErrors > 0) throw new Error(`bench: ${target.name} answered with errors`)
+    return main
+  }
+  for (const target of [here!, there!, here!, there!]) await round(target) // warms up V8
+  const differences: number[] = []
+  for (let pair = 0; pair < Number(rounds ?? 40); pair++) {
+    const order = pair % 2 === 0 ? [here!, there!] : [there!, here!]
+    const times = new Map<Target, number>()
+    for (const target of order) times.set(target, await round(target))
+    const [now, before] = [times.get(here!)!, times.get(there!)!]
+    differences.push(now / before - 1)
+    console.log(`${pair + 1}: ${now.toFixed(1)} µs here, ${before.toFixed(1)} µs base`)
+  }
+  const { median, low, high } = paired(differences)
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`
+  const verdict = high <= 0.03 ? 'at most 3 %' : low > 0.03 ? 'MORE THAN 3 %' : 'undecided: take more rounds'
+  console.log(
+    `main thread per call: ${percent(median)} (${percent(low)} to ${percent(high)}, ${differences.length} pairs): ${verdict}`,
+  )
+  if (median > 0.03) process.exitCode = 1
+}
+
+/** Runs one round of load on a Waybill that is being profiled. */
+async function runProfile(): Promise<void> {
+  const upstream = await start(startUpstream())
+  fill(directory, CALLS)
+  const waybill = await start(
+    startWaybill(upstream, directory, {
+      nodeArgs: ['--cpu-prof', `--cpu-prof-dir=${directory}`, '--cpu-prof-interval=250'],
+    }),
+  )
+  await wrk(waybill, 32, WARM_UP_SECONDS)
+  const from = Number(process.hrtime.bigint() / 1000n)
+  const { perSecond } = await wrk(waybill, 32, quick ? SECONDS : 10)
+  const to = Number(process.hrtime.bigint() / 1000n)
+  await waybill.stop()
+  console.log(`${waybill.about}; 32 connections, ${Math.round(perSecond)} requests/s while being profiled`)
+  printProfiles(directory, from, to)
+}
+
+async function start(target: Promise<Target>): Promise<Target> {
+  started.push(await target)
+  return target
+}
+
+function append<Item>(lists: Map<string, Item[]>, name: string, item: Item): void {
+  lists.set(name, [...(lists.get(name) ?? []), item])
+}
+
+/** Returns the size of database and write-ahead log, and the number of calls on record. */
+function diskUse(): Disk {
+  const file = join(directory, 'waybill.db')
+  const files = [file, `${file}-wal`].filter((each) => existsSync(each))
+  const bytes = files.reduce((sum, each) => sum + statSync(each).size, 0)
+  const db = new Database(file, { readonly: true })
+  const calls = db.prepare('SELECT count(*) FROM call_logs').pluck().get() as number
+  db.close()
+  return { bytes, calls }
+}
+
+function publish(text: string): void {
+  const [begin, end] = ['<!-- bench:begin -->', '<!-- bench:end -->']
+  const page = readFileSync(DOCUMENT, 'utf8')
+  const [before, after] = [page.split(begin)[0], page.split(end)[1]]
+  if (before === page || after === undefined) throw new Error(`${DOCUMENT} has lost its markers`)
+  writeFileSync(DOCUMENT, `${before}${begin}\n${text}\n${end}${after}`)
+}

@@ -1,0 +1,190 @@
+// `npm run bench -- reads`: the cost of reading a long record. Fills databases by SQL, then calls a gateway
+// over HTTP: every read endpoint alone, and chat completions with and without constant reads.
+import { existsSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Pool } from 'undici'
+import { fill } from './fill.ts'
+import { startUpstream, startWaybill, type Target } from './targets.ts'
+
+const { values } = parseArgs({
+  options: {
+    rows: { type: 'string', multiple: true, default: ['100000', '1000000'] },
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    asks: { type: 'string', default: '40' },
+  },
+})
+const [ROUNDS, SECONDS, ASKS] = [values.rounds, values.seconds, values.asks].map(Number) as [
+  number,
+  number,
+  number,
+]
+const CONNECTIONS = 8
+const LIMITS = 'retention: { rows: 100000000, days: 3650, bytes: 1024GiB }'
+
+/** Read endpoints; the last ones have performance targets. */
+const PATHS = (session: string, call: string, middle: string): readonly string[] => [
+  '/v1/models',
+  '/api/cloud/model/resolve?model=auto',
+  `/api/statusline?session_id=${session}&model=auto&columns=80`,
+  '/api/usage/request-logs',
+  '/api/usage/request-logs?limit=200',
+  `/api/usage/request-logs?cursor=${middle}`,
+  '/api/usage/request-logs?status=error',
+  '/api/usage/request-logs?state=streaming',
+  '/api/usage/request-logs?model=rare%2Fmodel',
+  '/api/usage/request-logs?provider=nobody',
+  '/api/usage/request-logs?agent_id=nobody',
+  `/api/usage/request-logs?session_id=${session}`,
+  `/api/usage/request-logs/${call}`,
+  '/api/usage/logs',
+  '/api/sessions',
+  `/api/sessions?cursor=${middle}`,
+  `/api/sessions/${session}`,
+  '/api/usage/history?window=24h',
+  '/api/usage/history?window=24h&bucket=1m',
+  '/api/usage/history?window=30d',
+  '/api/usage/history?window=30d&by=model',
+  '/api/usage/history?window=30d&bucket=1d&by=key',
+  '/api/analytics/auto-routing?window=24h',
+  '/api/analytics/auto-routing?window=30d',
+]
+
+const BODY = JSON.stringify({
+  model: 'auto',
+  messages: [{ role: 'user', content: 'Where to? '.repeat(100) }],
+})
+
+const quantile = (sorted: readonly number[], q: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!
+const ascending = (list: readonly number[]): number[] => [...list].sort((a, b) => a - b)
+const median = (list: readonly number[]): number => quantile(ascending(list), 0.5)
+const ms = (value: number): string => value.toFixed(2).padStart(8)
+
+const upstream = await startUpstream()
+try {
+  for (const rows of values.rows) await bench(Number(rows))
+} finally {
+  await upstream.stop()
+}
+
+async function bench(rows: number): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-bench-reads-'))
+  let waybill: Target | null = null
+  try {
+    const begun = performance.now()
+    fill(directory, rows)
+    const filled = performance.now()
+    waybill = await startWaybill(upstream, directory, { more: LIMITS })
+    const started = performance.now()
+    const bytes = ['waybill.db', 'waybill.db-wal']
+      .map((name) => join(directory, name))
+      .reduce((sum, file) => sum + (existsSync(file) ? statSync(file).size : 0), 0)
+    console.log(
+      `\n${rows} calls over 30 days: ${Math.round(bytes / rows)} bytes a call; filled in ${seconds(filled - begun)}, opened for the first time in ${seconds(started - filled)}; ${waybill.about}`,
+    )
+    const { origin, pathname } = new URL(waybill.url)
+    const reader = new Pool(origin, { connections: 1 })
+    const get = async (path: string) => {
+      const { statusCode, body } = await reader.request({ path, method: 'GET' })
+      const text = await body.text()
+      if (statusCode !== 200) throw new Error(`${path}: ${statusCode} ${text}`)
+      return text
+    }
+    const middle = JSON.parse(await get(`/api/usage/request-logs?limit=1&until=${daysAgo(15)}`)).data[0].id
+    const newest = JSON.parse(await get('/api/sessions?limit=1')).data[0].session_id
+    const paths = PATHS(newest, middle, middle)
+
+    console.log(`\n${'p50 ms'.padStart(8)} ${'p99 ms'.padStart(8)}   read alone, ${ASKS} times`)
+    for (const path of paths) {
+      await get(path)
+      const times: number[] = []
+      for (let ask = 0; ask < ASKS; ask++) {
+        const start = performance.now()
+        await get(path)
+        times.push(performance.now() - start)
+      }
+      const sorted = ascending(times)
+      console.log(
+        `${ms(quantile(sorted, 0.5))} ${ms(quantile(sorted, 0.99))}   ${path.replaceAll(/[0-9a-f-]{36}/g, 'ID')}`,
+      )
+    }
+
+    const chat = new Pool(origin, { connections: CONNECTIONS })
+    const load = () => chatLoad(chat, pathname, SECONDS)
+    await load()
+    const alone: Load[] = []
+    const read: Load[] = []
+    for (let round = 0; round < ROUNDS; round++)
+      for (const reading of round % 2 ? [true, false] : [false, true]) {
+        let stop = !reading
+        const loop = (async () => {
+          while (!stop) for (const path of paths) if (!stop) await get(path)
+        })()
+        ;(reading ? read : alone).push(await load())
+        stop = true
+        await loop
+      }
+    const ratio = (of: (load: Load) => number) =>
+      ascending(read.map((each, round) => of(each) / of(alone[round]!)))
+        .map((value) => value.toFixed(2))
+        .join(' ')
+    const line = (name: string, loads: Load[]) =>
+      `  ${name}: p50 ${median(loads.map(({ p50 }) => p50)).toFixed(2)} ms, p99 ${median(loads.map(({ p99 }) => p99)).toFixed(2)} ms, ${Math.round(median(loads.map(({ perSecond }) => perSecond)))}/s`
+    console.log(
+      `\nChat completions, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${SECONDS} s each in turns`,
+    )
+    console.log(line('without reads', alone))
+    console.log(line('with all reads in a loop', read))
+    console.log(`  p99 with reads as a multiple of p99 without, by round: ${ratio(({ p99 }) => p99)}`)
+    await Promise.all([reader.close(), chat.close()])
+  } finally {
+    await waybill?.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+interface Load {
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+}
+
+/**
+ * Makes calls at a steady pace, so that a slow moment is not followed by fewer calls: each connection begins
+ * one every 10 ms.
+ */
+async function chatLoad(pool: Pool, path: string, lasting: number): Promise<Load> {
+  const times: number[] = []
+  const end = performance.now() + lasting * 1_000
+  await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      for (let due = performance.now(); due < end; due += 10) {
+        const wait = due - performance.now()
+        if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait))
+        const start = performance.now()
+        const { statusCode, body } = await pool.request({
+          path,
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: BODY,
+        })
+        await body.dump()
+        if (statusCode !== 200) throw new Error(`chat answered ${statusCode}`)
+        times.push(performance.now() - start)
+      }
+    }),
+  )
+  const sorted = ascending(times)
+  return { perSecond: times.length / lasting, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`
+}
+
+function daysAgo(days: number): string {
+  return new Date(Date.now() - days * 86_400_000).toISOString()
+}

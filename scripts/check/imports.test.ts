@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { packageFile } from '../../src/shared/package-root.ts'
+import { folderOf, offence, readRules, unusedExports } from './imports.ts'
+
+const rules = readRules(readFileSync(packageFile('CONTRIBUTING.md'), 'utf8'))
+
+for (const [file, target, allowed] of [
+  ['src/store/store.ts', 'src/core/call.ts', true],
+  ['src/store/store.ts', 'src/store/writes.ts', true],
+  ['src/store/store.ts', 'src/store/sqlite/open.ts', false],
+  ['src/store/sqlite/open.ts', 'src/store/store.ts', true],
+  ['src/endpoints/query.ts', 'src/store/sqlite/open.ts', false],
+  ['src/store/store.ts', 'src/http/reply.ts', false],
+  ['src/providers/send.ts', 'src/store/store.ts', false],
+  ['src/core/call.ts', 'src/http/reply.ts', false],
+  ['src/core/call.ts', 'src/pricing/pricing.ts', true],
+  ['src/shared/redact.ts', 'src/core/call.ts', false],
+  ['src/call/pipeline.ts', 'src/providers/send.ts', true],
+  ['mocks/recording/replay.ts', 'src/shared/redact.ts', true],
+  ['mocks/recording/replay.ts', 'src/core/call.ts', false],
+  ['src/gateway/create-gateway.ts', 'mocks/library.ts', false],
+  ['src/gateway/create-gateway.ts', 'scripts/bench.ts', false],
+  ['src/gateway/gateway.test.ts', 'mocks/library.ts', true],
+  ['conformance/run.ts', 'src/gateway/create-gateway.ts', false],
+  ['conformance/selftest/reference.ts', 'src/gateway/create-gateway.ts', true],
+  ['src/elsewhere/file.ts', 'src/core/call.ts', false],
+] as const)
+  test(`${file} ${allowed ? 'may' : 'may not'} import ${target}`, () => {
+    assert.equal(offence(rules, file, target) === null, allowed)
+  })
+
+test('the longest folder decides', () => {
+  assert.equal(folderOf(rules, 'src/store/sqlite/open.ts'), 'src/store/sqlite')
+  assert.equal(folderOf(rules, 'elsewhere/open.ts'), null)
+})
+
+test('an export that no other file names is found', () => {
+  const texts = new Map([
+    ['a.ts', 'export const used = 1\nexport const unused = used'],
+    ['b.ts', "import { used } from './a.ts'"],
+  ])
+  assert.deepEqual(unusedExports(texts), ['a.ts: unused is exported, and nothing imports it'])
+})

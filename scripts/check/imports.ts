@@ -1,0 +1,86 @@
+// Compares every import with the table "What is where" in CONTRIBUTING.md, which lists the imports allowed
+// per folder. Reports exports that nothing imports. The linter finds import cycles.
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+
+const TESTS = /[.-]test\.tsx?$|(^|\/)test-[\w-]+\.tsx?$/
+const IMPORT = /(?:\bfrom|\bimport\()\s*'(\.[^']+)'/g
+
+/** Folder -> folders that it may import. */
+export type Rules = ReadonlyMap<string, readonly string[]>
+
+const names = (cell: string): string[] => [...cell.matchAll(/`([\w/-]+)`/g)].map(([, name]) => name!)
+
+/**
+ * Reads the rules from the table whose last column is "may import". Several folders in a first cell may
+ * import each other.
+ */
+export function readRules(markdown: string): Rules {
+  const table = markdown.split('| may import |')[1]?.split('\n\n')[0] ?? ''
+  const rows = table.split('\n').flatMap((line) => {
+    const [, first, , may] = line.split(' | ').length === 3 ? ['', ...line.split(' | ')] : []
+    return first && may ? [{ folders: names(first), may: names(may) }] : []
+  })
+  return new Map(
+    rows.flatMap(({ folders, may }) => folders.map((folder) => [folder, [...folders, ...may]] as const)),
+  )
+}
+
+/** Returns the longest folder of the rules that holds `file`, or null. */
+export const folderOf = (rules: Rules, file: string): string | null =>
+  [...rules.keys()]
+    .filter((folder) => file.startsWith(`${folder}/`))
+    .toSorted((a, b) => b.length - a.length)[0] ?? null
+
+/** Returns why `file` may not import `target` (paths from the root), or null if it may. Tests may import anything. */
+export function offence(rules: Rules, file: string, target: string): string | null {
+  if (TESTS.test(file) || !file.includes('/') || !/^(src|mocks|conformance|scripts)\//.test(target))
+    return null
+  const [from, to] = [folderOf(rules, file), folderOf(rules, target)]
+  if (from === null) return `${file}: its folder is missing in the table of CONTRIBUTING.md`
+  if (to !== null && rules.get(from)!.includes(to)) return null
+  return `${file}: ${from} may not import ${target}; it may import ${rules.get(from)!.join(', ')}`
+}
+
+/**
+ * Returns the exported values of `texts` (path -> source) that no other file names. Types stay exported:
+ * declarations name them.
+ */
+export function unusedExports(texts: ReadonlyMap<string, string>): string[] {
+  const words = new Map<string, Set<string>>()
+  for (const [file, text] of texts)
+    for (const [word] of text.matchAll(/[A-Za-z_$][\w$]*/g))
+      words.set(word, (words.get(word) ?? new Set()).add(file))
+  return [...texts].flatMap(([file, text]) =>
+    [...text.matchAll(/^export (?:async )?(?:const|function|class|enum) ([\w$]+)/gm)]
+      .filter(([, name]) => words.get(name!)!.size === 1)
+      .map(([, name]) => `${file}: ${name} is exported, and nothing imports it`),
+  )
+}
+
+function main(): void {
+  const root = join(import.meta.dirname, '../..')
+  const rules = readRules(readFileSync(join(root, 'CONTRIBUTING.md'), 'utf8'))
+  const texts = new Map(
+    ['src', 'mocks', 'conformance', 'scripts']
+      .flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) =>
+          join(folder, file),
+        ),
+      )
+      .concat('tsup.config.ts')
+      .filter((file) => /\.tsx?$/.test(file))
+      .map((file) => [file, readFileSync(join(root, file), 'utf8')]),
+  )
+  const found = [...texts].flatMap(([file, text]) =>
+    [...text.matchAll(IMPORT)]
+      .map(([, target]) => offence(rules, file, join(dirname(file), target!)))
+      .filter((each) => each !== null),
+  )
+  found.push(...unusedExports(texts))
+  for (const each of found) process.stderr.write(`${each}\n`)
+  process.stdout.write(`imports: ${texts.size} files, ${found.length} offences\n`)
+  process.exitCode = found.length > 0 ? 1 : 0
+}
+
+if (import.meta.main) main()

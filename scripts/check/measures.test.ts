@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { commentStarts, functionsOver } from './measures.ts'
+
+test('functions, methods and arrows are measured from their first line to their last', () => {
+  const body = (indent: string) => `${indent}  a()\n`.repeat(4)
+  const text = [
+    `export function long(): void {\n${body('')}}`,
+    `const arrow = (): void => {\n${body('')}}`,
+    `class A {\n  method(): void {\n${body('  ')}  }\n}`,
+    'function short(): void {\n  a()\n}',
+    `function split(\n  first: number,\n): void {\n${body('')}}`,
+    `const data = {\n${'  a: 1,\n'.repeat(4)}}`,
+  ].join('\n')
+  assert.deepEqual(functionsOver(text, 5), [
+    { line: 1, lines: 6 },
+    { line: 7, lines: 6 },
+    { line: 14, lines: 6 },
+    { line: 24, lines: 8 },
+  ])
+})
+
+test('a comment counts once, by its first words', () => {
+  const text =
+    '// What it is.\n// More.\n\n/** Returns it. */\n/**\n * Whether so.\n * More.\n */\nconst a = 1 // beside code\n'
+  assert.deepEqual(commentStarts(text), ['What it is.', 'Returns it.', 'Whether so.'])
+})

@@ -1,0 +1,168 @@
+// Environment for the commands of one page: a directory with the examples, an empty home, the packed program
+// as `waybill`, and free ports in the place of those on the page. README's own run in a clone.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
+import { delimiter, dirname, join } from 'node:path'
+import { type Block, commandsOf, wasPrinted } from './blocks.ts'
+
+/** Ports that the documentation uses. */
+const PORTS = ['4949', '4950', '4951', '8080', '8081', '9410', '9411']
+
+export interface Place {
+  run(block: Block): Promise<void>
+  /** Ends what still runs, like Ctrl-C. Rejects if something keeps running. */
+  close(): Promise<void>
+}
+
+interface Setup {
+  /** Root of the repository. */
+  readonly root: string
+  readonly directory: string
+  readonly home: string
+  readonly path: readonly string[]
+  readonly env?: Readonly<Record<string, string | undefined>>
+  /** Called with all output of the commands. */
+  readonly onOutput?: (text: string) => void
+}
+
+/** Opens a place. `root` is the repository, `modules` a node_modules with the packed program. */
+export function openPlace(root: string, modules: string, directory: string): Promise<Place> {
+  const home = join(directory, 'home')
+  mkdirSync(home, { recursive: true })
+  cpSync(join(root, 'examples'), join(directory, 'examples'), { recursive: true })
+  symlinkSync(modules, join(directory, 'node_modules'))
+  for (const name of ['package.json', 'dist', 'recordings', 'docs'])
+    symlinkSync(join(modules, 'waybill', name), join(directory, name))
+  const path = [join(modules, '.bin'), dirname(process.execPath), process.env.PATH ?? '']
+  return openIn({ root, directory, home, path })
+}
+
+/** Runs blocks in an existing directory. */
+export async function openIn({ root, directory, home, path, env: more, onOutput }: Setup): Promise<Place> {
+  const free = await freePorts(PORTS.length)
+  const swap = (text: string, from: readonly string[], to: readonly string[]) =>
+    from.reduce((changed, port, n) => changed.replaceAll(new RegExp(`\\b${port}\\b`, 'g'), to[n]!), text)
+  const there = (text: string) => swap(text, PORTS, free)
+  const back = (text: string) => swap(text, free, PORTS).replaceAll(directory, '/home/you/project')
+  const env = {
+    PATH: path.join(delimiter),
+    HOME: home,
+    LANG: 'C.UTF-8',
+    NO_COLOR: '1',
+    COLUMNS: '100',
+    WAYBILL_PORT: free[0]!,
+    WAYBILL_URL: `http://127.0.0.1:${free[0]}`,
+    // Access to registries on this machine, and compilers' caches, to avoid building again.
+    ...Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => /^npm_config_|CERT|_proxy$|^GOPROXY$/i.test(name)),
+    ),
+    npm_config_userconfig: process.env.npm_config_userconfig ?? join(process.env.HOME ?? '', '.npmrc'),
+    GOCACHE: process.env.GOCACHE ?? join(process.env.HOME ?? '', '.cache/go-build'),
+    PYTHONDONTWRITEBYTECODE: '1',
+    // No command of a page may install anything on the machine itself.
+    PIP_REQUIRE_VIRTUALENV: '1',
+    npm_config_prefix: join(home, 'npm'),
+    ...more,
+  }
+  const running: ChildProcess[] = []
+
+  async function run(block: Block): Promise<void> {
+    const { attributes, text } = block
+    if (attributes.from !== undefined && readFileSync(join(root, attributes.from), 'utf8') !== text)
+      throw new Error(`differs from ${attributes.from}`)
+    if (attributes.file !== undefined) {
+      mkdirSync(dirname(join(directory, attributes.file)), { recursive: true })
+      writeFileSync(join(directory, attributes.file), there(text))
+    }
+    if (block.language !== 'sh' && block.language !== 'console') return
+    const commands = commandsOf(block)
+    for (const [n, { command, output }] of commands.entries()) {
+      const runsOn = attributes['runs-on'] !== undefined && n === commands.length - 1
+      const fits = (said: string) =>
+        runsOn && attributes['runs-on']
+          ? said.includes(attributes['runs-on'])
+          : output === null || wasPrinted(output, said)
+      const child = spawn('bash', ['-euo', 'pipefail', '-c', `${PRELUDE}${there(command)}`], {
+        cwd: directory,
+        env,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+      let printed = ''
+      child.stdout.setEncoding('utf8').on('data', (part: string) => {
+        printed += part
+        onOutput?.(part)
+      })
+      if (runsOn) running.push(child)
+      const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+      const limit = Number(attributes.seconds ?? 30) * 1_000
+      const failed = (what: string) =>
+        new Error(
+          `${what}: ${command.trim()}\n${indented(output ?? '')}  it printed\n${indented(back(printed))}`,
+        )
+      if (runsOn) {
+        const until = Date.now() + limit
+        while (!fits(back(printed)) && child.exitCode === null && Date.now() < until) await wait(50)
+        if (!fits(back(printed)) || child.exitCode !== null) throw failed('this did not come to run')
+        continue
+      }
+      const timer = setTimeout(() => kill(child, 'SIGKILL'), limit)
+      const code = await ended
+      clearTimeout(timer)
+      if (code !== Number(attributes.exit ?? 0)) throw failed(`this ended with ${code}`)
+      if (!fits(back(printed))) throw failed('this prints something else')
+    }
+  }
+
+  async function close(): Promise<void> {
+    const left: number[] = []
+    for (const child of running.splice(0)) {
+      kill(child, 'SIGINT')
+      for (let n = 0; n < 200 && isAlive(child); n++) await wait(50)
+      if (isAlive(child)) left.push(child.pid!)
+      kill(child, 'SIGKILL')
+    }
+    if (left.length > 0) throw new Error(`Ctrl-C did not end ${left.length} of the programs that ran on`)
+  }
+  return { run, close }
+}
+
+/** Prelude of every command: one stream for all output, and exported variables persist. */
+const PRELUDE = `exec 2>&1
+[ ! -f ~/.exports ] || . ~/.exports
+trap 'export -p | grep -vE " (OLD)?PWD=" > ~/.exports' EXIT
+`
+
+/** Signals a process and everything that it started. */
+function kill({ pid }: ChildProcess, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid!, signal)
+  } catch {
+    // It has ended.
+  }
+}
+
+/** Returns true while one of its processes is alive. */
+function isAlive({ pid }: ChildProcess): boolean {
+  try {
+    return process.kill(-pid!, 0)
+  } catch {
+    return false
+  }
+}
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const indented = (text: string) => text.trimEnd().replaceAll(/^/gm, '    ').concat('\n')
+
+async function freePorts(count: number): Promise<string[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))))
+  const ports = servers.map((server) => String((server.address() as AddressInfo).port))
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}
+
+/** Returns true if the shell finds a program of this name. */
+export const isThere = (program: string): boolean =>
+  (process.env.PATH ?? '').split(delimiter).some((each) => existsSync(join(each, program)))

@@ -1,0 +1,82 @@
+// Follows README as a stranger would: in a fresh clone, with an empty home, and with the named versions of
+// Node and npm, which come from npm, not from this machine. Runs every command as printed, in order, except
+// for the port.
+// Usage: npm run docs -- readme --node 20 --npm 10
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { blocksOf } from './commands/blocks.ts'
+import { openIn } from './commands/place.ts'
+
+const { values } = parseArgs({
+  options: { node: { type: 'string', default: '24' }, npm: { type: 'string', default: '11' } },
+})
+const root = join(import.meta.dirname, '../..')
+const scratch = mkdtempSync(join(tmpdir(), 'waybill-readme-'))
+const say = (line: string) => process.stdout.write(`${line}\n`)
+
+function must(command: string, ...args: string[]): string {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd: scratch, encoding: 'utf8' })
+  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${stderr}`)
+  return stdout.trim()
+}
+
+try {
+  const [clone, home, tools] = ['clone', 'home', 'tools'].map((name) => join(scratch, name)) as [
+    string,
+    string,
+    string,
+  ]
+  must('git', 'clone', '--quiet', root, clone)
+  mkdirSync(home)
+  must(
+    'npm',
+    'install',
+    '--no-audit',
+    '--no-fund',
+    '--prefix',
+    tools,
+    `node@${values.node}`,
+    `npm@${values.npm}`,
+  )
+  const bin = join(tools, 'node_modules/.bin')
+  const [node, npm] = ['node', join(bin, 'npm')].map((name) =>
+    must(join(bin, 'node'), ...(name === 'node' ? ['--version'] : [name, '--version'])),
+  )
+  say(
+    `README, with Node ${node} and npm ${npm}, in a clone of ${must('git', '-C', root, 'rev-parse', '--short', 'HEAD')}`,
+  )
+  const handed = ['WAYBILL_TESTS', 'WAYBILL_BROWSER', 'WAYBILL_POSTGRES']
+  const env = Object.fromEntries(handed.map((name) => [name, process.env[name]]))
+  const place = await openIn({
+    root: clone,
+    directory: clone,
+    home,
+    path: [bin, '/usr/local/bin', '/usr/bin', '/bin'],
+    env,
+    onOutput: (text) => process.stdout.write(text),
+  })
+  let ran = 0
+  for (const block of blocksOf(readFileSync(join(clone, 'README.md'), 'utf8'))) {
+    if (block.language !== 'sh' && block.language !== 'console') continue
+    if (block.attributes['after-ctrl-c'] !== undefined) await place.close()
+    const from = Date.now()
+    say(`\n$ ${block.text.trim()}`)
+    await place.run(block)
+    say(`README.md:${block.line}: as printed, in ${((Date.now() - from) / 1_000).toFixed(0)} s`)
+    ran++
+  }
+  await place.close()
+  assert.ok(ran >= 5, 'README has its commands')
+} catch (error) {
+  // The output of a command is already there.
+  process.stderr.write(
+    `README, with Node ${values.node} and npm ${values.npm}: ${(error as Error).message.split('\n')[0]}\n`,
+  )
+  process.exitCode = 1
+} finally {
+  rmSync(scratch, { recursive: true, force: true })
+}

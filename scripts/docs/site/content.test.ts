@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { writeContent } from './content.ts'
+
+test('the pages of the site have no link that leads nowhere, and those made from data are among them', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-site-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  writeContent(join(import.meta.dirname, '../../..'), directory)
+  for (const page of ['index', 'scoreboard', 'must-fail', 'must-pass', 'requirements'])
+    assert.ok(existsSync(join(directory, `${page}.md`)), page)
+  const index = readFileSync(join(directory, 'index.md'), 'utf8')
+  assert.match(index, /\(\.\/must-fail\.md\)/, 'a link to the data leads to the page')
+})

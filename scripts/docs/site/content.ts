@@ -1,0 +1,96 @@
+// Prepares the pages of the site from the repository's Markdown and from generated pages. A link to another
+// page stays, a link to any other file leads to a copy of it, and a link to a missing file is an error.
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, posix, relative } from 'node:path'
+import { filteredScoreboard, MADE_PAGES } from './made.ts'
+import { addressOf, PAGES } from './pages.ts'
+
+/** Writes `directory` from scratch. Throws with every broken link. */
+export function writeContent(root: string, directory: string): void {
+  const sources = Object.values(PAGES).flatMap((pages) => Object.keys(pages))
+  const missing = globSync('docs/**/*.md', { cwd: root }).filter((page) => !sources.includes(page))
+  const problems = missing.map((page) => `${page} is not in scripts/docs/site/pages.ts`)
+  rmSync(directory, { recursive: true, force: true })
+  const put = (from: string, to: string) => {
+    mkdirSync(dirname(join(directory, to)), { recursive: true })
+    copyFileSync(join(root, from), join(directory, to))
+  }
+  put('src/page/icon.svg', 'public/files/src/page/icon.svg')
+  const files = join(directory, 'public/files')
+  cpSync(join(root, 'docs/scoreboard/evidence'), join(files, 'scoreboard/evidence'), { recursive: true })
+  writeFileSync(join(files, 'scoreboard.html'), filteredScoreboard())
+  for (const source of sources) {
+    const { text, files, broken } = withLinks(root, source, sources)
+    for (const [from, to] of files) put(from, `public${to}`)
+    problems.push(...broken.map((link) => `${source} links to ${link}, which is not there`))
+    const page = join(directory, `${addressOf(source)}.md`)
+    mkdirSync(dirname(page), { recursive: true })
+    writeFileSync(page, text)
+  }
+  const sidebar = Object.entries(PAGES).map(([text, pages]) => ({
+    text,
+    items: Object.entries(pages).map(([source, name]) => ({ text: name, link: `/${addressOf(source)}` })),
+  }))
+  writeFileSync(join(directory, 'sidebar.json'), JSON.stringify(sidebar))
+  if (problems.length > 0) throw new Error(problems.join('\n'))
+}
+
+/** Returns the text of a page with the links of the site; `files`: source -> address of the files to copy. */
+function withLinks(root: string, source: string, pages: readonly string[]) {
+  const files = new Map<string, string>()
+  const broken: string[] = []
+  const here = posix.dirname(addressOf(source))
+  /** Returns null for a directory, which a site cannot show. */
+  const lead = (link: string): string | null => {
+    if (/^(\w+:|#|\/)/.test(link)) return link
+    const [path = '', anchor] = link.split('#')
+    const target = relative(root, join(root, dirname(source), path))
+    const behind = anchor === undefined ? '' : `#${anchor}`
+    if (pages.includes(target) || target === 'README.md') {
+      const to = posix.relative(here, `${addressOf(target)}.md`)
+      return `${to.startsWith('.') ? to : `./${to}`}${behind}`
+    }
+    if (!existsSync(join(root, target))) {
+      broken.push(link)
+      return link
+    }
+    if (statSync(join(root, target)).isDirectory()) return null
+    // As text, so that a browser shows it whatever the server makes of its extension.
+    const to = `/files/${target}${/\.(png|svg|html)$/.test(target) ? '' : '.txt'}`
+    files.set(target, to)
+    return to
+  }
+  const text = outsideCode(
+    MADE_PAGES[source]?.() ?? readFileSync(join(root, source), 'utf8'),
+    (prose) =>
+      prose
+        .replaceAll(
+          /(?<!!)\[([^\]]*)\]\(([^)\s]+)\)|\]\(([^)\s]+)\)/g,
+          (_, text: string, link: string, other: string) => {
+            const to = lead(link ?? other)
+            return text === undefined ? `](${to})` : to === null ? text : `[${text}](${to})`
+          },
+        )
+        .replaceAll(/<(?=[a-z/])(?!https?:|br>)/gi, '&lt;'), // a name in angle brackets is no element
+  )
+  return { text, files, broken }
+}
+
+const CODE = /^(`{3,}|~{3,})[\s\S]*?^\1`*$|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)/gm
+
+/** Applies `change` to everything that is not code. */
+export function outsideCode(text: string, change: (prose: string) => string): string {
+  const kept: string[] = []
+  const marked = text.replaceAll(CODE, (code) => `\0${kept.push(code) - 1}\0`)
+  return change(marked).replaceAll(/\0(\d+)\0/g, (_, n: string) => kept[Number(n)]!)
+}

@@ -1,0 +1,99 @@
+// Writes the parts of the documentation that come from the code: the tables of endpoints, fields, recordings
+// and scenarios, and the JSON Schemas of waybill.yaml, of a recording's metadata and of the suite's results.
+// With --check it writes nothing and fails if anything is stale. Either way it fails if a requirement has no
+// test.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
+import { resultsSchema } from '../../conformance/judge/judge.ts'
+import { targetJsonSchema } from '../../conformance/target/schema.ts'
+import { readRecordings, recordingJsonSchema } from '../../mocks/recording/format.ts'
+import { scenarios } from '../../mocks/scenarios/registry.ts'
+import { configJsonSchema } from '../../src/config/schema.ts'
+import { ATTEMPT_FIELDS, CALL_FIELDS } from '../../src/core/record.ts'
+import { CALLS, OTHERS, READS } from '../../src/gateway/endpoints.ts'
+import { rowsOf } from '../agents/pages.ts'
+import { AGENTS } from '../agents/table.ts'
+import { commandsPage } from './commands-page.ts'
+import { configurationPage } from './configuration.ts'
+import { fieldsTable } from './fields-table.ts'
+import { keptTable } from './kept-table.ts'
+import { lossesPage } from './losses-page.ts'
+import { originsSentence, recordingsTable } from './recordings-table.ts'
+import { requirementsPage } from './requirements.ts'
+import { statusLinePicture } from './status-line-picture.ts'
+import { targetFilesPage } from './target-files.ts'
+import { troubleshootingPage } from './troubleshooting.ts'
+
+const check = process.argv.includes('--check')
+const stale: string[] = []
+
+/** Writes `text` to a file of the project, or notes that the file differs. */
+function put(file: string, text: string): void {
+  const path = fileURLToPath(new URL(`../../${file}`, import.meta.url))
+  if (readFileSync(path, { encoding: 'utf8', flag: 'a+' }) === text) return
+  if (check) stale.push(file)
+  else writeFileSync(path, text)
+}
+
+const textOf = (file: string): string => readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')
+
+/** Returns the text of a file with the part between the two marks replaced. */
+function between(file: string, mark: string, inner: string, text = textOf(file)): string {
+  const [begin, end] = [`<!-- ${mark}:begin -->`, `<!-- ${mark}:end -->`]
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)]
+  if (from < 0 || to < from) throw new Error(`${file} has no ${begin} … ${end}`)
+  return `${text.slice(0, from + begin.length)}\n${inner}\n${text.slice(to)}`
+}
+
+const row = (method: string, { path, summary }: { path: string; summary: string }) =>
+  `| ${method} | \`${path.replace('*', '{id}')}\` | ${summary} |`
+const endpoints = [
+  '| method | path | what |',
+  '|---|---|---|',
+  ...CALLS.map((each) => row('POST', each)),
+  ...READS.map((each) => row('GET', each)),
+  ...OTHERS.map((each) => row(each.method, each)),
+]
+
+const scenarioTable = [
+  '| scenario | what happens | shape |',
+  '|---|---|---|',
+  ...Object.entries(scenarios).map(
+    ([name, { description, shape }]) => `| \`${name}\` | ${description} | ${shape} |`,
+  ),
+]
+
+const contract = 'docs/contract.md'
+const [callTable, attemptTable] = [fieldsTable(CALL_FIELDS), fieldsTable(ATTEMPT_FIELDS)]
+
+put('docs/api.md', between('docs/api.md', 'endpoints', endpoints.join('\n')))
+put('recordings/README.md', between('recordings/README.md', 'table', recordingsTable(readRecordings())))
+put('recordings/README.md', between('recordings/README.md', 'origins', originsSentence(readRecordings())))
+put('mocks/README.md', between('mocks/README.md', 'scenarios', scenarioTable.join('\n')))
+const withRecord = between(contract, 'record', callTable, between(contract, 'attempt', attemptTable))
+put(contract, between(contract, 'kept', keptTable(), withRecord))
+for (const { name, title } of AGENTS) {
+  const [page, all] = [`docs/agents/${name}.md`, textOf('docs/agents.md')]
+  const seen = between(page, 'seen', rowsOf(all, 'agents', title))
+  put(page, between(page, 'crossed', rowsOf(all, 'agents-crossed', title), seen))
+}
+put('docs/results.schema.json', `${JSON.stringify(z.toJSONSchema(resultsSchema), null, 2)}\n`)
+put('docs/command-line.md', between('docs/command-line.md', 'commands', commandsPage()))
+put('docs/losses.md', lossesPage())
+put('docs/status-line.svg', statusLinePicture())
+put('docs/troubleshooting.md', troubleshootingPage())
+put('docs/configuration.md', configurationPage(configJsonSchema(), textOf('examples/every-setting.yaml')))
+put('docs/waybill.schema.json', `${JSON.stringify(configJsonSchema(), null, 2)}\n`)
+put('docs/target-files.md', targetFilesPage(targetJsonSchema()))
+put('docs/target.schema.json', `${JSON.stringify(targetJsonSchema(), null, 2)}\n`)
+put('docs/recording.schema.json', `${JSON.stringify(recordingJsonSchema(), null, 2)}\n`)
+
+const { problems } = requirementsPage(fileURLToPath(new URL('../..', import.meta.url)))
+
+for (const problem of problems) process.stderr.write(`requirements: ${problem}\n`)
+if (stale.length > 0)
+  process.stderr.write(`stale: ${stale.join(', ')}; run \`npm run docs\` and commit what it writes\n`)
+const well = stale.length === 0 && problems.length === 0
+if (well) process.stdout.write('docs: up to date\n')
+process.exitCode = well ? 0 : 1

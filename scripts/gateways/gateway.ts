@@ -1,0 +1,84 @@
+// Runs a gateway of another project: one file for each in installs/, with its installation, the place of its
+// program, and the services that it needs.
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+export interface Peer {
+  /**
+   * Shell lines, run in the gateway's own directory; $NODE is this Node, $PROJECT the path of this project.
+   */
+  readonly install: readonly string[]
+  /** Path of its program below that directory. */
+  readonly bin: string
+  /** Returns additions to the suite's environment, which the target file uses as `{{env.NAME}}`. */
+  readonly env?: (directory: string) => Record<string, string>
+  /** Servers that run as long as the gateway; SERVICES has what each adds to the environment. */
+  readonly services?: readonly ServiceName[]
+}
+
+/** Started server: its additions to the environment, and how to end it. */
+interface Service {
+  readonly env: Readonly<Record<string, string>>
+  end(): Promise<void>
+}
+
+export const SERVICES = {
+  /**
+   * Starts a PostgreSQL from Debian's packages, on a socket in a scratch directory, with an empty database.
+   */
+  async postgres(): Promise<Service> {
+    const { NO_POSTGRES, startPostgres } = await import('../../src/test/test-postgres.ts')
+    if (NO_POSTGRES !== false) throw new Error(NO_POSTGRES)
+    const server = await startPostgres()
+    // The same in parts, for programs that cannot read a socket from an address like libpq.
+    const parts = { PGHOST: server.directory, PGUSER: 'waybill', PGDATABASE: 'peer' }
+    return {
+      env: { DATABASE_URL: await server.database('peer'), ...parts },
+      end: () => server.end(),
+    }
+  },
+}
+export type ServiceName = keyof typeof SERVICES
+
+/** Installs npm packages in the current directory. */
+export const NPM = 'npm install --no-save --no-audit --no-fund --ignore-scripts --prefix .'
+
+/**
+ * Tables for counting tokens, which some gateways download at their start: LiteLLM's package holds the two
+ * that matter.
+ */
+export const TOKEN_TABLES = [
+  'pip download --quiet --no-deps --only-binary :all: -d . litellm==1.106.2',
+  'mkdir tokens && python3 -m zipfile -e litellm-*.whl wheel && cp wheel/litellm/litellm_core_utils/tokenizers/[0-9a-f]* tokens/',
+  'rm -r wheel litellm-*.whl',
+]
+/** Returns the variable by which OpenAI's tokenizer finds them. */
+export const tokenTables = (directory: string) => ({ TIKTOKEN_CACHE_DIR: join(directory, 'tokens') })
+
+const here = fileURLToPath(new URL('installs/', import.meta.url))
+/** Names of the gateways that have a file. */
+export const peerNames: readonly string[] = readdirSync(here).map((file) => file.replace(/\.ts$/, ''))
+export const readPeer = async (name: string): Promise<Peer> =>
+  ((await import(`./installs/${name}.ts`)) as { peer: Peer }).peer
+
+/** Runs the install lines unless they have already run with this Node and project; false if one fails. */
+export function install(name: string, { install: lines }: Peer, directory: string): boolean {
+  const mark = join(directory, '.installed')
+  const own = { NODE: process.execPath, PROJECT: fileURLToPath(new URL('../..', import.meta.url)) }
+  // Lines write both paths into programs: one that another checkout installed looks for files there.
+  const installed = JSON.stringify({ ...own, lines })
+  if (existsSync(mark) && readFileSync(mark, 'utf8') === installed) return true
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true })
+  for (const line of lines) {
+    const env = { ...process.env, ...own }
+    const { status } = spawnSync('sh', ['-c', line], { cwd: directory, env, stdio: 'inherit' })
+    if (status === 0) continue
+    process.stderr.write(`gateways: ${name} cannot be installed: \`${line}\` ended with ${status}\n`)
+    return false
+  }
+  writeFileSync(mark, installed)
+  return true
+}

@@ -1,0 +1,55 @@
+// What `npm run gateways` takes away after a run: its own directories, and nothing else of the place it was given.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { install, peerNames, readPeer } from './gateway.ts'
+
+const script = fileURLToPath(new URL('./run.ts', import.meta.url))
+
+test('what else lies in the scratch directory stays', (t) => {
+  const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
+  t.after(() => rmSync(scratch, { recursive: true }))
+  for (const directory of ['mine', 'reports/mine', 'bin'])
+    mkdirSync(join(scratch, directory), { recursive: true })
+  writeFileSync(join(scratch, 'mine.txt'), 'mine')
+  // A shell and nothing that installs: the run ends before anything is fetched.
+  const shell = spawnSync('sh', ['-c', 'command -v sh'], { encoding: 'utf8' }).stdout.trim()
+  symlinkSync(shell, join(scratch, 'bin/sh'))
+  const { status, stderr } = spawnSync(process.execPath, [script, '--dir', scratch, 'portkey'], {
+    env: { PATH: join(scratch, 'bin') },
+    encoding: 'utf8',
+  })
+  assert.match(stderr, /gateways: portkey cannot be installed/)
+  assert.equal(status, 3)
+  assert.deepEqual(readdirSync(scratch).sort(), ['bin', 'mine', 'mine.txt', 'reports'])
+  assert.deepEqual(readdirSync(join(scratch, 'reports')), ['mine'])
+})
+
+test('a gateway is installed once, and again when its lines or the place of this project change', (t) => {
+  const scratch = mkdtempSync(join(tmpdir(), 'waybill-peers-test-'))
+  t.after(() => rmSync(scratch, { recursive: true }))
+  const directory = join(scratch, 'mine')
+  const peer = { install: ['touch "$(date +%N)"'], bin: 'bin' }
+  const runs = (each = peer) => {
+    assert.ok(install('mine', each, directory))
+    return readdirSync(directory).sort()
+  }
+  const first = runs()
+  assert.equal(first.length, 2)
+  assert.deepEqual(runs(), first)
+  assert.deepEqual(runs({ ...peer, install: ['touch other'] }), ['.installed', 'other'])
+  writeFileSync(join(directory, '.installed'), '')
+  assert.notDeepEqual(runs(), first)
+})
+
+test('the files of this project that install lines name are there', async () => {
+  const lines = (await Promise.all(peerNames.map(readPeer))).flatMap((peer) => peer.install)
+  const named = lines.flatMap((line) => [...line.matchAll(/\$PROJECT\/([\w./-]+)/g)].map(([, path]) => path))
+  assert.ok(named.length > 0)
+  for (const path of named)
+    assert.ok(existsSync(fileURLToPath(new URL(`../../${path}`, import.meta.url))), path)
+})

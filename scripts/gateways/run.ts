@@ -1,0 +1,69 @@
+// `npm run gateways -- NAME…`: installs other projects' gateways in a scratch directory, tests each against
+// the contract with the command that any user has, and stores the scoreboard's data. Nothing of theirs enters
+// the project. --dir sets the scratch directory; NAME and reports/NAME in it are recreated and removed,
+// --keep leaves both. Each installation is in installs/NAME.ts.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { install, type Peer, peerNames, readPeer, SERVICES } from './gateway.ts'
+import { keepOutcome } from './scoreboard.ts'
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { keep: { type: 'boolean' }, dir: { type: 'string', default: join(tmpdir(), 'waybill-peers') } },
+})
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const scratch = resolve(values.dir)
+const unknown = positionals.filter((name) => !peerNames.includes(name))
+if (positionals.length === 0 || unknown.length > 0) {
+  process.stderr.write(
+    `gateways: ${unknown.length > 0 ? `unknown: ${unknown.join(', ')}; ` : ''}known are ${peerNames.join(', ')}\n`,
+  )
+  process.exit(2)
+}
+
+for (const name of positionals) {
+  const peer = await readPeer(name)
+  if (!install(name, peer, join(scratch, name))) {
+    process.exitCode = 3
+    continue
+  }
+  const report = join(scratch, 'reports', name)
+  rmSync(report, { recursive: true, force: true })
+  const trouble = await run(name, peer, report)
+  keepOutcome(name, { report, trouble, scratch })
+}
+if (!values.keep)
+  for (const name of positionals)
+    for (const own of [name, join('reports', name)])
+      rmSync(join(scratch, own), { recursive: true, force: true })
+
+/** Tests it against the contract, with the services that it needs. Returns its error output. */
+async function run(name: string, { bin, env, services = [] }: Peer, report: string): Promise<string> {
+  const directory = join(scratch, name)
+  const servers = []
+  try {
+    for (const each of services) servers.push(await SERVICES[each]())
+    const command = ['src/cli.ts', 'conform', name, '--profile', 'observable', '--report', report]
+    const suite = spawn(process.execPath, ['--import', 'tsx', ...command], {
+      cwd: root,
+      env: {
+        ...process.env,
+        ...Object.assign({}, ...servers.map((server) => server.env)),
+        ...env?.(directory),
+        PATH: [join(directory, bin), process.env.PATH].join(delimiter),
+      },
+      stdio: ['ignore', 'inherit', 'pipe'],
+    })
+    const [said] = await Promise.all([text(suite.stderr), once(suite, 'close')])
+    process.stderr.write(said)
+    return said
+  } finally {
+    for (const server of servers) await server.end()
+  }
+}

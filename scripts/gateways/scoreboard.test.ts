@@ -1,0 +1,103 @@
+// The scoreboard publishes no failure that was not looked at, and its evidence is there and small.
+import assert from 'node:assert/strict'
+import { statSync } from 'node:fs'
+import { test } from 'node:test'
+import type { Evidence, Exchange } from '../../conformance/evidence/evidence.ts'
+import { NOTED as bad, readNotes, readOutcomes, scoreboardPage, without } from './scoreboard.ts'
+import { proofOf, proofsFile, provenNames, readProofs } from './scoreboard-evidence.ts'
+
+const outcomes = readOutcomes()
+const notes = readNotes()
+
+const EXCHANGE: Exchange = {
+  ...{
+    n: 1,
+    step: 'call',
+    details: {},
+    nonce: null,
+    at: 0,
+    head_at: 1,
+    end_at: 2,
+    end: 'complete',
+    error: null,
+  },
+  ...{ status: 500, headers: {}, body: '', utf8: true, chunks: [] },
+  request: { method: 'POST', path: '/v1/chat/completions', headers: {}, body: '[]' },
+}
+const BLANK: Omit<Evidence, 'check' | 'exchanges'> = {
+  ...{ started_at: 0, ended_at: 1, ledger: [], marks: {}, facts: {}, untestable: null, harness_error: null },
+}
+
+test('every published failure has been looked at, and every note is about one', () => {
+  assert.ok(outcomes.length >= 5)
+  for (const { name, verdicts } of outcomes) {
+    const ids = verdicts.filter(({ outcome }) => bad.includes(outcome)).map(({ id }) => id)
+    assert.deepEqual(Object.keys(notes[name]?.looked_at ?? {}).sort(), ids.sort(), name)
+  }
+  assert.doesNotMatch(scoreboardPage(outcomes, notes), /not looked at yet/)
+})
+
+test('every verdict has its evidence, without a path of the machine that ran it', () => {
+  assert.deepEqual(
+    provenNames().sort(),
+    outcomes
+      .filter(({ results }) => results)
+      .map(({ name }) => name)
+      .sort(),
+  )
+  for (const { name, verdicts } of outcomes) {
+    const proofs = readProofs(name)
+    for (const { id, outcome } of verdicts.filter((verdict) => bad.includes(verdict.outcome))) {
+      assert.equal(proofs.get(id)?.outcome, outcome, `${name} ${id}`)
+      assert.ok(
+        proofs.get(id)!.findings.some(({ ok }) => !ok),
+        `${name} ${id}`,
+      )
+    }
+    assert.doesNotMatch(JSON.stringify([...proofs.values()]), /\/(tmp|home|root|work)\/\w/, name)
+    assert.ok(statSync(proofsFile(name)).size < 100 * 1024, `the evidence of ${name} is small`)
+  }
+})
+
+test('a proof holds what its findings point at, also in another check, and long texts cut', () => {
+  const evidence = (check: string, body: string) => ({ ...BLANK, check, exchanges: [{ ...EXCHANGE, body }] })
+  const all = new Map([
+    ['FAIL-02', evidence('FAIL-02', 'x'.repeat(2_000))],
+    ['FAIL-01', evidence('FAIL-01', 'other')],
+  ])
+  const finding = { id: 'FAIL-02/malformed-is-4xx', what: 'an answer', expected: 'a 4xx', actual: '500' }
+  const findings = [
+    { ...finding, ok: true, see: ['#1'] },
+    { ...finding, ok: false, see: ['#1', 'FAIL-01#1', '@9'] },
+  ]
+  const verdict = { ...outcomes[0]!.verdicts[0]!, id: 'FAIL-02', outcome: 'fail' as const, findings }
+  const proof = proofOf(
+    { ...verdict, scope: 'every gateway', text: '', scored: true, inferences: 0, duration: 0 },
+    { evidence: all },
+  )
+  const untestable = { ...verdict, outcome: 'untestable' as const, findings: [], reason: 'no answer came' }
+  const untried = proofOf(
+    { ...untestable, scope: 'every gateway', text: '', scored: true, inferences: 0, duration: 0 },
+    { evidence: all },
+  )
+  assert.equal(untried.findings[0]!.what, 'no answer came')
+  assert.deepEqual(Object.keys(untried.seen), ['#1'])
+  assert.equal(proof.of, 1)
+  assert.deepEqual(proof.findings, [findings[1]])
+  assert.deepEqual(Object.keys(proof.seen), ['#1', 'FAIL-01#1'])
+  assert.match((proof.seen['#1'] as { body: string }).body, /^x{800} … \(2000 characters\)$/)
+})
+
+test('the place of a run is taken out of its texts, also where one was cut in the middle of it', () => {
+  const text =
+    '{"a":"at /tmp/peers/x.js and (/tmp/peers/y","b":"at (/tmp/pee","c":"/tmp/pe … (9 characters)","d":"/tmp"}'
+  assert.equal(
+    without('/tmp/peers')(text),
+    '{"a":"at …/x.js and (…/y","b":"at (…","c":"… … (9 characters)","d":"/tmp"}',
+  )
+})
+
+test('a failure without a note says that it is not to be quoted', () => {
+  const [first] = outcomes.filter(({ verdicts }) => verdicts.some(({ outcome }) => bad.includes(outcome)))
+  assert.match(scoreboardPage([first!], {}), /not looked at yet, not to be quoted/)
+})

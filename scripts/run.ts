@@ -1,0 +1,67 @@
+// `npm run NAME [-- SUB-NAME] [ARGUMENT…]`: the programs behind one npm script, by their sub-names. The first
+// one is the default.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+
+export const PROGRAMS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  docs: {
+    write: 'docs/write.ts',
+    site: 'docs/site/build.ts',
+    commands: 'docs/commands/run.ts',
+    readme: 'docs/readme.ts',
+    requirements: 'docs/requirements.ts',
+    pictures: 'docs/page/pictures.ts',
+    demo: 'docs/page/demo.ts',
+  },
+  bench: {
+    calls: 'bench/calls.ts',
+    translated: 'bench/translated.ts',
+    reads: 'bench/reads.ts',
+    fleet: 'bench/fleet.ts',
+    'shared-log': 'bench/shared-log.ts',
+    mock: 'bench/mock.ts',
+    'status-line': 'bench/status-line.ts',
+    soak: 'bench/soak/run.ts',
+  },
+  selftest: {
+    reference: 'selftest/reference.ts',
+    repeat: 'selftest/reference.ts inproc --busy --profile observable --times',
+    'must-fail': 'selftest/must-fail.ts',
+    'must-pass': 'selftest/must-pass.ts',
+  },
+  agents: {
+    all: 'agents/all.ts',
+    'python-clients': 'agents/python-clients.ts',
+  },
+  release: {
+    files: 'release/files.ts',
+    package: 'release/package.ts',
+    image: 'release/image.sh',
+    prices: 'release/prices.ts',
+    drift: 'release/drift.ts',
+  },
+}
+
+if (import.meta.main) main(process.argv.slice(2))
+
+function main([name = '', ...given]: readonly string[]): void {
+  const programs = PROGRAMS[name]!
+  const isNamed = given[0] !== undefined && !given[0].startsWith('-')
+  const program = isNamed ? programs[given[0]!] : Object.values(programs)[0]
+  if (program === undefined) {
+    process.stderr.write(
+      `${name}: there is no "${given[0]}"; there are: ${Object.keys(programs).join(', ')}\n`,
+    )
+    process.exitCode = 2
+    return
+  }
+  const [file, ...preset] = program.split(' ')
+  const path = join(import.meta.dirname, file!)
+  const [command, ...first] = file!.endsWith('.ts') ? [process.execPath, '--import', 'tsx', path] : [path]
+  const child = spawn(command!, [...first, ...preset, ...given.slice(isNamed ? 1 : 0)], { stdio: 'inherit' })
+  // Signals that end this process also end the program.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  child.on('exit', (code) => {
+    process.exitCode = code ?? 1
+  })
+}

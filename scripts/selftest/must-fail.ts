@@ -1,0 +1,129 @@
+// `npm run selftest -- must-fail`: checks that every finding of the conformance suite catches something, and
+// that every must-fail gateway is caught by its checks. Runs all of them, some at a time, and the survivors
+// once more alone; writes docs/selftest/must-fail.json. NAME… runs only these and writes nothing, or with
+// --update their lines of the file; --check runs all and writes nothing; --sample N tries N of them (see
+// sample.ts) and writes nothing; --cross tries each against all checks. Exit 1 if one survived, or if a
+// finding of a check never failed.
+import { parseArgs } from 'node:util'
+import { withoutSurface } from '../../conformance/requirements/applicability.ts'
+import { asked, readRequirements } from '../../conformance/requirements/requirements.ts'
+import { type FaultResult, requirementOf, tryFault } from '../../conformance/selftest/fault-run.ts'
+import { faults, fileOf } from '../../conformance/selftest/must-fail/registry.ts'
+import { GUARDS } from './pages.ts'
+import { type MustFailResults, readMustFail, writeMustFail } from './results.ts'
+import { type Sample, sample } from './sample.ts'
+
+/** Number of gateways at a time. They mostly wait: for windows, cool-downs and gates. */
+const AT_ONCE = 6
+const { values, positionals } = parseArgs({
+  options: {
+    check: { type: 'boolean', default: false },
+    cross: { type: 'boolean', default: false },
+    sample: { type: 'string' },
+    update: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+})
+const unknown = positionals.filter((name) => !faults.has(name))
+if (unknown.length > 0) {
+  process.stderr.write(
+    `selftest: there is no must-fail gateway ${unknown.join(', ')} in conformance/selftest/must-fail/\n`,
+  )
+  process.exit(2)
+}
+
+const began = performance.now()
+const today = new Date().toISOString().slice(0, 10)
+const drawn = values.sample === undefined ? null : sampled(Number(values.sample))
+if (drawn) process.stdout.write(`${drawn.about}\n`)
+const whole = positionals.length === 0 && !drawn
+const named = positionals.length > 0 ? positionals : drawn?.names
+const inCompany = await runAll(named ?? [...faults.keys()], values.cross, AT_ONCE)
+// Gateways that run at the same time slow each other down. Only the result of a run alone counts.
+const survivors = inCompany.filter(({ survived }) => survived.size > 0).map(({ name }) => name)
+const alone = await runAll(survivors, values.cross, 1)
+const tried = inCompany.map((each) => alone.find(({ name }) => name === each.name) ?? each)
+const seconds = (performance.now() - began) / 1000
+const alive = tried.filter(({ survived }) => survived.size > 0)
+const never = whole ? neverFalse(tried) : []
+
+if (whole && !values.check) {
+  const again_alone = survivors.length
+  const whole_run = { date: today, seconds: Math.round(seconds), at_once: AT_ONCE, again_alone }
+  writeMustFail({ whole_run, gateways: linesOf(tried) })
+} else if (values.update) {
+  const { whole_run, gateways } = readMustFail()
+  const there = Object.entries({ ...gateways, ...linesOf(tried) }).filter(([name]) => faults.has(name))
+  writeMustFail({ whole_run, gateways: Object.fromEntries(there) })
+}
+for (const id of never)
+  process.stderr.write(`${id} was never made false: write a fault that it catches, or remove it\n`)
+process.stdout.write(
+  `${tried.length} must-fail gateways in ${seconds.toFixed(0)} s; survived: ${alive.map(({ name }) => name).join(', ') || 'none'}; findings that nothing made false: ${never.length}\n`,
+)
+process.exit(alive.length + never.length > 0 ? 1 : 0)
+
+/** Samples gateways, first those whose table or check was changed. */
+function sampled(size: number): Sample {
+  return sample([...faults.keys()], size, (name, changed) => {
+    const ids = faults.get(name)!.caughtBy.map((id) => withoutSurface(requirementOf(id)))
+    return [fileOf(name), ...ids.map((id) => `checks/${id}.ts`)].some((file) =>
+      changed.has(`conformance/${file}`),
+    )
+  })
+}
+
+async function runAll(names: readonly string[], cross: boolean, atOnce: number): Promise<FaultResult[]> {
+  const queue = [...names]
+  const done: FaultResult[] = []
+  await Promise.all(
+    Array.from({ length: atOnce }, async () => {
+      for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+        const result = await tryFault(name, { cross })
+        done.push(result)
+        process.stdout.write(`${line(result, `${done.length}/${names.length}`)}\n`)
+      }
+    }),
+  )
+  return done.sort((a, b) => a.name.localeCompare(b.name))
+}
+
+function line({ name, caught, survived, duration }: FaultResult, count: string): string {
+  const took = `${(duration / 1000).toFixed(1)} s`
+  const by = [...caught].map(([id, what]) => `${id}: ${plain(what)}`)
+  if (survived.size === 0) return `${count} caught   ${name} (${took}) by ${by.join('; ')}`
+  const why = [...survived].map(([id, what]) => `${id}: ${what}`)
+  return `${count} SURVIVED ${name} (${took}) ${why.join('; ')}${by.length > 0 ? `; caught by ${[...caught.keys()].join(', ')} only` : ''}`
+}
+
+/** Returns checks without a must-fail gateway, and findings that were judged but never failed. */
+function neverFalse(all: readonly FaultResult[]): string[] {
+  // A finding counts once, in whichever dialect it failed.
+  const caught = new Set(all.flatMap((result) => [...result.caught.keys()].map(withoutSurface)))
+  const judged = new Set(all.flatMap((result) => [...result.judged].map(withoutSurface)))
+  const known = new Set([...judged].map(requirementOf))
+  const unjudged = asked(readRequirements(), 'waybill').filter(({ id }) => !known.has(id))
+  const never = [...judged].filter((id) => !caught.has(id) && GUARDS[id] === undefined)
+  return [...unjudged.map(({ id }) => id), ...never].sort()
+}
+
+function linesOf(results: readonly FaultResult[]): MustFailResults['gateways'] {
+  const texts = (findings: ReadonlyMap<string, string>) =>
+    Object.fromEntries([...findings].map(([id, text]) => [id, plain(text)]))
+  return Object.fromEntries(
+    results.map(({ name, caught, survived }) => [
+      name,
+      { date: today, caught: texts(caught), survived: texts(survived) },
+    ]),
+  )
+}
+
+/** Removes text that differs from run to run. */
+function plain(text: string): string {
+  return text
+    .replace(/\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f-]{21,22}\b/g, '…')
+    .replace(/\b[0-9a-f]{16,}\b/g, '…')
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '\ufffd')
+    .slice(0, 160)
+}

@@ -1,0 +1,116 @@
+// `npm run selftest -- must-pass`: checks that the conformance suite fails no gateway that is unusual but
+// correct. Runs all of them, some at a time, and writes docs/selftest/must-pass.json. NAME… runs only these
+// and writes nothing, --check runs all and writes nothing, --sample N tries N of them (see sample.ts) and
+// writes nothing. Exit 1 if one was wrongly failed, even if it passes when run again alone.
+import { fork } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type InnocentResult, tryInnocent } from '../../conformance/selftest/innocent-run.ts'
+import { fileOf, innocents } from '../../conformance/selftest/must-pass/registry.ts'
+import { onlyOption } from './only.ts'
+import { type MustPassResults, writeMustPass } from './results.ts'
+import { type Sample, sample } from './sample.ts'
+
+/** Number of processes, with one gateway each. They mostly wait: for windows, cool-downs and gates. */
+const AT_ONCE = 3
+const PROCESSES = Math.max(2, availableParallelism())
+
+const { values, positionals } = parseArgs({
+  options: {
+    check: { type: 'boolean', default: false },
+    sample: { type: 'string' },
+    only: { type: 'string', multiple: true },
+  },
+  allowPositionals: true,
+})
+const only = onlyOption('selftest must-pass', values.only)
+const unknown = positionals.filter((name) => !innocents.has(name))
+if (unknown.length > 0) {
+  process.stderr.write(
+    `selftest: there is no must-pass gateway ${unknown.join(', ')} in conformance/selftest/must-pass/\n`,
+  )
+  process.exit(2)
+}
+const began = performance.now()
+const drawn = values.sample === undefined ? null : sampled(Number(values.sample))
+const queue = [...(positionals.length > 0 ? positionals : (drawn?.names ?? innocents.keys()))]
+if (drawn) process.stdout.write(`${drawn.about}\n`)
+const count = queue.length
+const results: InnocentResult[] = []
+await Promise.all(Array.from({ length: Math.min(PROCESSES, count) }, work))
+
+function sampled(size: number): Sample {
+  return sample([...innocents.keys()], size, (name, changed) => changed.has(`conformance/${fileOf(name)}`))
+}
+
+/** Keeps one process busy until there is no gateway left. */
+function work(): Promise<void> {
+  const worker = fork(join(import.meta.dirname, 'must-pass-worker.ts'), { serialization: 'advanced' })
+  let open = 0
+  const next = () => {
+    const name = queue.shift()
+    if (name !== undefined) open++
+    if (name !== undefined) worker.send({ name, only })
+    else if (open === 0 && worker.connected) worker.disconnect()
+  }
+  worker.on('message', (result: InnocentResult) => {
+    open--
+    say(result)
+    next()
+  })
+  for (let n = 0; n < AT_ONCE; n++) next()
+  return new Promise((resolve, reject) => {
+    worker.on('exit', (code) =>
+      open === 0 ? resolve() : reject(new Error(`selftest: a process ended with exit code ${code}`)),
+    )
+  })
+}
+
+function say(result: InnocentResult): void {
+  results.push(result)
+  const said = [...result.accused].map(([id, what]) => `\n    ${id} ${what}`).join('')
+  process.stdout.write(
+    `${results.length}/${count} ${said ? 'ACCUSED' : 'passed '} ${result.name} (${(result.duration / 1000).toFixed(1)} s, ${result.outcomes.size} requirements)${said}\n`,
+  )
+}
+
+// Gateways that run at the same time slow each other down. One that passes only alone is reported too: a
+// check that fails on a busy machine would fail other correct gateways.
+const onlyAlone: string[] = []
+for (const { name } of results.filter((each) => each.accused.size > 0)) {
+  const alone = await tryInnocent(name, only)
+  if (alone.accused.size === 0) onlyAlone.push(name)
+  process.stdout.write(
+    `again, alone: ${name} ${alone.accused.size > 0 ? 'ACCUSED' : 'passed, so that only a busy machine fails it'}\n`,
+  )
+}
+const accused = results.filter((each) => each.accused.size > 0)
+const seconds = ((performance.now() - began) / 1000).toFixed(0)
+if (positionals.length === 0 && !values.check && !only && !drawn) writeMustPass(toResults())
+process.stdout.write(
+  `${count} must-pass gateways in ${seconds} s; wrongly failed: ${accused.map(({ name }) => name).join(', ') || 'none'}${onlyAlone.length > 0 ? `; of these only on a busy machine: ${onlyAlone.join(', ')}` : ''}\n`,
+)
+process.exit(accused.length > 0 ? 1 : 0)
+
+function toResults(): MustPassResults {
+  const judged = results.flatMap(({ outcomes }) =>
+    [...outcomes.values()].filter((each) => each !== 'not-applicable'),
+  )
+  return {
+    whole_run: {
+      date: new Date().toISOString().slice(0, 10),
+      seconds: Number(seconds),
+      at_once: PROCESSES * AT_ONCE,
+      verdicts: judged.length,
+    },
+    gateways: Object.fromEntries(
+      results.map(({ name, outcomes, accused }) => {
+        const ids = (outcome: string) =>
+          [...outcomes].filter(([, each]) => each === outcome).map(([id]) => id)
+        const warned = ids('warn').filter((id) => !accused.has(id))
+        return [name, { passed: ids('pass').length, warned, failed: Object.fromEntries(accused) }]
+      }),
+    ),
+  }
+}

@@ -1,0 +1,275 @@
+// Sends the result of a call to the client, to the last byte: a stream, a whole answer, or an error. Returns
+// what each case puts on record; the only thing it writes itself is the moment a stream begins.
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
+import type { CachedAnswer } from '../cache/recorder.ts'
+import type { RouteConfig } from '../config/load.ts'
+import type {
+  AttemptEnd,
+  Call,
+  CallOutcome,
+  ParsedEvent,
+  ProviderError,
+  Route,
+  StreamPart,
+} from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import { completed, Transcript } from '../core/token-estimate.ts'
+import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientDialect } from '../dialects/dialect.ts'
+import { eventsOf, type RelayOptions, type RelayResult, relayStream } from '../http/relay.ts'
+import { delivered, replyError, replyRelayed, routeHeaders, withLosses } from '../http/reply.ts'
+import { type Failure, MOST_ERROR, type Streaming, type Whole } from '../providers/attempt-result.ts'
+import type { Provider, SendResult } from '../providers/send.ts'
+import type { Mask } from '../shared/redact.ts'
+import type { CallContext } from './context.ts'
+import { renameAnswer, renameEvent } from './rename-model.ts'
+
+/** A recorded call that waits for its answer. */
+export interface Answering {
+  readonly dialect: ClientDialect
+  readonly request: ClientRequest
+  readonly call: Call
+  readonly route: Route
+  readonly response: ServerResponse
+  readonly context: CallContext
+  readonly answerModel: RouteConfig['answer_model']
+  /** Cache key of the request; null if its answer is not cached. */
+  readonly cacheName: string | null
+  /** Returns milliseconds since the call arrived. */
+  elapsed(): number
+  /** Called when the client has its answer or has disconnected. */
+  answered(result: AnswerResult): void
+  /** Wraps a step for callers outside: an exception is a fault of the gateway and ends the call. */
+  guard<Given>(step: (given: Given) => void): (given: Given) => void
+}
+
+/** Result of the call for the client, and of its last attempt. */
+export interface AnswerResult {
+  readonly outcome: Omit<CallOutcome, 'latencyMs' | 'tokens'>
+  readonly attempt: AttemptEnd
+}
+
+/** Reports to `answering.answered`. Throws only if the gateway itself fails. */
+export function answerClient(result: SendResult, answering: Answering): void {
+  const { answer } = result
+  if (answer.kind === 'stream') answerStream(answer, result, answering)
+  else if (answer.kind === 'failure') answering.answered(answerFailure(answer, result, answering))
+  else if (answer.parsed) answerWhole(answer, result, answering)
+  else answering.answered(answerRefusal(answer, result, answering))
+}
+
+function answerStream(
+  { status, headers, exchange }: Extract<SendResult['answer'], Streaming>,
+  result: SendResult,
+  answering: Answering,
+): void {
+  const { call, dialect, request, response, context, cacheName } = answering
+  const transcript = new Transcript()
+  const recorder = cacheName === null || status !== 200 ? null : context.cache.recorder()
+  response.writeHead(status, { ...headersOf(headers, result, answering), 'cache-control': 'no-store' })
+  const ttftMs = answering.elapsed()
+  void context.store.write({ kind: 'streaming', id: call.id, ttftMs })
+  const options: RelayOptions = {
+    withholdUsage: !request.wantsUsage,
+    show: partAsSent(answering, providerOf(result, answering), result.translation !== null),
+    errorEvent: (error, events) => dialect.errorEvent(error, call.id, events),
+    ping: result.translation && (dialect.ping ?? COMMENT),
+    idle: context.config.resilience.idle,
+    keyName: call.keyName,
+    onPart(bytes, parsed) {
+      if (parsed) transcript.add(parsed.text)
+      recorder?.add(bytes, parsed)
+    },
+  }
+  const relayed = answering.guard((relayed: RelayResult) => {
+    const { state, errorCode, model, responseId, containerId } = relayed
+    let { tokens } = relayed
+    const parts = recorder?.parts() ?? null
+    recorder?.close()
+    if (state === 'completed') saveToCache(parts, headers, relayed, result, answering)
+    else tokens = completed(tokens, () => dialect.estimateInput(request), transcript.tokens)
+    answering.answered({
+      outcome: {
+        state,
+        status: state === 'aborted' ? 499 : status,
+        errorCode,
+        responseModel: model,
+        responseId,
+        containerId,
+        ttftMs,
+      },
+      attempt: { outcome: outcomeOf(relayed), status, errorCode, tokens },
+    })
+  })
+  relayStream(response, exchange, options, relayed)
+}
+
+function outcomeOf({ state, errorCode }: RelayResult): AttemptEnd['outcome'] {
+  if (state === 'completed') return 'answered'
+  if (state === 'aborted') return 'aborted'
+  return errorCode === 'upstream_timeout' ? 'timed_out' : 'failed'
+}
+
+/** Keeps a connection alive without data, for every dialect that has no event for this. */
+const COMMENT = ': ping\n\n'
+
+/** Returns a part of a stream for the client: unchanged, except for a renamed model or a masked key. */
+function partAsSent(
+  { dialect, answerModel, call, context: { mask } }: Answering,
+  { holdsKey }: Provider,
+  isTranslated: boolean,
+): (part: StreamPart) => Buffer {
+  const rename = answerModel === 'requested' ? renameEvent(dialect, call.requestedModel) : null
+  let events = 0
+  const shortErrorEvent = ({ code, message, status }: ProviderError) => {
+    const ours = code === 'upstream_invalid' ? code : 'upstream_error'
+    const options = isTranslated && status !== null ? { status } : {}
+    const error = new GatewayError(ours, mask(message.slice(0, 2_000)), options)
+    return dialect.errorEvent(error, call.id, events - 1)
+  }
+  return ({ bytes, parsed }) => {
+    if (parsed) events += eventsOf(parsed)
+    // An error beyond `MOST_ERROR` is reworded: every call would wait while it is searched for secrets.
+    if (parsed?.error && (isTranslated || bytes.length > MOST_ERROR))
+      return Buffer.from(shortErrorEvent(parsed.error))
+    const shown = parsed?.error || holdsKey(bytes) ? maskBytes(bytes, mask) : bytes
+    return rename && parsed && !parsed.error ? rename(shown, parsed) : shown
+  }
+}
+
+const maskBytes = (bytes: Buffer, mask: Mask): Buffer => Buffer.from(mask(bytes.toString('utf8')))
+
+function answerWhole(answer: Whole, result: SendResult, answering: Answering): void {
+  const { status, headers, parsed } = answer
+  const { call, dialect, response, context } = answering
+  const ttftMs = answering.elapsed()
+  const { tokens, model, responseId = null, containerId = null, finished, unusual } = parsed!
+  let bytes = answer.body
+  if (answering.answerModel === 'requested')
+    bytes = renameAnswer(dialect, call.requestedModel)(bytes, parsed!)
+  if (providerOf(result, answering).holdsKey(bytes)) bytes = maskBytes(bytes, context.mask)
+  replyRelayed(response, status, bytes, headersOf(headers, result, answering))
+  if (!call.stream && status === 200 && finished && !unusual)
+    saveToCache([{ bytes, usageOnly: false }], headers, parsed!, result, answering)
+  const attempt: AttemptEnd = { outcome: 'answered', status, errorCode: null, tokens }
+  delivered(response, call.keyName, context.config.resilience.idle, (whole) =>
+    answering.answered({
+      outcome: { ...ending(whole, status), responseModel: model, responseId, containerId, ttftMs },
+      attempt,
+    }),
+  )
+}
+
+/** Returns the outcome of a call whose answer was complete: `aborted` if the client has disconnected. */
+export const ending = (whole: boolean, status: number) =>
+  whole
+    ? ({ state: 'completed', status, errorCode: null } as const)
+    : ({ state: 'aborted', status: 499, errorCode: 'client_closed' } as const)
+
+/** Stores a complete answer if it is to be cached. */
+function saveToCache(
+  parts: CachedAnswer['parts'] | null,
+  headers: Failure['headers'],
+  { model, tokens }: Pick<ParsedEvent, 'model' | 'tokens'>,
+  { from, translation }: SendResult,
+  { cacheName, context }: Answering,
+): void {
+  if (cacheName === null || parts === null) return
+  const losses = translation?.losses ?? []
+  context.cache.set(cacheName, from, { contentType: headers['content-type'], parts, model, tokens, losses })
+}
+
+/** Relays a final error status of the provider. */
+function answerRefusal(
+  { status, headers, body }: Whole,
+  result: SendResult,
+  answering: Answering,
+): AnswerResult {
+  const errorCode = relayError(status, body, headers, result, answering)
+  return {
+    outcome: { state: 'failed', status, errorCode, responseModel: null, ttftMs: null },
+    attempt: { outcome: 'failed', status, errorCode, tokens: null },
+  }
+}
+
+/** No target answered: relays the last provider's error, or sends our own. */
+function answerFailure(failure: Failure, result: SendResult, answering: Answering): AnswerResult {
+  const { response, call } = answering
+  const attempt = result.failed!
+  const ended = (
+    status: number,
+    errorCode: string,
+    state: 'failed' | 'aborted' = 'failed',
+  ): AnswerResult => ({
+    outcome: { state, status, errorCode, responseModel: null, ttftMs: null },
+    attempt,
+  })
+  if (failure.code === 'client_closed') {
+    response.destroy()
+    return ended(499, 'client_closed', 'aborted')
+  }
+  if (failure.body) {
+    // An error inside a 200 has no status of its own, but the provider may name one.
+    const { status, error, headers, body } = failure
+    const stands = status !== null && status >= 400 ? status : (error?.status ?? 502)
+    return ended(stands, relayError(stands, body, headers, result, answering))
+  }
+  const error = new GatewayError(failure.code, answering.context.mask(`${failure.message}.`))
+  replyError(response, error, call.id, answering.dialect, headersOf({}, result, answering))
+  return ended(error.status, error.code)
+}
+
+/** Relays an error in the client's dialect and wraps any other text; returns the code for the client. */
+function relayError(
+  status: number,
+  body: Buffer,
+  provider: Failure['headers'],
+  result: SendResult,
+  answering: Answering,
+): string {
+  const { call, dialect, response, context } = answering
+  const headers: OutgoingHttpHeaders = {
+    ...headersOf(provider, result, answering),
+    'content-type': 'application/json',
+  }
+  // Without this header, agents retry at once. After a cooldown the gateway itself tries the target again.
+  if (status === 429) headers['retry-after'] ??= String(Math.ceil(context.config.resilience.cooldown / 1_000))
+  const isShort = body.length <= MOST_ERROR
+  const text = context.mask(body.toString('utf8', 0, isShort ? body.length : MOST_QUOTED))
+  const error = isShort ? upstreamOf(result, answering).readError(text) : null
+  if (error && upstreamOf(result, answering).translation) {
+    const told = new GatewayError('upstream_error', error.message, { status })
+    replyError(response, told, call.id, dialect, headers)
+    return error.code ?? told.code
+  }
+  if (error) {
+    replyRelayed(response, status, Buffer.from(text), headers)
+    return error.code ?? 'upstream_error'
+  }
+  const message = `${result.from.provider} answered with status ${status}: ${text.slice(0, 2_000).trim() || 'no body'}`
+  const wrapped = new GatewayError('upstream_error', message, { status })
+  replyError(response, wrapped, call.id, dialect, headers)
+  return wrapped.code
+}
+
+/** Bytes of an error that are searched for text to quote. */
+const MOST_QUOTED = 16_384
+
+/** Returns the provider of the answer. */
+const providerOf = ({ from }: SendResult, { context }: Answering): Provider =>
+  context.providers.get(from.provider)!
+
+const upstreamOf = (result: SendResult, answering: Answering) =>
+  providerOf(result, answering).dialects.get(answering.dialect.name)!
+
+/** Returns the response headers. They name the last target tried, even if the body is another's or ours. */
+const headersOf = (provider: Failure['headers'], result: SendResult, answering: Answering) => {
+  const { call, route, context } = answering
+  const { relayedHeaders } = upstreamOf(result, answering)
+  const { target, requestsSent, translation } = result
+  const headers = routeHeaders(call, route, target, requestsSent, provider, relayedHeaders, context.mask)
+  // Some clients do not retry a failure without a request id, and many providers send none.
+  const { requestIdHeader } = answering.dialect
+  if (translation || !headers[requestIdHeader]) headers[requestIdHeader] = call.id
+  return withLosses(headers, translation?.losses ?? [])
+}

@@ -1,0 +1,41 @@
+// Everything a call works with. Unlike the context of a read, it can reach a provider.
+
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ResponseCache } from '../cache/response-cache.ts'
+import type { Config } from '../config/load.ts'
+import type { TracingSettings } from '../core/tracing.ts'
+import type { KeyGuard } from '../http/key-guard.ts'
+import type { KeyLimits } from '../http/limits.ts'
+import type { Pricer } from '../pricing/pricing.ts'
+import type { Provider } from '../providers/send.ts'
+import type { Router } from '../routing/router.ts'
+import type { Mask } from '../shared/redact.ts'
+import type { Store } from '../store/store.ts'
+
+export interface CallContext {
+  readonly config: Config
+  /** Providers answer from recordings. */
+  readonly replay: boolean
+  readonly router: Router
+  readonly store: Pick<Store, 'write' | 'saveArtifact'> & {
+    readonly calls: Pick<Store['calls'], 'makerOf'>
+  }
+  /** Prices in force when the call arrived: a reload does not change its cost. */
+  readonly price: Pricer
+  readonly cache: ResponseCache
+  /** Limits of the keys: throws if a key has used up its calls for now, or its money for the month. */
+  readonly limits: KeyLimits
+  readonly providers: ReadonlyMap<string, Provider>
+  /** Settings for traces; null if none are made. */
+  readonly tracing: TracingSettings | null
+  /** Removes the providers' keys from a text. */
+  readonly mask: Mask
+  /** Returns the program that made the call, from its headers. */
+  readonly clientOf: (headers: IncomingHttpHeaders) => string | null
+  /** Throws if a header for a provider holds a gateway key. */
+  readonly keyGuard: Pick<KeyGuard, 'forwarded'>
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+  /** Called when the gateway itself fails. */
+  readonly onFault: (error: unknown, requestId: string) => void
+}

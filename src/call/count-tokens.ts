@@ -1,0 +1,120 @@
+// Counts the tokens of a request without a call. Asks a provider of the dialect; if none can count,
+// estimates. Writes and spends nothing, cools no target, does not move the router. Knows no dialect by name.
+import type { ServerResponse } from 'node:http'
+import type { Target } from '../core/call.ts'
+import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientDialect, TokenCounting } from '../dialects/dialect.ts'
+import { type JsonBody, readJson } from '../http/body.ts'
+import type { Admitted, CallEndpoint } from '../http/endpoint.ts'
+import { encodeHeader, replyJson } from '../http/reply.ts'
+import { request as askOne } from '../providers/undici.ts'
+import type { CallContext } from './context.ts'
+import { readRequest } from './read-request.ts'
+import { unknownModel } from './unknown-model.ts'
+
+/** Returns the endpoints at which a dialect's clients ask for a count. */
+export const countEndpoints = (
+  dialect: ClientDialect,
+  counting: TokenCounting,
+): CallEndpoint<CallContext>[] =>
+  [counting.path, ...(counting.alsoAt ?? [])].map((path) => endpointAt(path, dialect, counting))
+
+const endpointAt = (
+  path: string,
+  dialect: ClientDialect,
+  counting: TokenCounting,
+): CallEndpoint<CallContext> => ({
+  path,
+  keyParameter: dialect.keyParameter,
+  summary: counting.summary,
+  request: counting.schema,
+  errorBody: dialect.errorBody,
+  errorSchema: dialect.errorSchema,
+  requestIdHeader: dialect.requestIdHeader,
+  handle(admitted, response, context) {
+    answerCount(dialect, counting, admitted, response, context).then(
+      () => admitted.over(),
+      (error) => admitted.refuse(error),
+    )
+  },
+})
+
+/** Rejects with the error for the client. */
+async function answerCount(
+  dialect: ClientDialect,
+  { estimate }: TokenCounting,
+  admitted: Admitted,
+  response: ServerResponse,
+  context: CallContext,
+): Promise<void> {
+  const { request: incoming, requestId, slot } = admitted
+  const limit = context.config.server.body_limit
+  const body = await new Promise<JsonBody>((body, refuse) =>
+    readJson(incoming, limit, slot, { body, refuse }),
+  )
+  const { request } = readRequest(dialect, body, admitted, context)
+  const found = context.router.peek(request.model, dialect.name)
+  if (!found) throw unknownModel(request.model)
+  const said = found.target && (await askProvider(found.target, request, dialect, response, context))
+  if (response.destroyed) return
+  const own = { [dialect.requestIdHeader]: requestId }
+  if (!said) {
+    replyJson(response, 200, estimate(body.json), { ...own, 'x-gateway-token-count': 'estimated' })
+    return
+  }
+  const { provider, model } = found.target!
+  replyJson(response, said.status, context.mask(said.text), {
+    ...own,
+    'x-gateway-token-count': 'provider',
+    'x-gateway-provider': encodeHeader(provider),
+    'x-gateway-model': encodeHeader(model),
+  })
+}
+
+/** Maximum bytes of an answer, which is a number or an error. */
+const MOST = 2 ** 16
+
+/** Statuses that blame the request itself. Any other error says nothing about its length. */
+const REFUSALS = [400, 413, 422]
+
+/** Returns the provider's count; null if it has none. */
+async function askProvider(
+  target: Target,
+  request: ClientRequest,
+  { name }: ClientDialect,
+  response: ServerResponse,
+  { providers, config }: CallContext,
+): Promise<{ status: number; text: string } | null> {
+  const provider = providers.get(target.provider)!
+  const upstream = provider.dialects.get(name)!
+  const asked = upstream.countTokens?.request(request, target.model, provider)
+  if (!upstream.countTokens || !asked) return null
+  const left = new AbortController()
+  const leave = () => left.abort()
+  response.once('close', leave)
+  try {
+    const { statusCode, body } = await askOne(provider.dispatcher, {
+      ...asked,
+      origin: provider.origin,
+      method: 'POST',
+      signal: AbortSignal.any([left.signal, AbortSignal.timeout(config.resilience.stream_first_event)]),
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of body) {
+      size += chunk.length
+      if (size > MOST) return null
+      chunks.push(chunk)
+    }
+    const text = Buffer.concat(chunks).toString('utf8')
+    const isAnswer =
+      statusCode === 200
+        ? upstream.countTokens.isCount(text)
+        : REFUSALS.includes(statusCode) && upstream.readError(text) !== null
+    return isAnswer ? { status: statusCode, text } : null
+  } catch {
+    return null
+  } finally {
+    response.off('close', leave)
+  }
+}

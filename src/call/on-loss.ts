@@ -1,0 +1,53 @@
+// `on_loss` of a route: skips targets, before anything is sent, if translating this request would lose more
+// than the route allows. Knows no dialect by name.
+
+import type { RouteConfig } from '../config/load.ts'
+import { type Route, type Target, targetId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { ClientRequest } from '../dialects/client-request.ts'
+import type { ClientDialect } from '../dialects/dialect.ts'
+import { refuseWrongNumbers } from '../dialects/wrong-numbers.ts'
+import type { CallContext } from './context.ts'
+
+/**
+ * Returns the route without the targets that would lose too much. Throws `translation_lossy` if none is left,
+ * and `invalid_request` if a value that a translation needs as a number is not one.
+ */
+export function withoutLossy(
+  route: Route,
+  request: ClientRequest,
+  { name }: ClientDialect,
+  { config, providers }: Pick<CallContext, 'config' | 'providers'>,
+): Route {
+  const translated = ({ provider }: Target) => providers.get(provider)!.dialects.get(name)!.translation
+  if (route.candidates.some(translated)) refuseWrongNumbers(request.text)
+  const policy = route.name === null ? 'allow' : (config.routes[route.name]?.on_loss ?? 'allow')
+  if (policy === 'allow') return route
+  const lost = (target: Target): string[] => {
+    const provider = providers.get(target.provider)!
+    const translation = provider.dialects.get(name)!.translation?.()
+    if (!translation) return []
+    translation.request(request, target.model, provider)
+    return translation.losses.filter((loss) => isRefused(policy, loss))
+  }
+  const judged = route.candidates.map((target) => ({ target, losses: lost(target) }))
+  const [first, ...rest] = judged.filter(({ losses }) => losses.length === 0).map(({ target }) => target)
+  const refused = judged.filter(({ losses }) => losses.length > 0)
+  if (refused.length === 0) return route
+  const reasons = refused.map(({ target, losses }) => ({
+    target: targetId(target),
+    reason: `would lose ${losses.join(', ')}`,
+  }))
+  if (!first) {
+    const why = reasons.map(({ target, reason }) => `${target} ${reason}`).join('; ')
+    throw new GatewayError(
+      'translation_lossy',
+      `The route ${JSON.stringify(route.name)} refuses to translate this request with losses (${why}). Remove these parts, or ask for a model that speaks ${name}.`,
+    )
+  }
+  const { cause, skipped } = route.decision
+  return { ...route, candidates: [first, ...rest], decision: { cause, skipped: [...skipped, ...reasons] } }
+}
+
+const isRefused = (policy: RouteConfig['on_loss'], loss: string): boolean =>
+  policy === 'refuse' || (Array.isArray(policy) && (policy as string[]).includes(loss))

@@ -1,0 +1,59 @@
+// State that a provider stores works at that provider alone. The record names it if the state was made
+// through this gateway; otherwise only a route with a single provider of the dialect can serve it. Knows no
+// dialect by name.
+
+import { GatewayError } from '../core/errors.ts'
+import type { KeptReference } from '../dialects/kept.ts'
+import type { Kept } from '../routing/choice.ts'
+import type { CallContext } from './context.ts'
+
+/** Fields of the record that hold these ids. */
+const FIELDS = { answer: 'response_id', container: 'container_id' } as const
+
+export interface KeptState extends Kept {
+  /** Different in every call, so that no answer is repeated from the cache. */
+  readonly changes: boolean
+}
+
+/**
+ * Returns which provider can serve a request with these references, according to the record. Throws for an
+ * answer that is not on record.
+ */
+export async function keptFor(
+  references: readonly [KeptReference, ...KeptReference[]],
+  keyName: string | null,
+  { store: { calls }, router: { accountOf } }: Pick<CallContext, 'store' | 'router'>,
+): Promise<KeptState> {
+  let made: { readonly by: NonNullable<Kept['maker']>; readonly reference: KeptReference } | null = null
+  for (const reference of references) {
+    const { kind, id } = reference
+    if (!kind.onRecord) continue
+    const maker = await calls.makerOf(FIELDS[kind.onRecord], id, keyName)
+    if (!maker && kind.onRecord === 'answer')
+      throw refusalOf(reference)('no answer with that id is on record')
+    if (!maker) continue
+    if (made && accountOf(made.by.provider) !== accountOf(maker.provider))
+      throw refusalOf(reference)(
+        `it came from ${maker.provider}, but ${made.reference.kind.what} from ${made.by.provider}`,
+      )
+    made ??= { by: kind.staysWithModel ? maker : { provider: maker.provider, model: null }, reference }
+  }
+  const of = made?.reference ?? references[0]
+  const conversation = references.find(({ kind }) => kind.isConversation)
+  return {
+    what: of.kind.what,
+    maker: made?.by ?? null,
+    nativeOnly: conversation?.param ?? null,
+    refusal: refusalOf(of),
+    changes: references.some(({ kind }) => kind.changes),
+  }
+}
+
+const refusalOf = ({ kind, id, param }: KeptReference): Kept['refusal'] =>
+  kind.refusal ??
+  ((why) =>
+    new GatewayError(
+      'state_provider_unknown',
+      `${param}: ${kind.what} ${JSON.stringify(id.slice(0, 100))} is with one provider only, and ${why}. Ask for a model of that provider by its own id (provider/model), or send ${kind.instead}.`,
+      { param },
+    ))

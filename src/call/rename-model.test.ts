@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { EMPTY_EVENT } from '../core/call.ts'
+import { chat } from '../dialects/chat/chat.ts'
+import { renameAnswer, renameEvent } from './rename-model.ts'
+
+const reading = { ...EMPTY_EVENT, model: 'theirs' }
+
+for (const [event, expected] of [
+  ['data: {"model":"theirs","n":1.0}\n\n', 'data: {"model":"auto/ü","n":1.0}\n\n'],
+  ['id: 7\r\ndata:{"a":[],"model": "theirs" }\r\n\r\n', 'id: 7\r\ndata:{"a":[],"model": "auto/ü" }\r\n\r\n'],
+  [
+    'data: {"model"\ndata: : "theirs",\n: between\ndata:"x":"Grüße 👋"}\n\n',
+    'data: {"model"\ndata: : "auto/ü",\n: between\ndata:"x":"Grüße 👋"}\n\n',
+  ],
+  [
+    'data: {"x":{"model":"inner"},"model":"theirs"}\n\n',
+    'data: {"x":{"model":"inner"},"model":"auto/ü"}\n\n',
+  ],
+] as const)
+  test(`${JSON.stringify(event)} names the model that was asked for, and nothing else changes`, () => {
+    const renamed = renameEvent(chat.client, 'auto/ü')(Buffer.from(event), reading)
+    assert.equal(renamed.toString(), expected)
+  })
+
+test('what names no model keeps its bytes, and bytes that are no UTF-8 stay as they are', () => {
+  const done = Buffer.from('data: [DONE]\n\n')
+  assert.equal(renameEvent(chat.client, 'auto')(done, EMPTY_EVENT), done)
+  assert.equal(renameAnswer(chat.client, 'auto')(done, EMPTY_EVENT), done)
+  const odd = Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xc3]), Buffer.from('","model":"m"}')])
+  const expected = Buffer.concat([
+    Buffer.from('{"x":"'),
+    Buffer.from([0xff, 0xc3]),
+    Buffer.from('","model":"a\\"b"}'),
+  ])
+  assert.deepEqual(renameAnswer(chat.client, 'a"b')(odd, reading), expected)
+})

@@ -1,0 +1,7 @@
+// Makes the error for an id that neither a route nor a provider has.
+import { GatewayError } from '../core/errors.ts'
+
+export function unknownModel(model: string): GatewayError {
+  const message = `No route and no provider/model is called ${JSON.stringify(model)}; GET /v1/models lists what there is.`
+  return new GatewayError('model_not_found', message, { param: 'model' })
+}

@@ -1,0 +1,71 @@
+// Entries for reading the record of calls.
+import { type Command, Option } from 'commander'
+import { type Entry, example, GATEWAY_KEY, GATEWAY_URL } from './entry.ts'
+
+export const addLogs: Entry = (program, { env, config }) => {
+  filtered(
+    program
+      .command('logs')
+      .description(
+        'show the newest calls of a running gateway, newest last; with --follow, also each new call as it ends',
+      )
+      .option('-f, --follow', 'keep running until Ctrl-C')
+      .option('-n, --limit <number>', 'how many calls to show first, 1 to 200', '20')
+      .option('--json', 'print each record as a line of JSON instead of a table')
+      .option(...config)
+      .option(...GATEWAY_URL)
+      .option(...GATEWAY_KEY),
+  )
+    .addHelpText('after', example('waybill logs --since 1h --status error'))
+    .action(async ({ session, provider, model, route, client, purpose, status, ...options }) => {
+      const filters = { session_id: session, provider, model, route, client, purpose, status }
+      await (await import('../logs.ts')).logs({ ...options, filters, env })
+    })
+}
+
+export const addSessions: Entry = (program, { env, config }) => {
+  program
+    .command('sessions')
+    .description('list the sessions of a running gateway with their calls, tokens and cost')
+    .option('-n, --limit <number>', 'how many sessions, 1 to 200', '20')
+    .addOption(new Option('--order <order>', 'the first ones').choices(['newest', 'cost']).default('newest'))
+    .option('--json', 'print JSON instead of a table')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill sessions --order cost'))
+    .action(async (options) => (await import('../lists.ts')).sessions({ ...options, env }))
+}
+
+export const addExport: Entry = (program, { env, config }) => {
+  filtered(
+    program
+      .command('export')
+      .description('write every call that matches to stdout, newest first, however many there are')
+      .addOption(
+        new Option('--form <form>', 'CSV, or whole records as JSON').choices(['csv', 'json']).default('csv'),
+      )
+      .option('--columns <list>', 'columns of the CSV, separated by commas; default: all')
+      .option(...config)
+      .option(...GATEWAY_URL)
+      .option(...GATEWAY_KEY),
+  )
+    .addHelpText('after', example('waybill export --since 30d > calls.csv'))
+    .action(async ({ session, provider, model, route, client, purpose, status, ...options }) => {
+      const filters = { session_id: session, provider, model, route, client, purpose, status }
+      await (await import('../export.ts')).exportCalls({ ...options, filters, env })
+    })
+}
+
+/** Adds the options that filter a list of calls. */
+const filtered = (command: Command): Command =>
+  command
+    .option('--session <id>', 'only this session')
+    .option('--provider <name>', 'only this provider')
+    .option('--model <id>', 'only this model of a provider')
+    .option('--route <name>', 'only this route')
+    .option('--client <name>', 'only this program, by its whole User-Agent, as the record has it')
+    .option('--purpose <purpose>', 'only this purpose: main, background, subagent or compaction')
+    .option('--status <status>', 'ok, error or an HTTP status')
+    .option('--since <time>', 'only calls since then: 15m, 1h, 7d, a date, or a date with a time')
+    .option('--until <time>', 'only calls before then, in the same forms')

@@ -1,0 +1,97 @@
+// Entries for the conformance suite.
+import { type Entry, example } from './entry.ts'
+
+export const addConform: Entry = (program, { finish }) => {
+  const suite = program
+    .command('conform [target]')
+    .description('test a gateway against the contract; the target is a target file, its name, or an address')
+    .option('--list', 'print every requirement with its level and scope, and exit')
+    .option('--profile <name>', 'core, observable or waybill', 'core')
+    .option('--only <id...>', 'only these requirements')
+    .option('--quick', 'watch idle time for seconds instead of a minute; the result is partial')
+    .option('--report <dir>', 'write evidence and reports there')
+    .option('--time-limit <minutes>', 'end the run after this time (60)')
+    .option('--baseline <file>', 'file with known failures')
+    .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
+    .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
+    .option('--key-env <name>', 'with an address: environment variable with its key')
+    .option('--witness-port <port>', 'with an address: port of the witness')
+    .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
+    .option('--witness-name <name>', 'name by which the gateway reaches the witness')
+    .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
+    .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 conformant, 1 not conformant, 2 wrong usage, 3 the target or the suite failed, 4 the baseline is stale.',
+    )
+    .action(async (target, { list, ...options }, command) => {
+      if (list) return (await import('../explain.ts')).list()
+      if (target === undefined) command.error("error: missing required argument 'target'")
+      finish(await (await import('../conform.ts')).conform({ target, ...options }))
+    })
+  suite
+    .command('explain <id...>')
+    .description('why a requirement matters, how it is tested, and what usually causes a failure')
+    .addHelpText('after', example('waybill conform explain FLOW-06'))
+    .action(async (ids) => finish((await import('../explain.ts')).explain(ids)))
+}
+
+export const addTarget: Entry = (program, { finish }) => {
+  const target = program
+    .command('target')
+    .description('write and check target files, which describe a gateway to the conformance suite')
+  target
+    .command('check <file>')
+    .description(
+      'check a target file; if it has no mistake, start the gateway, make one call, and print what was seen and which requirements apply',
+    )
+    .option('--profile <name>', 'core, observable or waybill', 'observable')
+    .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
+    .option('--witness-name <name>', 'name by which the gateway reaches the witness')
+    .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
+    .addHelpText('after', example('waybill target check my-gateway.yaml'))
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 the gateway matches the file, 1 it does not, 2 the file is wrong, 3 the gateway cannot be started or reached.',
+    )
+    .action(async (file, options) => finish(await (await import('../target-check.ts')).check(file, options)))
+  target
+    .command('init [file]')
+    .description('ask how a gateway is started and what it reports, try it, and write a target file')
+    .option('--start <command>', 'a command, with {{port}} and {{witness.openai.base_url}}, or an address')
+    .option('--call <model>', 'the model to call')
+    .option('--key-env <name>', 'environment variable that holds its key')
+    .option('--name <name>', 'what it is called in reports (after its program or address)')
+    .option('--header <header...>', 'a header that each request needs, as NAME: VALUE')
+    .option(
+      '--headers <list>',
+      'which response header reports what: NAME=HEADER,… for provider, model, request_id, session',
+    )
+    .option('--ready <path>', 'path that answers 200 when the gateway is ready (the first of --read)')
+    .option('--log <path>', 'path of its log of calls')
+    .option('--read <paths>', 'other paths that cost nothing, separated by commas (/v1/models)')
+    .addHelpText(
+      'after',
+      example('waybill target init my-gateway.yaml --start http://127.0.0.1:8080 --call gpt-5-mini'),
+    )
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 written, 2 wrong usage, 3 written, but the gateway could not be tried.',
+    )
+    .action(async (file = 'target.yaml', options) =>
+      finish(await (await import('../target-init.ts')).init(file, options)),
+    )
+}
+
+export const addJudge: Entry = (program, { finish }) => {
+  program
+    .command('judge <dir>')
+    .description('compute the verdicts of a run again from its evidence')
+    .option('--report <dir>', 'write new reports there')
+    .option('--baseline <file>', 'file with known failures')
+    .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
+    .addHelpText('after', example('waybill judge report'))
+    .action(async (directory, options) => {
+      finish((await import('../conform.ts')).judge(directory, options))
+    })
+}

@@ -1,0 +1,38 @@
+// Parts of an entry in the table of commands: its type, shared options, the example below its help.
+import { type Command, InvalidArgumentError } from 'commander'
+
+export type Env = Readonly<Record<string, string | undefined>>
+
+export interface Surroundings {
+  readonly env: Env
+  /** The option `--config`, whose default depends on the environment. */
+  readonly config: readonly [flags: string, description: string, file: string]
+  /** Sets an exit code that is neither success nor a thrown error. */
+  readonly finish: (exitCode: number) => void
+}
+
+/** Adds a command with its options, an example and its action; or several commands under one name. */
+export type Entry = (program: Command, surroundings: Surroundings) => void
+
+export const GATEWAY_URL = [
+  '--url <url>',
+  'address of the gateway (WAYBILL_URL); default: from the configuration',
+] as const
+
+export const GATEWAY_KEY = [
+  '--key-file <file>',
+  'file with a gateway key that only you can read (WAYBILL_KEY_FILE)',
+] as const
+
+/** Parses a port number, or refuses the text. */
+export function portNumber(text: string): number {
+  const port = Number(text)
+  if (!/^\d+$/.test(text) || port > 65_535)
+    throw new InvalidArgumentError('A port is a number from 0 to 65535.')
+  return port
+}
+
+/** Returns a port as text, the form of the setting. */
+export const portText = (text: string): string => String(portNumber(text))
+
+export const example = (line: string): string => `\nExample:\n  $ ${line}`

@@ -1,0 +1,134 @@
+// Entries for running, preparing and checking a gateway.
+import { Argument, InvalidArgumentError, Option } from 'commander'
+import { PREFERENCES } from '../../config/presets.ts'
+import { name as nameSchema } from '../../config/schema.ts'
+import { completion, SHELLS } from '../completion.ts'
+import { configOrExample } from '../example-config.ts'
+import { type Entry, example, GATEWAY_KEY, GATEWAY_URL, portText } from './entry.ts'
+
+export const addServe: Entry = (program, { env, config }) => {
+  program
+    .command('serve')
+    .description('run the gateway')
+    .option(...config)
+    .option('-p, --port <number>', 'port to listen on; default: from the configuration', portText)
+    .option('--replay [dir]', 'answer from recordings: no key, no network, no cost')
+    .option('--invent', 'with --replay: make up an answer if there is no recording; default: an error')
+    .option('--log-level <level>', 'silent, error, warn, info or debug (WAYBILL_LOG_LEVEL; info by default)')
+    .addHelpText('after', example('waybill serve --replay --config examples/waybill.yaml'))
+    .action(async (options, command) => {
+      const asked = command.getOptionValueSource('config') === 'cli'
+      const { note, ...found } = configOrExample({ ...options, asked }, env)
+      if (note) process.stderr.write(note)
+      await (await import('../serve.ts')).serve({ ...options, ...found })
+    })
+}
+
+export const addInit: Entry = (program, { env }) => {
+  program
+    .command('init [file]')
+    .description('write a configuration: asks which providers you have and what to prefer')
+    .option('--provider <names>', 'providers, separated by commas, the preferred one first')
+    .addOption(new Option('--prefer <what>', 'what matters for everyday calls').choices(PREFERENCES))
+    .option('--check', 'ask the providers for their lists of models; this tries the keys and costs nothing')
+    .option('--no-check', 'send nothing')
+    .addHelpText('after', example('waybill init --provider openai,groq --prefer price'))
+    .action(async (file = 'waybill.yaml', options) =>
+      (await import('../init.ts')).init({ file, ...options, env }),
+    )
+}
+
+export const addRoutes: Entry = (program, { env, config }) => {
+  program
+    .command('routes [model]')
+    .description(
+      'show where calls would go, for each route or for one model; asks the running gateway and no provider',
+    )
+    .option(...config)
+    .option('--json', 'print JSON instead of a table')
+    .option('--url <url>', 'address of the running gateway (WAYBILL_URL); default: from the configuration')
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill routes auto/cheap'))
+    .action(async (model, options) => (await import('../routes.ts')).routes({ model, ...options, env }))
+}
+
+export const addUi: Entry = (program, { env, config }) => {
+  program
+    .command('ui')
+    .description('open the page of the running gateway in the browser, signed in if the gateway has keys')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .option('--print', 'print the address instead; it works once, within a minute')
+    .addHelpText('after', example('waybill ui'))
+    .action(async (options) => (await import('../ui.ts')).ui({ ...options, env }))
+}
+
+export const addConfig: Entry = (program, { env, config }) => {
+  program
+    .command('config')
+    .description('check the configuration')
+    .command('check')
+    .description('check the configuration and name every problem with its line')
+    .option(...config)
+    .addHelpText('after', example('waybill config check --config waybill.yaml'))
+    .action(async (options) => (await import('../config-check.ts')).configCheck({ ...options, env }))
+}
+
+export const addKey: Entry = (program, { env, config }) => {
+  const key = program.command('key').description('keys of the gateway')
+  key
+    .command('list')
+    .description(
+      'list the keys in force, with their limits and what they have spent; a client key sees its own',
+    )
+    .option('--json', 'print JSON instead of a table')
+    .option(...config)
+    .option(...GATEWAY_URL)
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill key list'))
+    .action(async (options) => (await import('../lists.ts')).keys({ ...options, env }))
+  key
+    .command('new')
+    .description(
+      'make a key, save it in a file that only you can read, and print its digest for the configuration',
+    )
+    .argument('<name>', 'name of the key in the records', keyName)
+    .addOption(
+      new Option('--role <role>', 'what the key may see').choices(['client', 'admin']).default('client'),
+    )
+    .option('--file <file>', 'where to save it; default: ~/.config/waybill/keys/NAME')
+    .option('--print', 'also show the key; only on a terminal')
+    .addHelpText('after', example('waybill key new laptop'))
+    .action(async (name, options) =>
+      (await import('../key-new.ts')).keyNew({ name, ...options, env, out: process.stdout }),
+    )
+}
+
+export const addDoctor: Entry = (program, { env, config }) => {
+  program
+    .command('doctor')
+    .description(
+      'find problems in the configuration, the data directory and the running gateway; changes nothing',
+    )
+    .option(...config)
+    .option(...GATEWAY_KEY)
+    .addHelpText('after', example('waybill doctor --config waybill.yaml'))
+    .action(async (options) => (await import('../doctor.ts')).doctor({ ...options, env }))
+}
+
+export const addCompletion: Entry = (program) => {
+  program
+    .command('completion')
+    .description('print a script that lets a shell complete commands and options')
+    .addArgument(new Argument('<shell>', 'which shell').choices(SHELLS))
+    .addHelpText('after', example('waybill completion bash >> ~/.bashrc'))
+    .action((shell) => void process.stdout.write(completion(program, shell)))
+}
+
+/** Checks the name of a key, or refuses it. */
+function keyName(text: string): string {
+  const { data, error } = nameSchema.safeParse(text)
+  if (data === undefined) throw new InvalidArgumentError(error!.issues[0]!.message)
+  return data
+}

@@ -1,0 +1,119 @@
+// `waybill sessions` and `waybill key list`: lists from a running gateway, as a table or as JSON.
+import { z } from 'zod'
+import { clean } from '../terminal/clean.ts'
+import { count, dollars } from '../terminal/numbers.ts'
+import { table } from '../terminal/table.ts'
+import { ANSWER_MS, gatewayAt, namedGateway } from './gateway-client.ts'
+import { complain, json as toJson } from './output.ts'
+import { UsageError } from './usage-error.ts'
+
+export interface ListOptions {
+  readonly config: string
+  readonly url?: string
+  readonly keyFile?: string
+  readonly json?: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+const sessionList = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      session_id: z.string(),
+      last_seen: z.string(),
+      last_requested_model: z.string(),
+      last_provider: z.string(),
+      last_model: z.string(),
+      calls: z.number(),
+      failed: z.number(),
+      tokens: z.looseObject({ input: z.number().nullable(), output: z.number().nullable() }),
+      cost_usd: z.number().nullable(),
+      cost_is_minimum: z.boolean().default(false),
+    }),
+  ),
+})
+
+/** Rejects if the gateway does not answer. */
+export async function sessions({
+  limit,
+  order,
+  ...options
+}: ListOptions & { limit: string; order: string }): Promise<void> {
+  if (!/^\d+$/.test(limit) || Number(limit) < 1 || Number(limit) > 200)
+    throw new UsageError(`--limit takes a number from 1 to 200, not ${JSON.stringify(limit)}`)
+  const query = new URLSearchParams({ limit, order })
+  const { data } = await listOf(`/api/sessions?${query}`, sessionList, options)
+  const figure = (value: number | null) => (value === null ? '-' : count(value))
+  const rows = data.map((each) => [
+    each.session_id,
+    each.last_seen,
+    `${each.last_requested_model} → ${each.last_provider}/${each.last_model}`,
+    String(each.calls),
+    String(each.failed),
+    `${figure(each.tokens.input)}→${figure(each.tokens.output)}`,
+    each.cost_usd === null ? '-' : dollars(each.cost_usd, each.cost_is_minimum),
+  ])
+  show(data, ['session', 'last seen', 'last asked → went', 'calls', 'failed', 'tokens', 'cost'], rows, {
+    options,
+    right: ['calls', 'failed', 'tokens', 'cost'],
+    shrink: ['last asked → went', 'session'],
+    none: 'there are no sessions on record yet',
+  })
+}
+
+const keyList = z.looseObject({
+  data: z.array(
+    z.looseObject({
+      name: z.string().nullable(),
+      role: z.string(),
+      rate: z.looseObject({ requests: z.number(), per_ms: z.number() }).nullable(),
+      budget: z.looseObject({ usd: z.number() }).nullable(),
+      spent_usd: z.number().nullable(),
+    }),
+  ),
+})
+
+/** Rejects if the gateway does not answer. */
+export async function keys(options: ListOptions): Promise<void> {
+  const { data } = await listOf('/api/keys', keyList, options)
+  const rows = data.map(({ name, role, rate, budget, spent_usd }) => [
+    name ?? '-',
+    role,
+    rate === null ? '-' : `${rate.requests} in ${rate.per_ms / 1_000} s`,
+    budget === null ? '-' : dollars(budget.usd),
+    spent_usd === null ? '-' : dollars(spent_usd),
+  ])
+  show(data, ['key', 'role', 'rate', 'budget', 'spent this month'], rows, {
+    options,
+    right: ['budget', 'spent this month'],
+    shrink: ['key'],
+    none: 'the gateway has no keys, so it serves this machine only; make one with `waybill key new`',
+  })
+}
+
+const listOf = <Answer>(path: string, shape: z.ZodType<Answer>, options: ListOptions): Promise<Answer> => {
+  const { url, config, keyFile, env } = options
+  const get = gatewayAt(namedGateway(url, config, env), env, keyFile)
+  return get(path, shape, AbortSignal.timeout(ANSWER_MS))
+}
+
+interface Look {
+  readonly options: ListOptions
+  readonly right: readonly string[]
+  readonly shrink: readonly string[]
+  /** Printed in place of an empty list. */
+  readonly none: string
+}
+
+function show(data: unknown, head: readonly string[], rows: string[][], look: Look): void {
+  const { options, right, shrink, none } = look
+  if (rows.length === 0) complain(none)
+  if (options.json) process.stdout.write(`${toJson(data, 2)}\n`)
+  else if (rows.length > 0)
+    process.stdout.write(
+      table([head, ...rows.map((row) => row.map(clean))], {
+        columns: process.stdout.columns ?? null,
+        right,
+        shrink,
+      }),
+    )
+}

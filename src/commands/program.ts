@@ -1,0 +1,82 @@
+// The command line: the table of commands, and their common parts. An entry lists the options of a command;
+// its work is in a file of its own, loaded when it runs.
+import { Command, CommanderError } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { ConfigError } from '../config/load.ts'
+import { addMcp, addRun, addStatusline } from './entries/agents.ts'
+import { addExport, addLogs, addSessions } from './entries/calls.ts'
+import { addConform, addJudge, addTarget } from './entries/conformance.ts'
+import type { Entry, Env } from './entries/entry.ts'
+import { addFleet } from './entries/fleet.ts'
+import { addRecord, addRecordings, addWitness } from './entries/recordings.ts'
+import {
+  addCompletion,
+  addConfig,
+  addDoctor,
+  addInit,
+  addKey,
+  addRoutes,
+  addServe,
+  addUi,
+} from './entries/running.ts'
+import { complain, forgiveLeavingReaders, reasonOf } from './output.ts'
+import { UsageError } from './usage-error.ts'
+
+/** All commands in the order of `waybill --help`. */
+const COMMANDS: readonly Entry[] = [
+  addServe,
+  addInit,
+  addRoutes,
+  addRecord,
+  addRecordings,
+  addLogs,
+  addSessions,
+  addExport,
+  addRun,
+  addUi,
+  addMcp,
+  addCompletion,
+  addConfig,
+  addKey,
+  addWitness,
+  addFleet,
+  addDoctor,
+  addStatusline,
+  addConform,
+  addTarget,
+  addJudge,
+]
+
+/** Builds all commands; nothing runs yet. `finish` receives an exit code that is neither 0 nor an error. */
+export function commandLine(env: Env, finish: (exitCode: number) => void = () => {}): Command {
+  const program = new Command('waybill')
+    .description('A local gateway for language models that records where each call went.')
+    .version(manifest.version)
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureHelp({ showGlobalOptions: true })
+    .showSuggestionAfterError()
+    .configureOutput({ outputError: (text) => complain(text.trim().replace(/^error: /, '')) })
+    .addHelpText('after', '\nExit codes: 0 success, 1 failure, 2 wrong usage or configuration.')
+  const config = ['-c, --config <file>', 'configuration file', env.WAYBILL_CONFIG ?? 'waybill.yaml'] as const
+  for (const add of COMMANDS) add(program, { env, config, finish })
+  return program
+}
+
+/** Runs a command line and returns its exit code; a user's mistake is one line on stderr per problem. */
+export async function run(args: readonly string[], env: Env): Promise<number> {
+  forgiveLeavingReaders()
+  try {
+    let exitCode = 0
+    const finish = (code: number) => {
+      exitCode = code
+    }
+    await commandLine(env, finish).parseAsync(args, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    for (const line of error instanceof ConfigError ? error.problems : [reasonOf(error as Error)])
+      complain(line)
+    return error instanceof ConfigError || error instanceof UsageError ? 2 : 1
+  }
+}

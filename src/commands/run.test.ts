@@ -1,0 +1,160 @@
+// `waybill run`, with a stand-in for the agent: what it is given, what is said of it, how its end and signals are passed on.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { chmodSync, existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
+import { temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { agentOf, launchOf } from './agent-launch.ts'
+import { AGENTS } from './agent-table.ts'
+
+const KEY = 'wb-a-key-of-tests'
+const CONFIG =
+  'routes: { code: { targets: [ { model: alpha/m } ] }, auto: { targets: [ { model: alpha/m } ] } }'
+
+/** A program of this name that tells what it was given, and then does something. */
+function standIn(t: TestContext, name: string, then = 'exit 0'): string {
+  const file = join(temporaryDirectory(t), name)
+  writeFileSync(file, `#!/bin/sh\nenv\nfor arg in "$@"; do echo "arg: $arg"; done\n${then}\n`)
+  chmodSync(file, 0o755)
+  return file
+}
+
+function start(args: readonly string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [CLI, 'run', ...args], { env: { ...ENVIRONMENT, ...env } })
+  const said = { stdout: '', stderr: '' }
+  child.stdout.setEncoding('utf8').on('data', (part) => (said.stdout += part))
+  child.stderr.setEncoding('utf8').on('data', (part) => (said.stderr += part))
+  return { child, said, closed: once(child, 'close') }
+}
+
+const keyed = (t: TestContext) =>
+  testGateway(t, {
+    config: `${CONFIG}\nkeys: [ { name: k, digest: "sha256:${createHash('sha256').update(KEY).digest('hex')}" } ]`,
+  })
+
+/** The lines of an environment that the agent's program printed. */
+const environment = (stdout: string): Record<string, string> =>
+  Object.fromEntries([...stdout.matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]))
+
+test('the agent gets its environment and arguments; what is said holds no key; its exit code is passed on', async (t) => {
+  const { url } = await keyed(t)
+  const claude = standIn(t, 'claude', 'cat; exit 7')
+  const { child, said, closed } = start(
+    ['--url', url, '--model', 'code', '--', claude, '-p', 'a b', '--model=x'],
+    {
+      WAYBILL_KEY: KEY,
+      ANTHROPIC_API_KEY: 'of-another-place',
+      WAYBILL_SESSION_ID: 'of-another-agent',
+    },
+  )
+  child.stdin.end('what it is told\n')
+  assert.deepEqual(await closed, [7, null], said.stderr)
+  const env = environment(said.stdout)
+  assert.deepEqual(
+    [env.ANTHROPIC_BASE_URL, env.ANTHROPIC_AUTH_TOKEN, env.ANTHROPIC_MODEL, env.WAYBILL_URL],
+    [url, KEY, 'code', url],
+  )
+  assert.deepEqual([env.ANTHROPIC_API_KEY, env.WAYBILL_SESSION_ID], [undefined, undefined])
+  assert.match(said.stdout, /^arg: -p\narg: a b\narg: --model=x\nwhat it is told\n$/m)
+  assert.match(said.stderr, /^waybill: Claude Code; it sends its own session id with every call\n/)
+  assert.match(said.stderr, /^ {2}ANTHROPIC_AUTH_TOKEN=\*\*\*$/m)
+  assert.ok(!said.stderr.includes(KEY))
+})
+
+test('an agent that tells no session is given one, in its calls and for the status line', async (t) => {
+  const { url } = await testGateway(t, { config: CONFIG })
+  const { said, closed } = start(['--url', url, '--quiet', standIn(t, 'copilot')])
+  assert.deepEqual(await closed, [0, null], said.stderr)
+  const env = environment(said.stdout)
+  assert.match(env.WAYBILL_SESSION_ID!, /^[0-9a-f-]{36}$/)
+  assert.equal(env.COPILOT_PROVIDER_HEADERS, `X-Gateway-Session-Id: ${env.WAYBILL_SESSION_ID}`)
+  assert.equal(env.COPILOT_MODEL, 'auto')
+  assert.equal(said.stderr, '')
+})
+
+test('--session continues a session; an agent that cannot be given one is not started', async (t) => {
+  const { url } = await testGateway(t, { config: CONFIG })
+  const first = start(['--url', url, '--session', 'mine-1', standIn(t, 'gemini'), '--resume'])
+  assert.deepEqual(await first.closed, [0, null], first.said.stderr)
+  assert.equal(environment(first.said.stdout).GEMINI_CLI_CUSTOM_HEADERS, 'X-Gateway-Session-Id: mine-1')
+  for (const [program, session, says] of [
+    ['claude', 'mine-1', /^waybill: Claude Code sends a session id of its own, also when it resumes/],
+    ['aider', 'mine-1', /aider cannot be told a session; --session works for copilot, gemini\n$/],
+    ['gemini', 'two words', /--session takes up to 256 letters/],
+    ['gemini', '', /--session takes up to 256 letters/],
+    ['copilot', 'a\nX-Other: b', /--session takes up to 256 letters/],
+  ] as const) {
+    const { said, closed } = start(['--url', url, '--session', session, standIn(t, program)])
+    assert.deepEqual(await closed, [2, null], said.stderr)
+    assert.match(said.stderr, says)
+    assert.equal(said.stdout, '')
+  }
+})
+
+test('a setting that can only be given in a file is given in one that goes again', async (t) => {
+  const { url } = await testGateway(t, { config: 'routes: { code: { targets: [ { model: alpha/m } ] } }' })
+  const { said, closed } = start(['--url', url, standIn(t, 'qwen', 'cat "$QWEN_CODE_SYSTEM_DEFAULTS_PATH"')])
+  assert.deepEqual(await closed, [0, null], said.stderr)
+  const { QWEN_CODE_SYSTEM_DEFAULTS_PATH: file, OPENAI_MODEL } = environment(said.stdout)
+  assert.match(said.stdout, /"X-Gateway-Session-Id":"\$\{session_id\}"/)
+  assert.equal(OPENAI_MODEL, 'code', 'where there is no `auto`, the first route')
+  assert.ok(file && !existsSync(file))
+})
+
+test('signals reach the agent, and the one that ended it is in the exit code', async (t) => {
+  const { url } = await testGateway(t, { config: CONFIG })
+  const claude = standIn(
+    t,
+    'claude',
+    `trap 'echo asked to end; kill -KILL $$' TERM\necho ready\nwhile :; do sleep 0.05; done`,
+  )
+  const { child, said, closed } = start(['--url', url, claude])
+  while (!said.stdout.includes('ready\n')) await sleep(20)
+  child.kill('SIGTERM')
+  assert.deepEqual(await closed, [137, null], said.stderr)
+  assert.match(said.stdout, /asked to end/)
+})
+
+test('what is missing is said in a line: the gateway, its key, the program', async (t) => {
+  const { url } = await keyed(t)
+  const claude = standIn(t, 'claude')
+  for (const [args, code, says] of [
+    [['--url', 'http://127.0.0.1:9', claude], 1, /^waybill: no gateway answers at .+; start it with/],
+    [['--url', url, claude], 1, /^waybill: the gateway at .+ requires a key; set WAYBILL_KEY/],
+    [['--url', url, '--', '/nowhere/claude'], 1, /\nwaybill: \/nowhere\/claude was not found; install it/],
+    [['--url', url], 2, /^waybill: missing required argument 'program'/],
+  ] as const) {
+    const env: Record<string, string> = args[1] === url && args[2] !== claude ? { WAYBILL_KEY: KEY } : {}
+    const { said, closed } = start(args, env)
+    assert.deepEqual(await closed, [code, null], said.stderr)
+    assert.match(said.stderr, says)
+    assert.ok(!said.stdout.includes('arg:'))
+  }
+})
+
+test('every entry of the table is filled in, with and without a model', () => {
+  const input = { url: 'http://h:1', key: null, session: 's', models: ['one', 'two'], file: '/f' }
+  for (const agent of AGENTS)
+    for (const model of ['auto', null]) {
+      const { set, args } = launchOf(agent, ['mine'], { ...input, model })
+      const all = JSON.stringify([set, args])
+      assert.doesNotMatch(all, /\{(url|key|session|models?|file)\}/, agent.title)
+      assert.equal(all.includes('auto'), model !== null, agent.title)
+      assert.equal(args.at(-1), 'mine')
+      assert.equal('file' in agent, JSON.stringify(agent.env).includes('{file}'), agent.title)
+    }
+  const { set } = launchOf(agentOf('opencode'), [], { ...input, model: 'one' })
+  const { provider } = JSON.parse(set.OPENCODE_CONFIG_CONTENT!)
+  assert.deepEqual(Object.keys(provider.waybill.models), ['one', 'two'])
+  const { attachment, modalities, limit } = provider.waybill.models.one
+  assert.equal(attachment, true)
+  assert.deepEqual(modalities.input, ['text', 'image'], 'it sends no image otherwise')
+  assert.ok(limit.context > limit.output && limit.output > 0, 'it compacts nothing otherwise')
+  assert.equal(agentOf('/usr/local/bin/codex').title, 'Codex')
+  assert.deepEqual(agentOf('python').programs, [])
+})

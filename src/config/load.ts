@@ -1,0 +1,192 @@
+// Makes a frozen Config from the file and the environment, with the secrets apart from everything that may be
+// printed. The only file that reads waybill.yaml or environment variables. Errors name line, path and remedy.
+// The settings themselves are in config/schema.ts.
+import { dirname, resolve } from 'node:path'
+import { z } from 'zod'
+import { readBounded } from '../shared/bounded-file.ts'
+import { escaped } from '../terminal/clean.ts'
+import { fileReason } from '../terminal/file-error.ts'
+import type { JsonSchema } from '../yaml/json-schema.ts'
+import type { Problem } from '../yaml/problem.ts'
+import { mistakes } from '../yaml/wording.ts'
+import { readYaml } from '../yaml/yaml.ts'
+import { inconsistencies, missingSecrets } from './consistency.ts'
+import { withOtelVariables } from './otel.ts'
+import { configJsonSchema, priceFile, schema } from './schema.ts'
+
+/** The configuration. Safe to print: it holds no secret. Durations in ms, sizes in bytes. */
+export type Config = Readonly<z.output<typeof schema>>
+export type ProviderConfig = Config['providers'][string]
+export type KeyConfig = Config['keys'][number]
+export type ModelConfig = Config['models'][string]
+export type RouteConfig = Config['routes'][string]
+export type RuleConfig = RouteConfig['rules'][number]
+
+/** The configuration and, separately, the secrets. */
+export interface Loaded {
+  readonly config: Config
+  /** Maps each provider to its key. */
+  readonly secrets: ReadonlyMap<string, string>
+  /** Address of the shared log, a secret; absent without `fleet`, and in replay. */
+  readonly fleetUrl?: string | undefined
+  /** Headers for the collector of traces, a secret. */
+  readonly telemetryHeaders?: string | undefined
+}
+
+/** Thrown for a configuration that cannot be used. `problems` are complete lines for a person. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly problems: readonly string[]
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'))
+    this.problems = problems
+  }
+}
+
+export interface LoadOptions {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** In replay no provider is reached, so a missing key is no error. */
+  readonly replay?: boolean
+}
+
+/**
+ * Maximum size of a configuration or a price table, bytes. All calls wait while it is read again: 5,000
+ * routes take a third of a second.
+ */
+const MOST_BYTES = 2 ** 19
+
+/** Reads, checks and freezes the configuration in `file`. Throws ConfigError with every problem found. */
+export function loadConfig(file: string, options: LoadOptions): Loaded {
+  let text: string
+  try {
+    text = readBounded(file, MOST_BYTES).toString('utf8')
+  } catch (cause) {
+    throw new ConfigError([
+      `${file}: ${fileReason(cause)}; write one, name another with --config FILE, or try \`waybill serve --replay\`, which needs none`,
+    ])
+  }
+  const loaded = parseConfig(text, file, options)
+  const { config } = loaded
+  const beside = (path: string) => resolve(dirname(file), path)
+  const models = config.prices ? withPrices(config, beside(config.prices)) : config.models
+  const fleet = config.fleet?.ca ? { ...config.fleet, ca: beside(config.fleet.ca) } : config.fleet
+  return {
+    ...loaded,
+    config: Object.freeze({ ...config, models, data: beside(config.data), ...(fleet && { fleet }) }),
+  }
+}
+
+/** Returns the models with the prices of `file` for those that the configuration does not price. */
+function withPrices({ models }: Config, file: string): Config['models'] {
+  let text: string
+  try {
+    text = readBounded(file, MOST_BYTES).toString('utf8')
+  } catch (cause) {
+    throw new ConfigError([`prices: ${file}: ${fileReason(cause)}; write the file, or remove \`prices\``])
+  }
+  const yaml = readYaml(text, file)
+  const raw = yaml.raw ?? {}
+  const json = z.toJSONSchema(priceFile) as JsonSchema
+  const problems = [...yaml.problems, ...(yaml.broken ? [] : mistakes(raw, { schema: priceFile, json }))]
+  if (problems.length > 0) throw new ConfigError(linesOf(problems, yaml, new Map()))
+  const priced = Object.entries(priceFile.parse(raw)).map(([id, price]) => {
+    const model = models[id] ?? schema.shape.models.parse({ [id]: {} })[id]!
+    return [id, { ...model, price: model.price ?? price }] as const
+  })
+  return { ...models, ...Object.fromEntries(priced) }
+}
+
+/** Does the same for a text; `file` only appears in errors. */
+export function parseConfig(text: string, file: string, { env, replay = false }: LoadOptions): Loaded {
+  const yaml = readYaml(text, file)
+  const { raw, variables, problems: ofVariables } = override(yaml.raw ?? {}, env)
+  const problems: Problem[] = [...yaml.problems]
+  if (yaml.raw === null) problems.push({ path: [], message: 'is empty; name a provider and a route' })
+  else if (!yaml.broken)
+    problems.push(
+      ...mistakes(raw, { schema, json: configJsonSchema() }),
+      ...inconsistencies(raw),
+      ...(replay ? [] : missingSecrets(raw, env)),
+    )
+  if (problems.length + ofVariables.length > 0)
+    throw new ConfigError([...ofVariables, ...linesOf(problems, yaml, variables)])
+
+  const config = schema.parse(raw)
+  const secrets = new Map<string, string>()
+  if (!replay)
+    // in replay no provider is reached, so no key is needed
+    for (const [id, { key }] of Object.entries(config.providers)) {
+      const value = key && env[key.slice(1)]?.trim()
+      if (value) secrets.set(id, value)
+    }
+  const fleetUrl = replay ? undefined : config.fleet && env[config.fleet.url.slice(1)]?.trim()
+  const telemetryHeaders = config.telemetry?.headers && env[config.telemetry.headers.slice(1)]?.trim()
+  return { config: Object.freeze(config), secrets, fleetUrl, telemetryHeaders }
+}
+
+/** Returns the problems as lines: first those of environment variables, then in the order of the file. */
+function linesOf(
+  problems: readonly Problem[],
+  { offsetOf, placeOf }: ReturnType<typeof readYaml>,
+  variables: ReadonlyMap<string, string>,
+): string[] {
+  const placed = problems.map((problem) => {
+    const { path, message } = problem
+    const variable = variables.get(String(path[0])) ?? variables.get(path.slice(0, 2).join('.'))
+    const said = path.length > 0 || problem.offset === undefined ? `${nameOf(path)}: ${message}` : message
+    return variable === undefined
+      ? { offset: offsetOf(problem), line: `${placeOf(offsetOf(problem))} ${said}` }
+      : { offset: -1, line: `${variable}: ${said}` }
+  })
+  return placed.sort((a, b) => a.offset - b.offset).map(({ line }) => line)
+}
+
+const nameOf = (path: readonly PropertyKey[]): string =>
+  path.map((part) => escaped(String(part))).join('.') || 'file'
+
+/** Returns the file's settings with those of environment variables. `variables`: setting -> variable. */
+function override(
+  raw: unknown,
+  env: LoadOptions['env'],
+): { raw: unknown; variables: ReadonlyMap<string, string>; problems: readonly string[] } {
+  const variables = new Map<string, string>()
+  const problems: string[] = []
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return { raw, variables, problems }
+  const config: Record<string, unknown> = { ...raw }
+  const server: Record<string, unknown> = {}
+  const take = (variable: string, setting: string, put: (value: string) => void) => {
+    const value = env[variable]
+    if (!value) return
+    variables.set(setting, variable)
+    put(value)
+  }
+  take('WAYBILL_HOST', 'server.host', (value) => (server.host = value))
+  take('WAYBILL_PORT', 'server.port', (value) => (server.port = Number(value)))
+  take('WAYBILL_ALLOWED_HOSTS', 'server.allowed_hosts', (value) => (server.allowed_hosts = value.split(',')))
+  take('WAYBILL_DATA', 'data', (value) => (config.data = resolve(value)))
+  if (typeof config.fleet === 'object')
+    take(
+      'WAYBILL_INSTANCE',
+      'fleet.instance',
+      (value) => (config.fleet = { ...(config.fleet as object), instance: value }),
+    )
+  if (isMapping(config.telemetry)) {
+    const { telemetry, variables: ofTraces, problems: wrong } = withOtelVariables(config.telemetry, env)
+    config.telemetry = telemetry
+    for (const [setting, variable] of ofTraces) variables.set(setting, variable)
+    problems.push(...wrong)
+  }
+  take('WAYBILL_KEY_DIGESTS', 'keys', (value) => (config.keys = value.split(',').map(keyOf)))
+  if (Object.keys(server).length > 0) config.server = { ...(config.server as object | undefined), ...server }
+  return { raw: config, variables, problems }
+}
+
+const isMapping = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Parses NAME:ROLE=DIGEST or NAME=DIGEST. */
+function keyOf(entry: string): object {
+  const [who = '', digest] = entry.split('=')
+  const [name, role = 'client'] = who.split(':')
+  return { name, role, digest }
+}

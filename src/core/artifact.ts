@@ -1,0 +1,221 @@
+// Observations of a call for its artifact: methods, paths, sizes, times, harmless headers. Cheap to collect,
+// and put into words only when the artifact is written. Bodies are included only if the operator enabled
+// them.
+import type { IncomingHttpHeaders } from 'node:http'
+import { createMask, type Mask } from '../shared/redact.ts'
+import type { Call, CallOutcome, Target } from './call.ts'
+
+/** Headers whose values are shown; others appear by name only. */
+const SHOWN =
+  /^(accept|accept-encoding|cache-control|content-encoding|content-length|content-type|date|retry-after|retry-after-ms|transfer-encoding|user-agent|x-request-id|x-should-retry|x-ratelimit-.+|[a-z]+-(processing-ms|version))$/
+
+/** Maximum chunks of an answer whose times are recorded. */
+const MOST_CHUNKS = 500
+/** Maximum fields of a request whose names are recorded; longer texts than `LONGEST_FIELD` are no names. */
+const MOST_FIELDS = 100
+const LONGEST_FIELD = 256
+/** Maximum bytes of a body that are recorded. */
+const MOST_BODY = 4 * 2 ** 20
+
+/** By name, or names and values in turn. Stored as they are, and read only when an artifact is made. */
+type Headers = IncomingHttpHeaders | readonly string[]
+
+/**
+ * One request to a provider and its answer, as it arrives. Flat, because the traces of the newest calls
+ * outlive them, and the garbage collector copies everything that stays.
+ */
+export class AnswerTrace {
+  readonly target: Target
+  readonly #path: string
+  readonly #headers: readonly string[]
+  readonly #requestBytes: number
+  readonly #requestBody: string | null
+  readonly #bodies: boolean
+  readonly #start: number
+  readonly #sentAt: number
+  #status: number | null = null
+  #responseHeaders: IncomingHttpHeaders | null = null
+  #respondedAt: number | null = null
+  /** Time and size in turn. */
+  readonly #chunks: number[] = []
+  #body: Buffer[] | null = null
+  #count = 0
+  #bytes = 0
+  #how: string | null = null
+  #endedAt: number | null = null
+
+  constructor(
+    target: Target,
+    path: string,
+    headers: readonly string[],
+    body: string,
+    bodies: boolean,
+    start: number,
+  ) {
+    this.target = target
+    this.#path = path
+    this.#headers = headers
+    this.#requestBytes = Buffer.byteLength(body)
+    this.#requestBody = noted(body, bodies)
+    this.#bodies = bodies
+    this.#start = start
+    this.#sentAt = since(start)
+  }
+
+  responseStarted(status: number, headers: IncomingHttpHeaders): void {
+    this.#status = status
+    this.#responseHeaders = headers
+    this.#respondedAt = since(this.#start)
+  }
+
+  chunk(chunk: Buffer): void {
+    this.#bytes += chunk.length
+    if (++this.#count <= MOST_CHUNKS) this.#chunks.push(since(this.#start), chunk.length)
+    if (this.#bodies && this.#bytes <= MOST_BODY) {
+      this.#body ??= []
+      this.#body.push(chunk)
+    }
+  }
+
+  /** `how`: `complete`, or why the answer ended early. */
+  end(how: string): void {
+    this.#how = how
+    this.#endedAt = since(this.#start)
+  }
+
+  /** Bytes of memory it retains. */
+  get weight(): number {
+    return (this.#requestBody?.length ?? 0) + (this.#bodies ? Math.min(this.#bytes, MOST_BODY) : 0)
+  }
+
+  describe(n: number, mask: Mask): object {
+    const chunks = []
+    for (let index = 0; index < this.#chunks.length; index += 2)
+      chunks.push({ at_ms: this.#chunks[index], bytes: this.#chunks[index + 1] })
+    return {
+      n,
+      provider: this.target.provider,
+      model: mask(this.target.model),
+      at_ms: this.#sentAt,
+      request: describe(this.#path, this.#headers, this.#requestBytes, this.#requestBody, mask),
+      answer: {
+        status: this.#status,
+        at_ms: this.#respondedAt,
+        headers: shown(this.#responseHeaders ?? {}, mask),
+        bytes: this.#bytes,
+        chunks,
+        chunks_left_out: this.#count - chunks.length,
+        end: this.#how && mask(this.#how),
+        ended_at_ms: this.#endedAt,
+        ...(this.#bodies && { body: mask(Buffer.concat(this.#body ?? []).toString('utf8')) }),
+      },
+    }
+  }
+}
+
+/** A call from its arrival to its end. */
+export class CallTrace {
+  readonly #call: Call
+  readonly #bodies: boolean
+  readonly #start: number
+  readonly #headers: IncomingHttpHeaders
+  readonly #bytes: number
+  readonly #body: string | null
+  readonly #fields: readonly string[]
+  readonly #answers: AnswerTrace[] = []
+
+  /** `start`: arrival of the call, in ms of the `performance` clock. */
+  constructor(
+    call: Call,
+    headers: IncomingHttpHeaders,
+    { text, json }: { readonly text: string; readonly json: Readonly<Record<string, unknown>> },
+    bodies: boolean,
+    start: number,
+  ) {
+    this.#call = call
+    this.#bodies = bodies
+    this.#start = start
+    this.#headers = headers
+    this.#bytes = Buffer.byteLength(text)
+    this.#body = noted(text, bodies)
+    this.#fields = fieldsOf(json)
+  }
+
+  /** Records that a request is about to leave; returns a trace for its answer. */
+  exchange(target: Target, path: string, headers: readonly string[], body: string): AnswerTrace {
+    const answer = new AnswerTrace(target, path, headers, body, this.#bodies, this.#start)
+    this.#answers.push(answer)
+    return answer
+  }
+
+  /** Bytes of memory it retains. */
+  get weight(): number {
+    let bytes = this.#body?.length ?? 0
+    for (const { weight } of this.#answers) bytes += weight
+    return bytes
+  }
+
+  /**
+   * Returns a function that makes the artifact as JSON text, with everything `mask` knows masked, and the
+   * client's own key, which a provider may repeat. It retains only this trace of the call, because it may
+   * wait for a while.
+   */
+  ended(outcome: CallOutcome, mask: Mask): () => string {
+    return () => {
+      const maskKey = createMask(credentials(this.#headers))
+      return this.#toJson(outcome, (text) => maskKey(mask(text)))
+    }
+  }
+
+  #toJson({ state, status, errorCode, latencyMs, ttftMs }: CallOutcome, mask: Mask): string {
+    const { id, createdAt, endpoint } = this.#call
+    return JSON.stringify({
+      id,
+      created_at: new Date(createdAt).toISOString(),
+      request: {
+        ...describe(endpoint, this.#headers, this.#bytes, this.#body, mask),
+        fields: this.#fields.map(mask),
+      },
+      exchanges: this.#answers.map((answer, index) => answer.describe(index + 1, mask)),
+      outcome: { state, status, error_code: errorCode, latency_ms: latencyMs, ttft_ms: ttftMs },
+    })
+  }
+}
+
+/** Returns a body if bodies are recorded, else null. */
+const noted = (text: string, bodies: boolean): string | null =>
+  bodies && text.length <= MOST_BODY ? text : null
+
+function fieldsOf(json: Readonly<Record<string, unknown>>): string[] {
+  const fields = Object.keys(json)
+  return fields.length <= MOST_FIELDS && fields.every(({ length }) => length <= LONGEST_FIELD)
+    ? fields
+    : fields.filter(({ length }) => length <= LONGEST_FIELD).slice(0, MOST_FIELDS)
+}
+
+const describe = (path: string, headers: Headers, bytes: number, body: string | null, mask: Mask) => ({
+  method: 'POST',
+  path: mask(path),
+  headers: shown(headers, mask),
+  bytes,
+  ...(body !== null && { body: mask(body) }),
+})
+
+function pairsOf(headers: Headers): [name: string, value: unknown][] {
+  if (!Array.isArray(headers)) return Object.entries(headers)
+  return headers.flatMap((name, index) => (index % 2 === 0 ? [[name, headers[index + 1]]] : []))
+}
+
+/** Returns the client's key as sent, with and without its scheme. */
+const credentials = (headers: Headers): string[] =>
+  pairsOf(headers)
+    .filter(([name]) => /^(authorization|x-api-key|x-goog-api-key)$/.test(name))
+    .map(([, value]) => String(value).replace(/^\w+ +/, ''))
+
+const since = (start: number): number => Math.round((performance.now() - start) * 100) / 100
+
+/** Returns the values of harmless headers; null for every other name. */
+const shown = (headers: Headers, mask: Mask): Record<string, string | null> =>
+  Object.fromEntries(
+    pairsOf(headers).map(([name, value]) => [mask(name), SHOWN.test(name) ? mask(String(value)) : null]),
+  )

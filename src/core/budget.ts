@@ -1,0 +1,80 @@
+// Estimates the cost of a call before its usage is known: its input is estimated, its output is the maximum
+// it asks for. A budget reserves this while the call is open, and charges it if no cost is reported. Pure.
+
+import type { Pricer } from '../pricing/pricing.ts'
+import type { Target } from './call.ts'
+import { binaryParts } from './token-estimate.ts'
+
+/** Output tokens assumed for a call that sets no maximum. */
+const DEFAULT_OUTPUT = 4_096
+/** Input tokens assumed for a picture, a sound or a file. */
+const BINARY_TOKENS = 1_500
+
+/** Amount reserved for an open call of a key with a budget. */
+export interface Claim {
+  readonly callId: string
+  readonly keyName: string
+  /** US dollars, at its most expensive target. */
+  readonly usd: number
+  /** Returns the cost of its input, or of all of it, at a target, US dollars; 0 if the price is unknown. */
+  costAt(target: Pick<Target, 'provider' | 'model'>, part: 'input' | 'all'): number
+}
+
+export interface ClaimOptions {
+  readonly callId: string
+  readonly keyName: string
+  readonly targets: readonly Target[]
+  /** Estimated tokens of the request's texts. */
+  readonly textTokens: number
+  readonly body: Readonly<Record<string, unknown>>
+  readonly price: Pricer
+  /** Milliseconds since the epoch. */
+  readonly at: number
+}
+
+export function claimOf({ callId, keyName, targets, textTokens, body, price, at }: ClaimOptions): Claim {
+  const input = textTokens + BINARY_TOKENS * binaryParts(body)
+  const output = mostOutput(body)
+  const images = largest([body.n]) ?? 1
+  const costAt: Claim['costAt'] = (target, part) =>
+    price(
+      target,
+      { ...NOTHING, input, output: part === 'all' ? output : 0, images: part === 'all' ? images : 0 },
+      at,
+    ).usd ?? 0
+  return { callId, keyName, usd: Math.max(...targets.map((target) => costAt(target, 'all'))), costAt }
+}
+
+const NOTHING = { cached_input: null, cache_write: null, reasoning: null }
+
+/** Returns true if a target's price is known. */
+export const isPriced = (price: Pricer, target: Target, at: number): boolean =>
+  price(target, { ...NOTHING, input: 1, output: 1, images: 1 }, at).usd !== null
+
+/** Providers' names for the maximum of output tokens and for the number of answers, without case and "_". */
+const MOST = /^(max(completion|output|new)?tokens|maxtokenstosample|maxgenlen|n(um)?predict)$/
+const ANSWERS = /^(n|bestof|candidatecount|numgenerations)$/
+/** Members that may hold them, normalized likewise. */
+const SETTINGS = /^(generationconfig|inferenceconfig|options|parameters|extrabody)$/
+
+/** Returns the largest maximum: a call may set several, and providers differ in which one they honour. */
+function mostOutput(body: ClaimOptions['body']): number {
+  const named = (wanted: RegExp, members: object) =>
+    Object.entries(members).flatMap(([name, value]) =>
+      wanted.test(name.replaceAll('_', '').toLowerCase()) ? [value] : [],
+    )
+  const settings = [
+    body,
+    ...named(SETTINGS, body).filter((each) => typeof each === 'object' && each !== null),
+  ] as object[]
+  const stated = (wanted: RegExp) => largest(settings.flatMap((each) => named(wanted, each)))
+  return (stated(MOST) ?? DEFAULT_OUTPUT) * (stated(ANSWERS) ?? 1)
+}
+
+/** Some providers also accept a number in quotes. */
+const largest = (values: readonly unknown[]): number | null => {
+  const counts = values.map((value) => (typeof value === 'string' ? Number(value) : value)).filter(isCount)
+  return counts.length > 0 ? Math.max(...counts) : null
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0

@@ -1,0 +1,98 @@
+// Every error that the gateway itself sends: one class, one wire body, one table of codes. Knows nothing of
+// HTTP servers, providers or storage.
+
+/** Status and OpenAI error type of each code, contract "Errors". */
+export const CODES = {
+  invalid_json: [400, 'invalid_request_error'],
+  invalid_request: [400, 'invalid_request_error'],
+  dialect_not_spoken: [400, 'invalid_request_error'],
+  previous_response_not_found: [400, 'invalid_request_error'],
+  translation_lossy: [400, 'invalid_request_error'],
+  state_provider_unknown: [400, 'invalid_request_error'],
+  thread_unsupported_request: [400, 'invalid_request_error'],
+  invalid_api_key: [401, 'invalid_request_error'],
+  forbidden: [403, 'permission_error'],
+  host_not_allowed: [403, 'permission_error'],
+  price_unknown: [403, 'permission_error'],
+  model_not_found: [404, 'invalid_request_error'],
+  not_found: [404, 'invalid_request_error'],
+  thread_not_found: [404, 'invalid_request_error'],
+  method_not_allowed: [405, 'invalid_request_error'],
+  request_timeout: [408, 'invalid_request_error'],
+  body_too_large: [413, 'invalid_request_error'],
+  unsupported_media_type: [415, 'invalid_request_error'],
+  upgrade_refused: [426, 'invalid_request_error'],
+  rate_limited: [429, 'rate_limit_error'],
+  budget_exceeded: [429, 'insufficient_quota'],
+  client_closed: [499, 'invalid_request_error'],
+  internal: [500, 'server_error'],
+  upstream_unreachable: [502, 'upstream_error'],
+  upstream_invalid: [502, 'upstream_error'],
+  upstream_refused: [502, 'upstream_error'],
+  upstream_error: [502, 'upstream_error'],
+  log_unavailable: [503, 'server_error'],
+  overloaded: [503, 'server_error'],
+  no_target_available: [503, 'server_error'],
+  upstream_timeout: [504, 'upstream_error'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ErrorCode = keyof typeof CODES
+
+/**
+ * A failure with a code of the contract. The message is for the client: what happened and what to do. It
+ * never holds a secret or a body.
+ */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError'
+  readonly code: ErrorCode
+  readonly status: number
+  readonly type: string
+  /** The request field at fault, as in OpenAI's `error.param`. */
+  readonly param: string | null
+  /** Seconds after which a retry may succeed; null if not known. */
+  readonly retryAfter: number | null
+  /** For programs, in dialects whose errors have a place for it. */
+  readonly details: Readonly<Record<string, unknown>> | null
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    options: {
+      param?: string
+      status?: number
+      retryAfter?: number
+      details?: Readonly<Record<string, unknown>>
+      cause?: unknown
+    } = {},
+  ) {
+    super(message, { cause: options.cause })
+    this.code = code
+    this.status = options.status ?? CODES[code][0]
+    this.type = CODES[code][1]
+    this.param = options.param ?? null
+    this.retryAfter = options.retryAfter ?? null
+    this.details = options.details ?? null
+  }
+
+  /** Returns the error body, the same on every route. */
+  body(requestId: string): string {
+    const { message, type, param, code } = this
+    return JSON.stringify({ error: { message, type, param, code }, request_id: requestId })
+  }
+}
+
+/** Turns anything thrown into a GatewayError; an unknown error becomes an opaque `internal`. */
+export function asGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown
+  return new GatewayError('internal', 'The gateway failed; its process log says why under this request id.', {
+    cause: thrown,
+  })
+}
+
+/** Makes the error for a call whose previous answer is missing, with OpenAI's code, which clients check. */
+export const previousResponseNotFound = (why: string): GatewayError =>
+  new GatewayError(
+    'previous_response_not_found',
+    `The previous response is not found: ${why}. Send the whole conversation instead.`,
+    { param: 'previous_response_id' },
+  )

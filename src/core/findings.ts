@@ -1,0 +1,89 @@
+// Findings about the state of the gateway, in words, for `waybill doctor` and the page. Pure; knows only the
+// configuration and its arguments.
+import type { Config } from '../config/load.ts'
+import { createPricer, PRICE_TABLE, pricingOf } from '../pricing/pricing.ts'
+
+export interface Finding {
+  /** `note`: worth knowing, nothing to repair. */
+  readonly verdict: 'ok' | 'note' | 'BAD'
+  /** The finding and, if something is wrong, what to do. */
+  readonly text: string
+}
+
+/** Share of a cap from which the deletion of the oldest calls is reported. */
+const NEAR = 0.9
+const MIB = 2 ** 20
+
+/** Level of one of the caps of retention. */
+interface Fill {
+  readonly name: 'rows' | 'days' | 'bytes'
+  readonly have: number
+  readonly cap: number
+}
+
+/** Reports how full the record is. `running`: a running gateway deletes the excess. */
+export function fillFindings(fills: readonly Fill[], running: boolean): Finding[] {
+  const told = fills.map(({ name, have, cap }) => {
+    const size = name === 'bytes' ? MIB : 1
+    const unit = { rows: 'calls', days: 'days', bytes: 'MiB in use' }[name]
+    return { name, have, cap, text: `${short(have / size)} of ${short(cap / size)} ${unit}` }
+  })
+  return [
+    { verdict: 'ok', text: `on record: ${told.map(({ text }) => text).join(', ')}` },
+    ...told
+      .filter(({ have, cap }) => have >= cap * NEAR)
+      .map(({ name, have, cap, text }): Finding => {
+        const setting = `retention.${name}`
+        if (have <= cap)
+          return {
+            verdict: 'note',
+            text: `${text}: the oldest calls will soon be deleted; raise ${setting} to keep more`,
+          }
+        return {
+          verdict: 'note',
+          text: running
+            ? `${text}: the oldest calls are being deleted; raise ${setting} to keep more, or restart if it was lowered`
+            : `${text}: the next start deletes the oldest calls; raise ${setting} before then to keep them`,
+        }
+      }),
+  ]
+}
+
+/** Formats a number with at most one decimal. */
+const short = (value: number): string => String(Math.round(value * 10) / 10)
+
+/** Age from which a newer price table may know newer models. */
+export const OLD_PRICES_DAYS = 60
+const DAY = 86_400_000
+
+/** Reports the age of the built-in prices, and the targets whose cost will be null. */
+export function priceFindings(config: Config, now = Date.now()): Finding[] {
+  const { name, version, date } = PRICE_TABLE
+  const days = Math.floor((now - Date.parse(date)) / DAY)
+  const of = `the built-in prices are ${days} days old (${name} ${version}, ${date})`
+  const age: Finding =
+    days <= OLD_PRICES_DAYS
+      ? { verdict: 'ok', text: of }
+      : {
+          verdict: 'note',
+          text: `${of}; a newer Waybill may know newer models, and \`prices\` can set your own`,
+        }
+  const price = createPricer(pricingOf(config))
+  const one = { input: 1, output: 1, cached_input: null, cache_write: null, reasoning: null }
+  const targets = new Set(
+    Object.values(config.routes).flatMap((route) => route.targets.map(({ model }) => model)),
+  )
+  const unknown = [...targets].filter((id) => {
+    const slash = id.indexOf('/')
+    return price({ provider: id.slice(0, slash), model: id.slice(slash + 1) }, one, now).usd === null
+  })
+  return [
+    age,
+    ...unknown.map(
+      (id): Finding => ({
+        verdict: 'note',
+        text: `no price is known for ${id}, so its cost is recorded as null; set models.${id}.price to change that`,
+      }),
+    ),
+  ]
+}

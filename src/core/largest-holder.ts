@@ -1,0 +1,21 @@
+// Chooses whose work to drop when memory is short: that of the key that holds most, so that no key can
+// squeeze out the others.
+
+export interface Share {
+  readonly keyName: string | null
+  readonly bytes: number
+}
+
+/** Returns the shares of the key that holds most, in their order. */
+export function ofGreediest<S extends Share>(shares: Iterable<S>): S[] {
+  const byKey = new Map<string | null, { bytes: number; shares: S[] }>()
+  let most = { bytes: 0, shares: [] as S[] }
+  for (const share of shares) {
+    const all = byKey.get(share.keyName) ?? { bytes: 0, shares: [] }
+    byKey.set(share.keyName, all)
+    all.bytes += share.bytes
+    all.shares.push(share)
+    if (all.bytes > most.bytes) most = all
+  }
+  return most.shares
+}

@@ -1,0 +1,440 @@
+// The one definition of the fields of a call and of its attempts. The types, the columns, the JSON and its
+// schema, the filters of the lists and the tables in docs/contract.md are derived from it. A new field is an
+// entry here and a migration (`store/sqlite/migrations.ts`). Knows no database and no HTTP.
+
+import type { Cost } from '../pricing/pricing.ts'
+import {
+  ATTEMPT_OUTCOMES,
+  type AttemptEnd,
+  CACHE_USES,
+  CALL_STATES,
+  type Call,
+  type CallOutcome,
+  PURPOSES,
+  type Route,
+  type Skipped,
+  type Target,
+  type Tokens,
+  usedNothing,
+} from './call.ts'
+
+/** Tokens on record: null is "not reported". */
+export type RecordTokens = Omit<Tokens, 'images' | 'cache_write_1h'>
+
+/** JSON type of each kind of value. */
+interface Json {
+  readonly id: string
+  readonly text: string
+  readonly enum: string
+  /** ISO 8601, UTC. */
+  readonly time: string
+  readonly boolean: boolean
+  readonly count: number
+  readonly status: number
+  readonly ms: number
+  readonly usd: number
+  readonly tokens: RecordTokens
+  readonly words: readonly string[]
+  readonly decision: { readonly cause: string; readonly skipped: readonly Skipped[] }
+  readonly price: {
+    readonly source: string
+    readonly model: string
+    readonly rates: Readonly<Record<string, unknown>>
+  }
+}
+export type Kind = keyof Json
+
+/** Type of each kind of value given to the store, if it differs from the JSON. `time`: ms since the epoch. */
+interface Given extends Omit<Json, 'time' | 'tokens' | 'price'> {
+  readonly time: number
+  readonly tokens: Tokens
+  readonly price: NonNullable<Cost['price']>
+}
+
+/** A field of kind `K` in a row that an `Opening` opens and a `Closing` closes. */
+interface FieldOf<K extends Kind, Opening, Closing> {
+  readonly kind: K
+  readonly nullable?: true
+  /** Description for the documentation. */
+  readonly about: string
+  /** Values of an `enum`. */
+  readonly values?: K extends 'enum' ? readonly string[] : never
+  /** Query parameter that filters lists by this field. */
+  readonly filter?: string
+  /** The filter accepts `none`: only rows where this field is null. */
+  readonly filterNone?: true
+  /** Returns the value for the opened row. Without it, the field starts as null. */
+  readonly open?: (opening: Opening) => Given[K] | null
+  /** Returns the value for the closed row. Without it, the field stays as it is. */
+  readonly close?: (closing: Closing) => Given[K] | null
+}
+export type Field<Opening = never, Closing = never> = {
+  [K in Kind]: FieldOf<K, Opening, Closing>
+}[Kind]
+
+/** A call that is about to go to its first target. */
+export interface CallOpening {
+  readonly call: Call
+  readonly route: Route
+}
+
+/** A call that has ended. */
+export interface CallClosing {
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  readonly outcome: CallOutcome
+  /** Its last attempt; null if the cache had the answer and none was made. */
+  readonly ended: AttemptEnd | null
+  /** Cost of that attempt; for an answer from the cache, the cost that it would have had. */
+  readonly cost: Cost
+  /** Cost of the attempts before it; absent if there were none. */
+  readonly earlier?: KnownCost
+  readonly requestsSent: number
+}
+
+/** An attempt whose request is about to be sent. */
+export interface AttemptOpening {
+  readonly n: number
+  readonly target: Pick<Target, 'provider' | 'model'>
+  readonly at: number
+}
+
+/** An attempt that has ended. */
+export interface AttemptClosing {
+  readonly at: number
+  readonly ended: AttemptEnd
+  readonly cost: Cost
+}
+
+/** The known part of a cost, US dollars, and what is missing from it. Null is 0 if nothing is missing. */
+export type KnownCost = Pick<Cost, 'usd' | 'missing'>
+
+const NOTHING: KnownCost = { usd: null, missing: [] }
+
+/** Returns the cost of an attempt: none if it used nothing, unknown if it broke off. */
+export function costOfAttempt({ ended, cost }: Pick<AttemptClosing, 'ended' | 'cost'>): KnownCost {
+  if (cost.usd === null && usedNothing(ended)) return NOTHING
+  if (ended.tokens === null && ended.outcome !== 'answered') return { usd: cost.usd, missing: ['attempt'] }
+  return cost
+}
+
+/** Returns the sum of two costs. */
+export function addCosts(a: KnownCost, b: KnownCost): KnownCost {
+  const usd = a.usd === null || b.usd === null ? (a.usd ?? b.usd) : a.usd + b.usd
+  return { usd, missing: [...new Set([...a.missing, ...b.missing])] }
+}
+
+const known = ({ usd, missing }: KnownCost): number | null => usd ?? (missing.length === 0 ? 0 : null)
+
+/** Returns the cost of a call over all its attempts; a call that the cache answered cost nothing. */
+export function costOfCall({ ended, cost, earlier }: CallClosing): KnownCost {
+  const last = ended ? costOfAttempt({ ended, cost }) : NOTHING
+  const { usd, missing } = earlier ? addCosts(earlier, last) : last
+  return { usd: known({ usd, missing }), missing }
+}
+export const savedOfCall = ({ ended, cost }: CallClosing): number | null => (ended ? null : cost.usd)
+
+export const CALL_FIELDS = {
+  id: { kind: 'id', about: 'UUIDv7 = `X-Gateway-Request-Id`', open: ({ call }) => call.id },
+  created_at: {
+    kind: 'time',
+    about: 'the time in the id, the arrival of the call',
+    open: ({ call }) => call.createdAt,
+  },
+  completed_at: {
+    kind: 'time',
+    nullable: true,
+    about: 'when the call ended; null while it is open',
+    close: ({ at }) => at,
+  },
+  state: {
+    kind: 'enum',
+    values: CALL_STATES,
+    about: '`interrupted`: the gateway died while the call was open; set at the next start',
+    filter: 'state',
+    open: () => 'routed',
+    close: ({ outcome }) => outcome.state,
+  },
+  endpoint: { kind: 'text', about: 'path called', filter: 'endpoint', open: ({ call }) => call.endpoint },
+  requested_model: {
+    kind: 'text',
+    about: 'byte for byte as sent',
+    filter: 'requested_model',
+    open: ({ call }) => call.requestedModel,
+  },
+  resolved_provider: {
+    kind: 'text',
+    about: 'set when routed, see *Resolved*',
+    filter: 'provider',
+    open: ({ route }) => route.candidates[0].provider,
+  },
+  resolved_model: {
+    kind: 'text',
+    about: 'set when routed, see *Resolved*',
+    filter: 'model',
+    open: ({ route }) => route.candidates[0].model,
+  },
+  picked_provider: {
+    kind: 'text',
+    about: "the router's first choice",
+    open: ({ route }) => route.candidates[0].provider,
+  },
+  picked_model: {
+    kind: 'text',
+    about: "the first choice's model",
+    open: ({ route }) => route.candidates[0].model,
+  },
+  response_model: {
+    kind: 'text',
+    nullable: true,
+    about: 'what the provider wrote in its answer',
+    close: ({ outcome }) => outcome.responseModel,
+  },
+  response_id: {
+    kind: 'text',
+    nullable: true,
+    about:
+      'the id of an answer that the provider keeps; a later call of the key that goes on from it (`previous_response_id`, `thread`) goes to that provider',
+    close: ({ outcome }) => outcome.responseId ?? null,
+  },
+  container_id: {
+    kind: 'text',
+    nullable: true,
+    about:
+      'the id of the container in which the provider ran code for the answer; a later call of the key that names it goes to that provider',
+    close: ({ outcome }) => outcome.containerId ?? null,
+  },
+  route: {
+    kind: 'text',
+    nullable: true,
+    about: 'null for a direct `provider/model` id',
+    filter: 'route',
+    open: ({ route }) => route.name,
+  },
+  strategy: {
+    kind: 'text',
+    nullable: true,
+    about: '`direct` for a direct `provider/model` id',
+    filter: 'strategy',
+    open: ({ route }) => route.strategy,
+  },
+  tier: {
+    kind: 'text',
+    nullable: true,
+    about: 'of the resolved target',
+    filter: 'tier',
+    open: ({ route }) => route.candidates[0].tier,
+  },
+  decision: {
+    kind: 'decision',
+    about: '`{cause, skipped: [{target, reason}]}`',
+    open: ({ route }) => route.decision,
+  },
+  session_id: {
+    kind: 'text',
+    nullable: true,
+    about: 'as the client sent it, never invented',
+    filter: 'session_id',
+    open: ({ call }) => call.sessionId,
+  },
+  agent_id: {
+    kind: 'text',
+    nullable: true,
+    about: 'as the client sent it, never invented',
+    filter: 'agent_id',
+    filterNone: true,
+    open: ({ call }) => call.agentId,
+  },
+  purpose: {
+    kind: 'enum',
+    nullable: true,
+    values: PURPOSES,
+    about: 'by the rule of DIAL-10; null for calls from before it was recorded',
+    filter: 'purpose',
+    open: ({ call }) => call.purpose,
+  },
+  client: {
+    kind: 'text',
+    nullable: true,
+    about:
+      'the program that made the call: its `User-Agent`, cut to 128 characters, without control characters and with keys masked; null if it sent none, and for calls from before it was recorded',
+    filter: 'client',
+    open: ({ call }) => call.client,
+  },
+  traceparent: {
+    kind: 'text',
+    nullable: true,
+    about:
+      "the caller's place in its trace, as in W3C's header; kept only with `telemetry`, null if the caller sent no valid one",
+    open: ({ call }) => call.traceparent,
+  },
+  key_name: {
+    kind: 'text',
+    nullable: true,
+    about: 'name of the gateway key',
+    filter: 'key_name',
+    open: ({ call }) => call.keyName,
+  },
+  stream: { kind: 'boolean', about: 'the client asked for a stream', open: ({ call }) => call.stream },
+  status: {
+    kind: 'status',
+    nullable: true,
+    about: 'what the client got; a stream that failed after the response start keeps its 200',
+    filter: 'status',
+    close: ({ outcome }) => outcome.status,
+  },
+  error_code: {
+    kind: 'text',
+    nullable: true,
+    about:
+      "ours where the body is ours, else the provider's `error.code`, else its `error.type`; a stream that failed after the response start has one too",
+    filter: 'error_code',
+    close: ({ outcome }) => outcome.errorCode,
+  },
+  attempts: {
+    kind: 'count',
+    about: 'requests sent',
+    open: ({ call }) => (call.cache === 'HIT' ? 0 : 1),
+    close: ({ requestsSent }) => requestsSent,
+  },
+  fallbacks: { kind: 'count', about: 'changes of target', filter: 'fallbacks', open: () => 0 },
+  latency_ms: {
+    kind: 'ms',
+    nullable: true,
+    about: 'to the last byte',
+    close: ({ outcome }) => outcome.latencyMs,
+  },
+  ttft_ms: {
+    kind: 'ms',
+    nullable: true,
+    about: 'to the response start',
+    close: ({ outcome }) => outcome.ttftMs,
+  },
+  tokens: {
+    kind: 'tokens',
+    about:
+      'sums over the attempts whose usage is known; at least so many, if `cost_missing` has `attempt` or `usage`. An attempt that was refused with an error status, or was never sent, used nothing; one that broke off before the response start, timed out or sent an invalid answer is unknown. A stream that ended half-way after the response start (left, cut, silent, failed) without usage has an estimate: output from what the model wrote, input from the texts of the request',
+    close: ({ outcome }) => outcome.tokens,
+  },
+  cost_usd: {
+    kind: 'usd',
+    nullable: true,
+    about: 'sum over the attempts whose cost is known; null if it is known of none',
+    close: (closing) => costOfCall(closing).usd,
+  },
+  cost_missing: {
+    kind: 'words',
+    nullable: true,
+    about:
+      'what `cost_usd` does not include: `attempt` (one that broke off, timed out or sent an invalid answer), `usage` (that the provider did not report), `price` (that is not known). Empty: the cost is complete. Null while the call is open, and for calls from before it was recorded',
+    close: (closing) => costOfCall(closing).missing,
+  },
+  price: {
+    kind: 'price',
+    nullable: true,
+    about: 'the price that was applied, US dollars per million tokens',
+    close: ({ cost }) => cost.price,
+  },
+  cache: {
+    kind: 'enum',
+    values: CACHE_USES,
+    about:
+      'on a `HIT` there is no attempt, `cost_usd` is 0, and `tokens` are those of the answer when it was made',
+    filter: 'cache',
+    open: ({ call }) => call.cache,
+  },
+  saved_usd: {
+    kind: 'usd',
+    nullable: true,
+    about: 'on a `HIT` what its tokens would cost now',
+    close: savedOfCall,
+  },
+  replayed: {
+    kind: 'boolean',
+    about:
+      'the answer came from a recording: nothing was spent, `cost_usd` is what it would have cost, and no budget counts it',
+    open: ({ call }) => call.replayed,
+  },
+} as const satisfies Record<string, Field<CallOpening, CallClosing>>
+
+export const ATTEMPT_FIELDS = {
+  n: { kind: 'count', about: 'counts the attempts of the call, from 1', open: ({ n }) => n },
+  provider: { kind: 'text', about: 'where the request went', open: ({ target }) => target.provider },
+  model: { kind: 'text', about: 'the model that it asked for', open: ({ target }) => target.model },
+  started_at: { kind: 'time', about: 'before its bytes were sent', open: ({ at }) => at },
+  ended_at: { kind: 'time', nullable: true, about: 'null while it is open', close: ({ at }) => at },
+  status: {
+    kind: 'status',
+    nullable: true,
+    about: "the provider's; null where none came",
+    close: ({ ended }) => ended.status,
+  },
+  outcome: {
+    kind: 'enum',
+    values: ATTEMPT_OUTCOMES,
+    about: '`unknown`: its bytes may have been sent, but it is not known whether they arrived',
+    open: () => 'open',
+    close: ({ ended }) => ended.outcome,
+  },
+  error_code: {
+    kind: 'text',
+    nullable: true,
+    about: "the provider's, else ours",
+    close: ({ ended }) => ended.errorCode,
+  },
+  tokens: {
+    kind: 'tokens',
+    about: 'as the provider reported them, else estimated, else null',
+    close: ({ ended }) => ended.tokens,
+  },
+  cost_usd: {
+    kind: 'usd',
+    nullable: true,
+    about: 'null where it is not known; 0 if the attempt was refused with an error status, or never sent',
+    close: (closing) => known(costOfAttempt(closing)),
+  },
+  losses: {
+    kind: 'words',
+    nullable: true,
+    about:
+      'what the translation to and from the dialect of the provider could not carry, see [losses.md](losses.md); empty if it carried everything, null if nothing was translated',
+    close: ({ ended }) => ended.losses ?? null,
+  },
+} as const satisfies Record<string, Field<AttemptOpening, AttemptClosing>>
+
+type JsonOf<F> =
+  | (F extends { readonly values: readonly (infer Value)[] }
+      ? Value
+      : F extends { readonly kind: infer K extends Kind }
+        ? Json[K]
+        : never)
+  | (F extends { readonly nullable: true } ? null : never)
+export type RecordOf<Fields> = { readonly [Name in keyof Fields]: JsonOf<Fields[Name]> }
+
+/** A record on the wire, contract "Record". */
+export type CallRecord = RecordOf<typeof CALL_FIELDS>
+/** An attempt on the wire, contract "Attempt". */
+export type AttemptRecord = RecordOf<typeof ATTEMPT_FIELDS>
+/** One record with everything that belongs to it. */
+export type CallDetail = CallRecord & {
+  readonly attempt_log: readonly AttemptRecord[]
+  readonly artifact: { readonly available: boolean; readonly bytes: number }
+}
+
+type CallFields = typeof CALL_FIELDS
+type FilterOf<F> = F extends { readonly filter: infer Name extends string } ? Name : never
+type FilterValue<F> = F extends { readonly kind: 'status' }
+  ? number | 'ok' | 'error'
+  : F extends { readonly kind: 'count' }
+    ? 'some'
+    : Exclude<JsonOf<F>, null>
+
+/**
+ * Filters of a list of calls. For a count, `some` means more than none. A status is an HTTP status, `ok`
+ * (completed) or `error` (all other ends).
+ */
+export type FieldFilter = {
+  readonly [Name in keyof CallFields as FilterOf<CallFields[Name]>]?:
+    | FilterValue<CallFields[Name]>
+    | undefined
+}

@@ -1,0 +1,18 @@
+// Traits of a request that rules and capabilities look at: tools, images, effort, length. Knows no dialect:
+// each reads its own requests.
+
+export interface RequestTraits {
+  readonly tools: boolean
+  readonly images: boolean
+  /** The reasoning effort as sent; null if none was. */
+  readonly effort: string | null
+  /** True if the history holds signed or encrypted reasoning, which only its provider accepts. */
+  readonly opaqueReasoning?: boolean
+  /** A feature that only a provider of the client's own dialect has; null or absent: none. */
+  readonly nativeOnly?: string | null
+  /** Estimated input tokens, including tools but not images. */
+  readonly inputTokens: number
+}
+
+/** The call that `resolve` assumes: a few words of plain text. */
+export const PLAIN: RequestTraits = { tools: false, images: false, effort: null, inputTokens: 1 }

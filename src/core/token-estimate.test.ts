@@ -1,0 +1,178 @@
+// A budget sets aside what a request may cost: no text and no limit of output is overlooked for the name that it stands below.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Script } from '../../mocks/test-upstream.ts'
+import { testGateway } from '../test/test-gateway.ts'
+
+const LONG = 'what a model reads, in many words, '.repeat(300)
+const CODE = 'aB3+/x'.repeat(20_000)
+const digest = createHash('sha256').update('key-of-ann').digest('hex')
+const CONFIG = `models: { alpha/m: { price: { input: 100, output: 100 } } }
+routes: { auto: { targets: [ { model: alpha/m } ] } }
+keys: [ { name: ann, digest: "sha256:${digest}", budget: { usd: 1000 } } ]`
+
+/** Names that hold pictures, files and proofs in one dialect or another. */
+const NAMES =
+  'file source image_url input_audio inlineData inline_data fileData file_data signature data id call_id file_id encrypted_content cache_control thoughtSignature'.split(
+    ' ',
+  )
+const schema = (name: string) => ({
+  type: 'object',
+  properties: { [name]: { type: 'string', description: LONG } },
+})
+const used = (name: string) => ({ [name]: { note: [LONG] } })
+const say = (content: unknown) => [{ role: 'user', content }]
+
+/** Requests by dialect that hold the long text below a member of a name, in a tool and in the messages. */
+const REQUESTS: Readonly<Record<string, (name: string) => object[]>> = {
+  chat: (name) => [
+    {
+      model: 'auto',
+      messages: [],
+      tools: [{ type: 'function', function: { name: 'f', parameters: schema(name) } }],
+    },
+    {
+      model: 'auto',
+      messages: [],
+      response_format: { type: 'json_schema', json_schema: { schema: schema(name) } },
+    },
+    { model: 'auto', messages: say([{ type: 'text', text: 'x', ...used(name) }]) },
+  ],
+  messages: (name) => [
+    { model: 'auto', max_tokens: 1, messages: [], tools: [{ name: 'f', input_schema: schema(name) }] },
+    {
+      model: 'auto',
+      max_tokens: 1,
+      messages: say([{ type: 'tool_use', id: 'i', name: 'f', input: used(name) }]),
+    },
+  ],
+  responses: (name) => [
+    { model: 'auto', input: 'x', tools: [{ type: 'function', name: 'f', parameters: schema(name) }] },
+    { model: 'auto', input: say([{ type: 'input_text', text: 'x', ...used(name) }]) },
+    { model: 'auto', input: 'x', text: { format: { type: 'json_schema', schema: schema(name) } } },
+  ],
+  gemini: (name) => [
+    { contents: [], tools: [{ functionDeclarations: [{ name: 'f', parametersJsonSchema: schema(name) }] }] },
+    { contents: [{ parts: [{ functionCall: { name: 'f', args: used(name) } }] }] },
+    { contents: [], generation_config: { response_json_schema: schema(name) } },
+    { contents: [], systemInstruction: {}, system_instruction: { parts: [{ text: LONG }] } },
+  ],
+}
+const PATHS: Readonly<Record<string, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  gemini: '/v1beta/models/auto:generateContent',
+}
+
+/** Opens a gateway that tells what it has set aside for a call while its provider is asked, in dollars. */
+async function reservedBy(t: Parameters<typeof testGateway>[0], dialect: string) {
+  const headers = { authorization: 'Bearer key-of-ann', 'content-type': 'application/json' }
+  let reserved = Number.NaN
+  const now = async () => (await gateway.get('/api/keys/me', { headers })).json.reserved_usd
+  const script: Script = async (response) => {
+    reserved = await now()
+    response.writeHead(400, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')
+  }
+  const gateway = await testGateway(t, {
+    providers: { alpha: script },
+    apis: { alpha: [dialect] },
+    config: CONFIG,
+  })
+  return async (body: object): Promise<number> => {
+    reserved = Number.NaN
+    await gateway.get(PATHS[dialect]!, { method: 'POST', headers, body: JSON.stringify(body) })
+    for (let tries = 0; tries < 200 && (await now()) !== 0; tries++) await sleep(10)
+    return reserved
+  }
+}
+
+for (const [dialect, requests] of Object.entries(REQUESTS))
+  test(`${dialect}: a long text counts below a member of any name`, async (t) => {
+    const reserved = await reservedBy(t, dialect)
+    const without = (request: object) => JSON.parse(JSON.stringify(request).replaceAll(LONG, ''))
+    let base = 0
+    for (const request of requests('thoughtSignature'))
+      base = Math.max(base, await reserved(without(request)))
+    for (const name of NAMES)
+      for (const request of requests(name)) {
+        const usd = await reserved(request)
+        assert.ok(usd > base + 0.15, `${name}: $${usd} for ${JSON.stringify(without(request))}`)
+      }
+  })
+
+test('data in base64 does not count as text where messages hold it', async (t) => {
+  for (const [dialect, body] of Object.entries({
+    chat: {
+      model: 'auto',
+      messages: say([
+        { type: 'image_url', image_url: { url: `data:image/png;base64,${CODE}` } },
+        { type: 'input_audio', input_audio: { data: CODE, format: 'wav' } },
+      ]),
+    },
+    messages: {
+      model: 'auto',
+      max_tokens: 1,
+      messages: say([
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: CODE } },
+        { type: 'thinking', thinking: '', signature: CODE },
+        { type: 'redacted_thinking', data: CODE },
+      ]),
+    },
+    responses: {
+      model: 'auto',
+      input: [
+        ...say([{ type: 'input_image', image_url: `data:image/png;base64,${CODE}` }]),
+        { type: 'reasoning', id: 'rs', encrypted_content: CODE },
+      ],
+    },
+    gemini: {
+      contents: [
+        {
+          parts: [
+            { inlineData: { mimeType: 'image/png', data: CODE } },
+            { text: '', thoughtSignature: CODE },
+          ],
+        },
+      ],
+    },
+  }))
+    assert.ok((await (await reservedBy(t, dialect))(body)) < 5, dialect)
+})
+
+const LIMITS: readonly (readonly [dialect: string, more: object])[] = [
+  ...[
+    'max_tokens',
+    'max_completion_tokens',
+    'max_output_tokens',
+    'max_new_tokens',
+    'maxTokens',
+    'n_predict',
+  ].map((name) => ['chat', { [name]: 50_000 }] as const),
+  ['chat', { options: { num_predict: 50_000 } }],
+  ['chat', { max_tokens: 5_000, n: 10 }],
+  ['chat', { max_tokens: 5_000, best_of: 10 }],
+  ['responses', { max_output_tokens: 50_000 }],
+  ...['generationConfig', 'generation_config'].flatMap((settings) =>
+    ['maxOutputTokens', 'max_output_tokens'].map(
+      (name) => ['gemini', { [settings]: { [name]: 50_000 } }] as const,
+    ),
+  ),
+  ['gemini', { generationConfig: { max_output_tokens: 5_000, candidate_count: 10 } }],
+  ['gemini', { generationConfig: { maxOutputTokens: 1 }, generation_config: { maxOutputTokens: 50_000 } }],
+  ['gemini', { generationConfig: { maxOutputTokens: 1, max_output_tokens: '50000' } }],
+]
+
+test('a limit of output counts, whatever it is called', async (t) => {
+  for (const [dialect, limits] of Map.groupBy(LIMITS, ([dialect]) => dialect)) {
+    const reserved = await reservedBy(t, dialect)
+    for (const [, more] of limits)
+      await t.test(`${dialect}: ${JSON.stringify(more)} asks for 50,000 tokens of output`, async () => {
+        const body = dialect === 'gemini' ? { contents: [] } : { model: 'auto', messages: [], input: '' }
+        const usd = await reserved({ ...body, ...more })
+        assert.ok(usd >= 5 && usd < 5.1, `$${usd}`)
+      })
+  }
+})

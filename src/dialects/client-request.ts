@@ -1,0 +1,18 @@
+// A client's request as the gateway keeps it while a call is open.
+
+/** The facts that the gateway needs. Retains the text, never the parsed body. */
+export interface ClientRequest {
+  /** Requested id for routing, byte for byte as sent. */
+  readonly model: string
+  readonly stream: boolean
+  /** Body as received, valid JSON. */
+  readonly text: string
+  /** False: stream events that hold only usage are not passed on. */
+  readonly wantsUsage: boolean
+  /** Headers for a provider of the same dialect, names and values in turn. */
+  readonly forwarded: readonly string[]
+  /** Query for such a provider, without its `?`. */
+  readonly query: string
+  /** Path of the endpoint, if the path selects the operation. */
+  readonly path?: string
+}

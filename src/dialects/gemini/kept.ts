@@ -1,0 +1,41 @@
+// References in Gemini requests to state that Google stores. Format: Gemini API reference, "Caching",
+// "Files", "File search"; every name may be in camelCase or snake_case.
+import { type KeptKind, type Place, places } from '../kept.ts'
+
+/** Returns the places with each member in both spellings. */
+const eitherCase = (...paths: readonly string[]): readonly Place[] =>
+  places(...paths).flatMap((place) =>
+    place.reduce<Place[]>(
+      (begun, name) => begun.flatMap((names) => casesOf(name).map((each) => [...names, each])),
+      [[]],
+    ),
+  )
+
+const casesOf = (name: string): string[] => [
+  ...new Set([name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+]
+
+export const kept: readonly KeptKind[] = [
+  {
+    what: 'the cached content',
+    at: eitherCase('cachedContent'),
+    isConversation: true,
+    instead: 'all of it',
+  },
+  {
+    what: 'the file',
+    at: eitherCase(
+      'contents.*.parts.*.fileData.fileUri',
+      'contents.*.parts.*.functionResponse.parts.*.fileData.fileUri',
+      'systemInstruction.parts.*.fileData.fileUri',
+    ),
+    // Ids of the Files API; any other address is readable by every account.
+    isId: (uri) => /^(https:\/\/[^/]+\.googleapis\.com\/.*)?files\/[^/]+$/i.test(uri),
+    instead: 'its content as `inlineData`',
+  },
+  {
+    what: 'the file search store',
+    at: eitherCase('tools.*.fileSearch.fileSearchStoreNames.*'),
+    instead: 'what is to be searched',
+  },
+]

@@ -1,0 +1,16 @@
+// One case of a loss in translation; the tables of cases are in loss-cases.ts and in the dialects' folders.
+import type { Loss } from '../core/losses.ts'
+import type { Json } from './json.ts'
+
+export interface LossCase {
+  readonly from: string
+  readonly to: string
+  /** Members added to a plain request of the client. */
+  readonly request?: Json
+  /** The provider's whole answer to a plain request. */
+  readonly answer?: Json
+  /** Headers for a provider of the client's dialect. */
+  readonly forwarded?: readonly string[]
+  /** All losses, in alphabetical order. */
+  readonly loses: readonly Loss[]
+}

@@ -1,0 +1,63 @@
+// References in messages requests to state that Anthropic stores. Format: Anthropic API reference,
+// "Messages"; on these error codes its clients send the whole conversation.
+import { GatewayError } from '../../core/errors.ts'
+import { isObject, type Json } from '../json.ts'
+import { type KeptKind, places } from '../kept.ts'
+
+export const kept: readonly KeptKind[] = [
+  {
+    what: 'the thread',
+    at: places('thread.previous_message_id'),
+    onRecord: 'answer',
+    staysWithModel: true,
+    changes: true,
+    instead: 'the whole conversation with `thread: {"type": "create"}`',
+    refusal: (why) =>
+      new GatewayError(
+        'thread_not_found',
+        `thread.previous_message_id: the thread is not found: ${why}. Send the whole conversation with \`thread: {"type": "create"}\` instead.`,
+        { param: 'thread.previous_message_id', details: { error_code: 'thread_not_found' } },
+      ),
+  },
+  {
+    what: 'the file',
+    at: places(
+      'messages.*.content.*.source.file_id',
+      'messages.*.content.*.source.content.*.source.file_id',
+      'messages.*.content.*.content.*.source.file_id',
+      'messages.*.content.*.file_id',
+    ),
+    instead: 'its content',
+  },
+  {
+    what: 'the container',
+    at: places('container', 'container.id'),
+    onRecord: 'container',
+    changes: true,
+    instead: 'the request without it, for a new container',
+  },
+  {
+    what: 'the skill',
+    at: places('container.skills.*.skill_id'),
+    isId: (_, { type }) => type !== 'anthropic',
+    instead: 'what it says',
+  },
+]
+
+/** Returns true if the provider is to store the conversation. Throws if the continued answer is not named. */
+export function isThreaded({ thread }: Json): boolean {
+  if (thread == null) return false
+  if (isObject(thread) && thread.type === 'continue' && typeof thread.previous_message_id !== 'string')
+    throw new GatewayError('invalid_request', 'thread.previous_message_id: expected a string', {
+      param: 'thread.previous_message_id',
+    })
+  return true
+}
+
+/** For a conversation that no target of the requested model can store. */
+export const threadUnsupported = (): GatewayError =>
+  new GatewayError(
+    'thread_unsupported_request',
+    'thread: no target of the requested model holds threads. Send the whole conversation without `thread` instead.',
+    { param: 'thread', details: { error_code: 'thread_unsupported_request', unsupported: ['model'] } },
+  )

@@ -1,0 +1,25 @@
+// Samples that a dialect gives to the tests that run over all dialects.
+import type { ProviderError, Tokens } from '../core/call.ts'
+import type { ArrivedRequest } from './dialect.ts'
+
+export interface Samples {
+  /** A request that asks `model` for an answer, with fields that nobody knows; streamed or not. */
+  request(model: string, stream: boolean): string
+  /** Where such a request arrives, if its path is not the one of the dialect alone; the model may stand there. */
+  arrival?(model: string, stream: boolean): Pick<ArrivedRequest, 'path' | 'rest' | 'query'>
+  /** Bodies that are no request of the dialect. */
+  readonly noRequests: readonly string[]
+  /** A whole answer of `model` with these usage members; each names a count of tokens, see `usage`. */
+  answer(model: string, usage: object): string
+  /** A whole stream of `model`, and what is read off it; empty where its answers are not streamed. */
+  stream(model: string): string
+  readonly read: { readonly text: string; readonly tokens: Tokens; readonly ends?: number }
+  /** Names of the members that hold counts -> the count that they hold. */
+  readonly usage: Readonly<Record<string, 'input' | 'output'>>
+  /** What a count is where only the other one is told; null by default. */
+  readonly untold?: 0
+  /** Texts that are no answer. */
+  readonly noAnswers: readonly string[]
+  /** Bodies of errors, and how they are read. */
+  readonly errors: readonly (readonly [text: string, error: ProviderError | null])[]
+}

@@ -1,0 +1,173 @@
+// Joins the parts into a running gateway. Used by `serve`, by tests, and by programs that embed it.
+import type { IncomingHttpHeaders } from 'node:http'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import manifest from '../../package.json' with { type: 'json' }
+import type { CallContext } from '../call/context.ts'
+import type { Config } from '../config/load.ts'
+import { type Log, SILENT } from '../core/process-log.ts'
+import { DIALECTS, type Dialects } from '../dialects/registry.ts'
+import type { ReadContext } from '../endpoints/context.ts'
+import { endLive } from '../endpoints/live.ts'
+import { nowhere, PAGE, readPage } from '../endpoints/page.ts'
+import { createCallSlots } from '../http/call-slots.ts'
+import type { ErrorWording } from '../http/endpoint.ts'
+import { createLimits } from '../http/limits.ts'
+import { createPageTokens } from '../http/page-tokens.ts'
+import { createRefusals } from '../http/refusals.ts'
+import { PLAIN_WORDING } from '../http/reply.ts'
+import { createHttpServer } from '../http/server.ts'
+import { errorFields, logCalls } from '../observe/call-line.ts'
+import { createFeed } from '../observe/feed.ts'
+import { createMetrics, type Metrics } from '../observe/metrics.ts'
+import { type Observer, watchWrites } from '../observe/watch.ts'
+import { createConnections } from '../providers/connections.ts'
+import { RoutingState } from '../routing/routing-state.ts'
+import { packageFile } from '../shared/package-root.ts'
+import { createReservations } from '../store/reservations.ts'
+import { openStore } from '../store/sqlite/open-store.ts'
+import type { Journal, StoreOptions } from '../store/store.ts'
+import { createAccounts } from './accounts.ts'
+import { callsOf, OTHERS, openApiDocument, READS } from './endpoints.ts'
+import { type InForce, putInForce } from './in-force.ts'
+import { listen, refuseOpenAccess, stopListening } from './listen.ts'
+import { joinFleet, standingOf, traceCalls } from './optional-parts.ts'
+import type { Gateway, GatewayOptions } from './options.ts'
+import { logFailure, noteRefusal } from './refused.ts'
+
+export { isLoopback } from './listen.ts'
+export type { Gateway, GatewayOptions, Recordings } from './options.ts'
+
+/** Folder of the built page. */
+const PAGE_DIRECTORY = pathToFileURL(packageFile('dist/page/'))
+
+/** Starts a gateway. Rejects with StoreError if its data directory is unusable, or if the port is taken. */
+export async function createGateway(options: GatewayOptions): Promise<Gateway> {
+  const { now = Date.now, random = Math.random, log = SILENT, replay = false, dialects = DIALECTS } = options
+  const { server: bind, telemetry } = options.config
+  refuseOpenAccess(options.config, bind.host, replay)
+  const inFleet = replay ? undefined : options.config.fleet
+  const context = () => inForce.context
+
+  const meters = createMetrics({
+    cooling: () => targetStates(context().readContext),
+    configurationCurrent: () => inForce.state.state === 'current',
+    writable: () => storeFailure() === null,
+    droppedSpans: () => traces?.dropped,
+    fleet: () => fleet && { ...standingOf(fleet), fallbacks: fleet.rates.fallbacks },
+    readable: () => store.readFailure === null,
+    budgets: () => context().readContext.config.keys.flatMap(accounts.budgetOf),
+  })
+  const [slots, readSlots, refusals] = [createCallSlots('calls'), createCallSlots('reads'), createRefusals()]
+  const onInternalError = (error: unknown, requestId: string) => {
+    meters.failed()
+    logFailure(log, error, requestId, context().callContext.mask)
+  }
+  const server = createHttpServer<ReadContext, CallContext>({
+    ...{ reads: READS, calls: callsOf(dialects), others: [...OTHERS, ...PAGE], nowhere },
+    ...{ context, slots, readSlots, now, onInternalError },
+    wordingOf: wordingOf(dialects),
+    headersTimeout: bind.headers_timeout,
+    requestTimeout: bind.request_timeout,
+    onRefused: (error, refused) => noteRefusal(error, refused, meters, refusals),
+    onCallOver: (callId) => reservations.forget(callId),
+  })
+  // Replayed calls cost nothing, so they must not mix with others, and a live gateway may run meanwhile.
+  const directory = replay ? join(options.config.data, 'replay') : options.config.data
+  const store = await openRecord(
+    options.config,
+    { directory, now, fleet: inFleet !== undefined },
+    log,
+    meters,
+  )
+  const routingState = new RoutingState(now)
+  const connections = createConnections(options.wire)
+  const reserved = (keyName: string) => reservations.reserved(keyName)
+  const fleet = inFleet && (await joinFleet(inFleet, options, { now, log, reserved, store, routingState }))
+  const reservations = createReservations(fleet?.write ?? store.write)
+  const accounts = createAccounts({ store, fleet, reserved, now })
+  /** Returns why no call can be accepted or recorded. */
+  const storeFailure = () => store.failure ?? fleet?.refusal() ?? null
+  const feed = createFeed()
+  const traces =
+    telemetry && (await traceCalls(telemetry, options.telemetryHeaders, inFleet?.instance, store, log))
+  const observers: Observer[] = [meters, logCalls(log), feed]
+  if (traces) observers.push({ closed: ({ call }) => traces.ended(call) })
+  const write = watchWrites(reservations.write, observers, (error) =>
+    log.error(errorFields(error, context().callContext.mask), 'a call could not be logged or counted'),
+  )
+  const calls = fleet?.reads ?? store.calls
+  const inForce: InForce = putInForce({
+    ...{ options, dialects, random, log, slots, readSlots, routingState, connections, meters, fleet },
+    limitsOf: createLimits({
+      spent: (keyName, at) => accounts.spentBy(keyName, at).usd,
+      reserved,
+      reserve: reservations.add,
+      now,
+      shared: fleet && { ...fleet.leases, consume: fleet.rates.consume },
+    }),
+    readParts: {
+      ...{ calls, instanceCalls: store.calls, storeFailure, replay, feed },
+      fleet: fleet && (() => standingOf(fleet)),
+      readFailure: () => store.readFailure,
+      recordings: options.recordings ?? { list: [], notes: [] },
+      about: { version: manifest.version, startedAt: now(), directory: resolve(directory) },
+      budgetUse: accounts.budgetUse,
+      refusals: refusals.list,
+      metrics: meters.render,
+      openApi: openApiDocument,
+      pageTokens: createPageTokens(now),
+      pageFiles: readPage(options.page ?? PAGE_DIRECTORY),
+    },
+    callParts: {
+      ...{ replay, now, onFault: onInternalError, tracing: telemetry ?? null },
+      store: { write, saveArtifact: store.saveArtifact, calls },
+    },
+  })
+  const url = await listen(server, bind).catch(async (error) => {
+    await fleet?.close()
+    await store.close()
+    throw error
+  })
+
+  async function stop(graceMs: number): Promise<void> {
+    const closed = stopListening(server, graceMs)
+    endLive(feed)
+    await closed
+    await traces?.close()
+    await fleet?.close()
+    await store.close()
+    await connections.destroy()
+  }
+  let stopped: Promise<void> | undefined
+  return { url, reload: inForce.reload, close: (graceMs = 5_000) => (stopped ??= stop(graceMs)) }
+}
+
+/** Returns the targets of all routes, and which of them are in cooldown. */
+function targetStates({ config, router }: ReadContext) {
+  const candidates = Object.keys(config.routes).flatMap((route) => router.resolve(route)!.candidates)
+  return candidates.map(({ provider, model, state }) => ({ provider, model, cooling: state === 'cooling' }))
+}
+
+/** Chooses the wording of errors by the dialect whose clients send such headers. */
+const wordingOf =
+  (dialects: Dialects) =>
+  (headers: IncomingHttpHeaders): ErrorWording =>
+    Object.values(dialects).find(({ client }) => client.isSpokenBy?.(headers))?.client ?? PLAIN_WORDING
+
+/** Opens the store, and logs its failures. */
+const openRecord = (
+  { durability, retention, artifacts }: Config,
+  place: Pick<StoreOptions, 'directory' | 'now' | 'fleet'>,
+  log: Log,
+  meters: Pick<Metrics, 'failed'>,
+): Promise<Journal> =>
+  openStore({
+    ...place,
+    ...{ durability, retention, artifacts },
+    onFailure: (reason) => log.error({ reason }, 'the request log cannot be written; calls are refused'),
+    onDeath(reason) {
+      meters.failed()
+      log.error({ reason }, 'a database thread died; it restarts in one second')
+    },
+  })

@@ -1,0 +1,73 @@
+// The list of all endpoints: reads, calls, and others. The documentation, the OpenAPI document and the tests
+// follow these lists. Knows no gateway.
+import manifest from '../../package.json' with { type: 'json' }
+import { countEndpoints } from '../call/count-tokens.ts'
+import { callEndpoints } from '../call/pipeline.ts'
+import { DIALECTS, type Dialects } from '../dialects/registry.ts'
+import { autoRouting } from '../endpoints/auto-routing.ts'
+import { exported } from '../endpoints/export.ts'
+import { health } from '../endpoints/health.ts'
+import { healthz } from '../endpoints/healthz.ts'
+import { hello } from '../endpoints/hello.ts'
+import { keys, ownKey } from '../endpoints/keys.ts'
+import { live } from '../endpoints/live.ts'
+import { metrics } from '../endpoints/metrics.ts'
+import { model, models } from '../endpoints/models.ts'
+import { openapi } from '../endpoints/openapi.ts'
+import { publicModel, publicModels } from '../endpoints/public-models.ts'
+import { readyz } from '../endpoints/readyz.ts'
+import { recordings } from '../endpoints/recordings.ts'
+import { refusedCalls } from '../endpoints/refused-calls.ts'
+import { artifact, requestLog, requestLogs } from '../endpoints/request-logs.ts'
+import { resolve } from '../endpoints/resolve.ts'
+import { routes } from '../endpoints/routes.ts'
+import { session, sessions } from '../endpoints/sessions.ts'
+import { SIGN_IN } from '../endpoints/sign-in.ts'
+import { statusline } from '../endpoints/statusline.ts'
+import { usageHistory, usageLogs } from '../endpoints/usage.ts'
+import { type OpenApi, openApi } from '../http/openapi.ts'
+
+/** All read endpoints in the order of the documentation; of two matching paths, the first answers. */
+export const READS = [
+  healthz,
+  readyz,
+  hello,
+  models,
+  model,
+  publicModels,
+  publicModel,
+  resolve,
+  requestLogs,
+  artifact,
+  requestLog,
+  refusedCalls,
+  usageLogs,
+  usageHistory,
+  sessions,
+  session,
+  autoRouting,
+  routes,
+  ownKey,
+  keys,
+  recordings,
+  health,
+  statusline,
+  metrics,
+  openapi,
+]
+/** Returns the endpoints for calls. */
+export const callsOf = (dialects: Dialects) =>
+  Object.values(dialects).flatMap(({ client }) => [
+    ...callEndpoints(client),
+    ...(client.counting ? countEndpoints(client, client.counting) : []),
+  ])
+export const CALLS = callsOf(DIALECTS)
+/** Endpoints that are neither JSON reads nor calls; the files of the page are not part of the interface. */
+export const OTHERS = [exported, live, ...SIGN_IN]
+
+let document: OpenApi | undefined
+/** Made on request: it takes some ms and some MiB. */
+export const openApiDocument = (): OpenApi => {
+  document ??= openApi({ version: manifest.version, reads: READS, calls: CALLS, others: OTHERS })
+  return document
+}

@@ -1,0 +1,177 @@
+// The configuration in force, and everything derived from it. A reload replaces it as a whole or not at all.
+import { isDeepStrictEqual } from 'node:util'
+import { createResponseCache } from '../cache/response-cache.ts'
+import type { CallContext } from '../call/context.ts'
+import { type Config, ConfigError, type KeyConfig, type Loaded } from '../config/load.ts'
+import { pairsIn } from '../config/otel.ts'
+import { needRestart } from '../config/restart.ts'
+import type { Log } from '../core/process-log.ts'
+import type { Dialects } from '../dialects/registry.ts'
+import { canTranslate } from '../dialects/translate.ts'
+import type { ConfigurationState, ReadContext } from '../endpoints/context.ts'
+import type { Fleet } from '../fleet/fleet.ts'
+import { createAuth } from '../http/auth.ts'
+import { type CallSlots, defaultBodyBytes } from '../http/call-slots.ts'
+import { createClientOf } from '../http/client.ts'
+import { createHostGuard } from '../http/host-guard.ts'
+import { createKeyGuard } from '../http/key-guard.ts'
+import type { createLimits } from '../http/limits.ts'
+import type { RequestContext } from '../http/server.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import { createPricer, pricingOf } from '../pricing/pricing.ts'
+import type { Connections } from '../providers/connections.ts'
+import { createRouter } from '../routing/router.ts'
+import type { RoutingState } from '../routing/routing-state.ts'
+import { createMask } from '../shared/redact.ts'
+import { plain } from '../terminal/clean.ts'
+import { refuseOpenAccess } from './listen.ts'
+import type { GatewayOptions } from './options.ts'
+import { connect, plainLossesIn } from './providers.ts'
+
+/** Maximum open reads: one of 200 calls takes some milliseconds of the reading thread. */
+const MOST_READS = 128
+
+export interface InForceDeps {
+  readonly options: GatewayOptions
+  readonly dialects: Dialects
+  readonly random: () => number
+  readonly log: Log
+  readonly slots: CallSlots
+  readonly readSlots: CallSlots
+  readonly routingState: RoutingState
+  readonly connections: Connections
+  readonly limitsOf: ReturnType<typeof createLimits>
+  readonly meters: Pick<Metrics, 'configure'>
+  readonly fleet: Pick<Fleet, 'configured'> | undefined
+  /** Parts of a context that outlast a configuration. */
+  readonly readParts: Omit<ReadContext, 'config' | 'router' | 'plainLosses' | 'configuration'>
+  readonly callParts: Pick<CallContext, 'replay' | 'store' | 'tracing' | 'now' | 'onFault'>
+}
+
+export interface InForce {
+  readonly context: RequestContext<ReadContext, CallContext>
+  readonly state: ConfigurationState
+  /** See `reload` of a gateway. */
+  reload(load: () => Loaded): boolean
+}
+
+export function putInForce(deps: InForceDeps): InForce {
+  const { options, log, callParts } = deps
+  const { now, replay } = callParts
+  let state: ConfigurationState = { state: 'current', since: now() }
+  let context = contextOf(options, deps, () => state)
+  return {
+    get context() {
+      return context
+    },
+    get state() {
+      return state
+    },
+    reload(load) {
+      try {
+        const { config, secrets } = load()
+        refuseOpenAccess(config, options.config.server.host, replay)
+        context = contextOf({ config, secrets }, deps, () => state, context.callContext)
+        state = { state: 'current', since: now() }
+        deps.fleet?.configured(config)
+        const restart = needRestart(options.config, config)
+        log.info({ routes: Object.keys(config.routes).length }, 'the configuration was reloaded')
+        if (restart.length > 0)
+          log.warn(
+            { settings: restart },
+            'these settings take effect after a restart; the others are in force',
+          )
+        return true
+      } catch (error) {
+        const problems = error instanceof ConfigError ? error.problems : [(error as Error).message]
+        state = { state: 'rejected', since: now() }
+        log.error(
+          { problems: problems.map(plain) },
+          'the configuration was rejected; the previous one stays in force',
+        )
+        return false
+      }
+    },
+  }
+}
+
+/** Builds the context of requests. Keeps the state of `before` wherever nothing has changed. */
+function contextOf(
+  { config, secrets }: Loaded,
+  deps: InForceDeps,
+  configuration: () => ConfigurationState,
+  before?: CallContext,
+): RequestContext<ReadContext, CallContext> {
+  const { options, dialects, random, routingState, connections, readParts, callParts } = deps
+  const { now, replay } = callParts
+  const { pageTokens } = readParts
+  const same = (...settings: (keyof Config)[]) =>
+    settings.every((name) => isDeepStrictEqual(before?.config[name], config[name]))
+  const router = createRouter(config, { now, random, routingState, canTranslate: canTranslate(dialects) })
+  const mask = createMask([
+    ...secrets.values(),
+    ...secretsIn(options.fleetUrl),
+    ...headerValuesIn(options.telemetryHeaders),
+  ])
+  const price = createPricer(pricingOf(config))
+  deps.meters.configure(config)
+  const keyGuard = createKeyGuard(config.keys, pageTokens)
+  if (!same('keys')) pageTokens.clear()
+  makeRoom(config, deps)
+  return {
+    readContext: {
+      config,
+      router,
+      plainLosses: plainLossesIn(config, dialects),
+      configuration,
+      ...readParts,
+    },
+    callContext: {
+      config,
+      router,
+      price,
+      cache: before && same('cache', 'providers') ? before.cache : createResponseCache(config.cache, now),
+      limits: deps.limitsOf(replay ? config.keys.map(withoutBudget) : config.keys, price),
+      providers: connect(config, secrets, dialects, connections),
+      mask,
+      clientOf: createClientOf(mask),
+      keyGuard,
+      ...callParts,
+    },
+    authenticate: createAuth(config.keys, pageTokens),
+    guard: createHostGuard(
+      options.config.server.host,
+      config.server.allowed_hosts,
+      config.server.allowed_origins,
+    ),
+    keyGuard,
+    idle: config.resilience.idle,
+  }
+}
+
+/** Sets the maximum of open calls and reads, and of the bytes of their bodies. */
+function makeRoom({ server, keys }: Config, { slots, readSlots }: Pick<InForceDeps, 'slots' | 'readSlots'>) {
+  const { max_calls: calls, body_limit: oneBody, max_body_bytes: bodyBytes } = server
+  const shared = keys.length > 1
+  readSlots.configure({ calls: MOST_READS, bodyBytes: 0, oneBody: 0, shared })
+  slots.configure({
+    calls,
+    oneBody,
+    bodyBytes: Math.max(bodyBytes ?? defaultBodyBytes(oneBody), oneBody),
+    shared,
+  })
+}
+
+/** Returns the secrets in the address of the shared log: the whole address, and its password. */
+function secretsIn(url: string | undefined): string[] {
+  const password = url && /^\w+:\/\/[^:@/]*:([^@/]+)@/.exec(url)?.[1]
+  return [url, password, password && decodeURIComponent(password)].filter(
+    (secret) => secret !== undefined && secret !== '',
+  ) as string[]
+}
+
+const headerValuesIn = (headers = ''): string[] =>
+  Object.values(pairsIn(headers)).filter((value) => value.length > 5)
+
+/** Returns a key for replay, where calls cost nothing. */
+const withoutBudget = ({ budget: _, ...key }: KeyConfig): KeyConfig => key

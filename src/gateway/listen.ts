@@ -1,0 +1,54 @@
+// The address of a gateway: checks if it may listen there, and explains failures.
+import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Config } from '../config/load.ts'
+
+/** Throws if anyone could reach the gateway and spend the operator's money. */
+export function refuseOpenAccess({ keys }: Config, host: string, replay: boolean): void {
+  if (keys.length === 0 && !isLoopback(host) && !replay)
+    throw new Error(
+      `refusing to listen on ${host} without keys: add keys to the configuration, or listen on 127.0.0.1`,
+    )
+}
+
+/** Listens, and returns the URL. */
+export async function listen(
+  server: Server,
+  { host, port }: Pick<Config['server'], 'host' | 'port'>,
+): Promise<string> {
+  try {
+    await new Promise<void>((done, fail) => server.once('error', fail).listen(port, host, done))
+  } catch (cause) {
+    throw cannotListen(host, port, cause as NodeJS.ErrnoException)
+  }
+  const address = server.address() as AddressInfo
+  return `http://${host.includes(':') ? `[${host}]` : host}:${address.port}`
+}
+
+/** Stops listening; cuts connections that are still open after `graceMs`. */
+export async function stopListening(server: Server, graceMs: number): Promise<void> {
+  const closed = new Promise((done) => server.close(done))
+  // A connection whose call ends only now would otherwise stay open for the next one.
+  const idle = setInterval(() => server.closeIdleConnections(), 50)
+  const cutOff = setTimeout(() => server.closeAllConnections(), graceMs)
+  await closed
+  clearInterval(idle)
+  clearTimeout(cutOff)
+}
+
+function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): Error {
+  const [reason, remedy] =
+    cause.code === 'EADDRINUSE'
+      ? [
+          'the port is already in use',
+          'stop the program that uses it, or choose another port with --port or server.port',
+        ]
+      : cause.code === 'EACCES'
+        ? ['this user is not allowed to', 'choose a port above 1023']
+        : [cause.message, 'check server.host and server.port']
+  return new Error(`cannot listen on ${host}, port ${port}: ${reason}; ${remedy}`, { cause })
+}
+
+/** Returns true for an address that only this machine can reach. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || /^127(\.\d+){3}$/.test(host)

@@ -1,0 +1,69 @@
+// Parts that only some gateways have, loaded with their setting: a fleet's shared log, the export of traces.
+import { hostname } from 'node:os'
+import manifest from '../../package.json' with { type: 'json' }
+import type { Config } from '../config/load.ts'
+import type { Log } from '../core/process-log.ts'
+import type { FleetStanding } from '../endpoints/context.ts'
+import type { Fleet, FleetOptions } from '../fleet/fleet.ts'
+import type { RoutingState } from '../routing/routing-state.ts'
+import type { Journal } from '../store/store.ts'
+import type { TraceExport } from '../telemetry/export.ts'
+import type { GatewayOptions } from './options.ts'
+
+export interface FleetDeps extends Pick<FleetOptions, 'now' | 'log' | 'reserved'> {
+  readonly store: Journal
+  readonly routingState: RoutingState
+}
+
+/** Joins the fleet. If that fails, closes the store. */
+export async function joinFleet(
+  settings: NonNullable<Config['fleet']>,
+  { config, fleetUrl }: GatewayOptions,
+  { now, log, reserved, store, routingState }: FleetDeps,
+): Promise<Fleet> {
+  const { openFleet } = await import('../fleet/fleet.ts')
+  const { instance, tls, ca, days, spool, rate_fallback: rateFallback } = settings
+  try {
+    return await openFleet({
+      ...{ url: fleetUrl!, tls, ca, days, spool, rateFallback, now, log, journal: store, config, reserved },
+      version: manifest.version,
+      name: instance ?? `${hostname()}-${config.server.port}`.replaceAll(/[^\w.-]/g, '-'),
+      shared: config.durability === 'shared',
+      failedTargets: () => routingState.takeFailed(),
+      cool: (target, ms) => routingState.coolAlong(target, ms),
+    })
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+export const standingOf = ({ name, instances, backlog, failure }: Fleet): FleetStanding => ({
+  instance: name,
+  instances: instances.length,
+  backlog,
+  failure: failure(),
+})
+
+/** Starts the export of traces, including those of calls that an earlier run left open. */
+export async function traceCalls(
+  settings: NonNullable<Config['telemetry']>,
+  headers: string | undefined,
+  instance: string | undefined,
+  store: Journal,
+  log: Log,
+): Promise<TraceExport> {
+  const { startTraceExport } = await import('../telemetry/export.ts')
+  const { endpoint, traces_endpoint: tracesEndpoint, service, attributes, content } = settings
+  const traces = startTraceExport({
+    ...{ endpoint, tracesEndpoint, service, attributes, content, tracing: settings, headers },
+    ...{ version: manifest.version, calls: store.calls },
+    instance: instance ?? hostname(),
+    onFailure: (reason) =>
+      reason === null
+        ? log.info({}, 'the collector accepts traces again')
+        : log.warn({ reason }, 'the collector does not accept traces; calls continue'),
+  })
+  for (const call of store.interrupted) traces.ended(call)
+  return traces
+}

@@ -1,0 +1,46 @@
+// Builds the configuration's providers for the pipeline: the dialects and connections of each.
+import type { Config, Loaded, ProviderConfig } from '../config/load.ts'
+import { DIALECTS, type Dialects } from '../dialects/registry.ts'
+import { canTranslate, plainLosses, upstreamsOf } from '../dialects/translate.ts'
+import type { ReadContext } from '../endpoints/context.ts'
+import type { Connections } from '../providers/connections.ts'
+import type { Provider } from '../providers/send.ts'
+import { createKeySearch } from '../shared/redact.ts'
+
+/** Returns how clients of each dialect reach a provider. */
+function spokenFor(dialects: Dialects, name: string, { api, base_url, family }: ProviderConfig) {
+  return upstreamsOf(dialects, api, { name, family, host: new URL(base_url).hostname })
+}
+
+/** Returns a function that finds the losses of plain text at a target, by the client's dialect. */
+export const plainLossesIn =
+  (config: Config, dialects: Dialects = DIALECTS): ReadContext['plainLosses'] =>
+  ({ provider, model }) =>
+    plainLosses(dialects, spokenFor(dialects, provider, config.providers[provider]!), model)
+export const translatable = canTranslate(DIALECTS)
+
+/** Returns the providers of a configuration, by name. */
+export function connect(
+  config: Config,
+  secrets: Loaded['secrets'],
+  dialects: Dialects,
+  connections: Connections,
+): Map<string, Provider> {
+  const entries = Object.entries(config.providers).map(([name, provider]): [string, Provider] => {
+    const { origin, pathname } = new URL(provider.base_url)
+    const key = secrets.get(name) ?? null
+    return [
+      name,
+      {
+        dialects: spokenFor(dialects, name, provider),
+        dispatcher: connections.to(origin, config.resilience.connect),
+        origin,
+        basePath: pathname.replace(/\/+$/, ''),
+        key,
+        holdsKey: key === null ? () => false : createKeySearch(key),
+        trace: provider.trace,
+      },
+    ]
+  })
+  return new Map(entries)
+}

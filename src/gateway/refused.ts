@@ -1,0 +1,34 @@
+// The two ways in which a request ends without an answer: it is refused, or the gateway itself fails.
+import { timeOfId } from '../core/call.ts'
+import { GatewayError } from '../core/errors.ts'
+import type { Log } from '../core/process-log.ts'
+import type { Refusals } from '../http/refusals.ts'
+import type { RefusedCall } from '../http/server.ts'
+import { errorFields } from '../observe/call-line.ts'
+import type { Metrics } from '../observe/metrics.ts'
+import type { Mask } from '../shared/redact.ts'
+
+/** Counts and lists a call that was refused before it was on record. */
+export function noteRefusal(
+  { code, status, message }: GatewayError,
+  { requestId, caller, path }: RefusedCall,
+  meters: Pick<Metrics, 'refused'>,
+  refusals: Pick<Refusals, 'add'>,
+): void {
+  meters.refused(code)
+  if (code === 'client_closed') return // the client's own choice
+  const createdAt = timeOfId(requestId)
+  const keyName = caller?.name ?? null
+  refusals.add({ id: requestId, createdAt, keyName, endpoint: path, status, code, message }, caller !== null)
+}
+
+/** Logs a failure of the gateway; without a stack for the request log: a full disk refuses many calls. */
+export function logFailure(log: Log, error: unknown, requestId: string, mask: Mask): void {
+  const cause = error instanceof GatewayError ? (error.cause ?? error) : error
+  if (error instanceof GatewayError && error.code === 'log_unavailable')
+    log.error(
+      { request_id: requestId, reason: mask(cause instanceof Error ? cause.message : String(cause)) },
+      'the request log failed',
+    )
+  else log.error({ request_id: requestId, ...errorFields(cause, mask) }, 'internal error')
+}

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { test } from 'node:test'
+import { serveInTurn } from './connection.ts'
+
+const READ = 'GET / HTTP/1.1\r\nhost: x\r\n\r\n'
+const PIECES = `POST / HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n${'1\r\n \r\n'.repeat(5_000)}`
+
+/** How many requests and pieces of bodies the server sees of a text that comes at once behind a request without an answer. */
+async function seen(text: string): Promise<{ requests: number; pieces: number }> {
+  const all = { requests: 0, pieces: 0 }
+  const server = createServer()
+  server.on('request', (request) => {
+    all.requests++
+    const { push } = request
+    request.push = (piece) => {
+      if (piece !== null) all.pieces++
+      return push.call(request, piece)
+    }
+  })
+  serveInTurn(server, () => {})
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  socket.on('error', () => {})
+  socket.resume()
+  socket.write(READ + text)
+  try {
+    await once(socket, 'close')
+    return all
+  } finally {
+    server.close()
+  }
+}
+
+test('behind the requests that may wait nothing of the connection is parsed', async () => {
+  assert.deepEqual(await seen(READ.repeat(2_000)), { requests: 18, pieces: 0 })
+})
+
+test('of a body in pieces behind another request no piece is parsed', async () => {
+  assert.deepEqual(await seen(PIECES), { requests: 2, pieces: 0 })
+})

@@ -1,0 +1,178 @@
+// Headers that keep clients safe: no answer is taken for another type, no request goes to two hosts, and no provider makes an
+// answer unreadable by the size of its headers.
+import assert from 'node:assert/strict'
+import { request as ask } from 'node:http'
+import { connect } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { answer, chunk, DONE, type Script, stream } from '../../mocks/test-upstream.ts'
+import { csvCell } from '../endpoints/export.ts'
+import { testGateway } from '../test/test-gateway.ts'
+
+/** Everything that comes back for these bytes. */
+const send = (url: string, bytes: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { port, hostname } = new URL(url)
+    let text = ''
+    const socket = connect(Number(port), hostname, () => socket.write(bytes))
+      .on('error', reject)
+      .on('data', (data) => {
+        text += data
+      })
+      .on('close', () => resolve(text))
+  })
+
+test('every answer says that its type is not to be guessed (PAGE-02)', async (t) => {
+  const { url, get, chat } = await testGateway(t, {
+    providers: {
+      alpha: (response, received) => (received.json.stream ? streamed : answer())(response, received),
+    },
+    config: 'routes: { auto: { targets: [ { model: alpha/m } ] } }\ncache: { enabled: true }',
+  })
+  const body = { model: 'auto', messages: [] }
+  const answers = [
+    ['a call', await chat(body)],
+    ['from the cache', await chat(body)],
+    ['a stream', await chat({ ...body, stream: true })],
+    ['an unknown model', await chat({ ...body, model: 'x' })],
+    ['no JSON', await chat('{')],
+  ] as [string, Awaited<ReturnType<typeof chat>>][]
+  for (const path of [
+    '/v1/models',
+    '/metrics',
+    '/openapi.json',
+    '/healthz',
+    '/readyz',
+    '/api/usage/export',
+    '/nothing',
+    '/',
+  ])
+    answers.push([path, await get(path)])
+  answers.push(['HEAD', await get('/v1/models', { method: 'HEAD' })])
+  answers.push(['OPTIONS', await get('/v1/models', { method: 'OPTIONS' })])
+  answers.push(['DELETE', await get('/v1/models', { method: 'DELETE' })])
+  answers.push(['hello', await get('/api/hello')])
+  answers.push(['live', await get('/api/usage/live', { method: 'HEAD' })])
+  for (const [what, { headers }] of answers)
+    assert.equal(headers.get('x-content-type-options'), 'nosniff', what)
+  assert.match(await send(url, 'no HTTP\r\n\r\n'), /\r\nx-content-type-options: nosniff\r\n/)
+})
+
+const streamed: Script = stream(chunk({ content: 'a' }, { finish_reason: 'stop' }), DONE)
+
+test('a request with two Host headers is refused, with one it is answered (KEEP-06)', async (t) => {
+  const { url, received } = await testGateway(t)
+  const { host } = new URL(url)
+  const body = JSON.stringify({ model: 'auto', messages: [] })
+  const request = (line: string, ...hosts: string[]) =>
+    send(
+      url,
+      `${line} HTTP/1.1\r\n${hosts.join('\r\n')}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`,
+    )
+  const [ours, evil] = [`Host: ${host}`, 'host: evil.example']
+  for (const line of [
+    'POST /v1/chat/completions',
+    'POST /v1/messages',
+    'GET /v1/models',
+    'GET /healthz',
+    'GET /nothing',
+  ])
+    for (const hosts of [
+      [ours, evil],
+      [evil, ours],
+      [ours, ours],
+      [ours, `HOST: ${host}`, ours],
+    ])
+      assert.match(
+        await request(line, ...hosts),
+        /^HTTP\/1.1 400 [\s\S]*more than one Host/,
+        `${line} ${hosts}`,
+      )
+  assert.equal(received(), 0)
+  assert.match(
+    await request('POST /v1/chat/completions', ours, 'x-forwarded-host: evil.example'),
+    /^HTTP\/1.1 200 /,
+  )
+})
+
+/** Sends a call with Node's own client, which reads 16 KiB of headers. */
+const call = (
+  t: TestContext,
+  url: string,
+  more: object,
+): Promise<{ status: number; headers: Record<string, unknown> }> =>
+  new Promise((resolve, reject) => {
+    const asked = ask(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'x-session-id': 'é'.repeat(80) },
+    })
+    t.after(() => asked.destroy())
+    asked.on('error', reject)
+    asked.on('response', (response) => {
+      response
+        .on('error', reject)
+        .on('end', () => resolve({ status: response.statusCode!, headers: response.headers }))
+      response.resume()
+    })
+    asked.end(JSON.stringify({ model: `alpha/${'語'.repeat(200)}`, messages: [], ...more }))
+  })
+
+test('a provider’s large headers leave the answer readable, and the small ones stay (TELL-01)', async (t) => {
+  const large: Record<string, string> = {
+    'x-request-id': 'r'.repeat(7_000),
+    'x-ratelimit-a': 'a'.repeat(7_000),
+  }
+  const small = { 'retry-after': '7', 'x-ratelimit-z': 'z' }
+  const { url, upstream } = await testGateway(t)
+  for (const [status, more] of [
+    [200, {}],
+    [200, { stream: true }],
+    [400, {}],
+  ] as const) {
+    upstream.alpha!.script = (response, received) => {
+      for (const [name, value] of Object.entries({ ...large, ...small })) response.setHeader(name, value)
+      if (status !== 200) response.writeHead(status).end('{"error":{"message":"no"}}')
+      else if (received.json.stream) streamed(response, received)
+      else answer()(response, received)
+    }
+    const { headers, ...answered } = await call(t, url, more)
+    assert.equal(answered.status, status)
+    assert.equal(headers['retry-after'], '7')
+    assert.equal(headers['x-ratelimit-z'], 'z')
+    assert.equal(headers['x-request-id'], large['x-request-id'])
+    assert.equal(headers['x-ratelimit-a'], undefined)
+  }
+  upstream.alpha!.script = (response, received) => {
+    response.setHeader('x-request-id', 'r'.repeat(15_000))
+    answer()(response, received)
+  }
+  const { status, headers } = await call(t, url, {})
+  assert.deepEqual([status, headers['x-request-id']], [200, headers['x-gateway-request-id']])
+})
+
+test('no cell of an export is a formula, whatever stands before it or however wide it is (PAGE-08)', () => {
+  const before = [
+    '',
+    ' ',
+    '   ',
+    '\u00a0',
+    '\u200b',
+    '\ufeff',
+    '\u3000',
+    '\u2028',
+    '\n',
+    '\r\n',
+    '\u0000',
+    '\u202e',
+    '\u2060\t ',
+    '\u00ad',
+  ]
+  for (const start of before)
+    for (const sign of '=+-@＝＋－＠﹦﹢﹣﹫') {
+      const cell = csvCell(`${start}${sign}1+1`)
+      assert.match(cell, /^"?'/, JSON.stringify(start + sign))
+      assert.ok(cell.includes(`${start}${sign}`), 'the text stays')
+    }
+  for (const text of ['a=1', 'gpt-5', ' a', '\u00a0x', '', 'é', '{"a":1}', '１'])
+    assert.doesNotMatch(csvCell(text), /^"?'/, text)
+  assert.equal(csvCell(-1), '-1')
+})

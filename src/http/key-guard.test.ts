@@ -1,0 +1,212 @@
+// A key of the gateway in a URL, or in a header that is passed on, is refused wherever it stands and however it is encoded, and goes nowhere from there.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { answer } from '../../mocks/test-upstream.ts'
+import { slowness, testGateway } from '../test/test-gateway.ts'
+import { createKeyGuard } from './key-guard.ts'
+
+const MINE = 'wb_mine-0123456789_abcdefghij'
+const OTHERS = 'ABSK+the/other+key=='
+const keyOf = (name: string, key: string, role: string) =>
+  `{ name: ${name}, role: ${role}, digest: "sha256:${createHash('sha256').update(key).digest('hex')}" }`
+const headers = { authorization: `Bearer ${MINE}` }
+
+const all = (key: string): string =>
+  Array.from(Buffer.from(key), (byte) => `%${byte.toString(16).padStart(2, '0')}`).join('')
+/** Ways to write a key into a value. */
+const WRITTEN: Readonly<Record<string, (key: string) => string>> = {
+  'as it is': encodeURIComponent,
+  'completely encoded': all,
+  'encoded twice': (key) => encodeURIComponent(all(key)),
+  'encoded three times': (key) => encodeURIComponent(encodeURIComponent(all(key))),
+  'behind a scheme': (key) => `Bearer%20${encodeURIComponent(key)}`,
+  'in an address': (key) => encodeURIComponent(`https://x:${encodeURIComponent(key)}@host/path`),
+  'in JSON': (key) => encodeURIComponent(JSON.stringify({ a: [key] })),
+  'in base64': (key) => encodeURIComponent(Buffer.from(key).toString('base64')),
+  'as a user in base64': (key) =>
+    encodeURIComponent(`Basic ${Buffer.from(`user:${key}`).toString('base64')}`),
+}
+const NAMES =
+  'auth api_token subscription-key code sig authorization bearer k password secret x-api-key x-goog-api-key x api-key'.split(
+    ' ',
+  )
+
+const CALLS = [
+  ['/v1/chat/completions', { model: 'alpha/m', messages: [] }],
+  ['/v1/messages', { model: 'claude/m', messages: [], max_tokens: 1 }],
+  ['/v1/messages/count_tokens', { model: 'claude/m', messages: [] }],
+  ['/v1/responses', { model: 'openai/m', input: 'x' }],
+  ['/v1/embeddings', { model: 'alpha/m', input: 'x' }],
+  ['/v1beta/models/google%2Fm:generateContent', { contents: [] }],
+  ['/v1beta/models/google%2Fm:countTokens', { contents: [] }],
+] as const
+
+const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
+async function start(t: TestContext, more = '') {
+  const apis = {
+    alpha: ['chat', 'embeddings'],
+    google: ['gemini'],
+    claude: ['messages'],
+    openai: ['responses'],
+  }
+  const log: string[] = []
+  const note = (fields: object, said: string) => void log.push(JSON.stringify([fields, said]))
+  const gateway = await testGateway(t, {
+    providers: Object.fromEntries(Object.keys(apis).map((name) => [name, answer()])),
+    apis,
+    config: `keys: [ ${keyOf('mine', MINE, 'admin')}, ${keyOf('other', OTHERS, 'client')} ]\nartifacts: { bodies: true }\n${more}`,
+    options: { log: { debug: note, info: note, warn: note, error: note } },
+  })
+  const call = (path: string, body: object, more: Readonly<Record<string, string>> = {}) =>
+    gateway.get(path, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json', ...more },
+      body: JSON.stringify(body),
+    })
+  return { ...gateway, call, log }
+}
+
+test('a key in the URL of a call is refused by its value, and goes nowhere (KEEP-01, KEEP-02)', async (t) => {
+  const { call, get, data, received, log } = await start(t)
+  const refused = async (path: string, body: object) => {
+    const { status, text } = await call(path, body)
+    assert.deepEqual([status, /A key in the URL is refused/.test(text)], [400, true], `${path}: ${text}`)
+  }
+  for (const [path, body] of CALLS)
+    for (const key of [MINE, OTHERS]) {
+      for (const name of NAMES) await refused(`${path}?${name}=${encodeURIComponent(key)}`, body)
+      for (const write of Object.values(WRITTEN)) await refused(`${path}?a=1&x=${write(key)}&b=2`, body)
+      await refused(`${path}?${encodeURIComponent(key)}`, body)
+      await refused(`${path}?${encodeURIComponent(key)}=1`, body)
+      await refused(`${path}?a=1;b=${encodeURIComponent(key)}`, body)
+    }
+  for (const key of [MINE, OTHERS])
+    for (const model of [`google/${key}`, key, `google/x/${key}/y`, `x@${key}`])
+      for (const verb of ['generateContent', 'streamGenerateContent', 'countTokens'])
+        await refused(`/v1beta/models/${encodeURIComponent(model)}:${verb}`, { contents: [] })
+  // Where Google's clients send it, it is a key; a second one is not.
+  await refused(`/v1beta/models/google%2Fm:generateContent?key=${MINE}&x=${MINE}`, { contents: [] })
+  assert.equal(received(), 0)
+
+  const lists = ['/api/usage/refused-calls?limit=200', '/api/usage/request-logs', '/metrics']
+  const seen = await Promise.all(lists.map((path) => get(path, { headers })))
+  assert.deepEqual(
+    seen.map(({ status }) => status),
+    [200, 200, 200],
+  )
+  assert.deepEqual(seen[1]!.json.data, [])
+  const files = readdirSync(data, { recursive: true, withFileTypes: true })
+    .filter((file) => file.isFile())
+    .map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'))
+  for (const text of [...log, ...seen.map(({ text }) => text), ...files])
+    for (const key of [MINE, OTHERS])
+      for (const form of [key, encodeURIComponent(key), all(key)])
+        assert.ok(!text.includes(form), text.slice(0, 500))
+})
+
+/** Headers that a dialect passes on to a provider that speaks it. */
+const FORWARDED: Readonly<Record<string, readonly string[]>> = {
+  '/v1/messages': ['anthropic-beta', 'anthropic-of-tomorrow'],
+  '/v1/messages/count_tokens': ['anthropic-beta'],
+  '/v1/responses': ['openai-beta', 'x-codex-turn-metadata', 'session-id', 'version'],
+  '/v1beta/models/google%2Fm:generateContent': ['x-goog-request-params', 'x-gemini-service-tier'],
+  '/v1beta/models/google%2Fm:countTokens': ['x-goog-api-client'],
+}
+
+test('a key in a header that is passed on is refused by its value; other headers of its sender go nowhere (KEEP-02)', async (t) => {
+  const { call, received, upstream } = await start(t, 'telemetry: { endpoint: "http://127.0.0.1:9" }')
+  for (const [path, body] of CALLS)
+    for (const key of [MINE, OTHERS])
+      for (const write of Object.values(WRITTEN)) {
+        for (const name of FORWARDED[path] ?? []) {
+          const { status, text } = await call(path, body, { [name]: write(key) })
+          assert.deepEqual([status, /A key in a header/.test(text)], [400, true], `${path} ${name}: ${text}`)
+        }
+        if (path.includes('ount')) continue
+        const { status } = await call(path, body, { traceparent: TRACE, tracestate: `a=${write(key)}` })
+        assert.equal(status, 400, `tracestate of ${path}: ${write(key)}`)
+      }
+  assert.equal(received(), 0)
+  for (const [path, body] of CALLS)
+    await call(path, body, { 'x-of-the-client': MINE, 'api-key': OTHERS, 'x-key': MINE })
+  assert.ok(received() > 4)
+  for (const { ledger } of Object.values(upstream))
+    for (const { headers } of ledger)
+      for (const key of [MINE, OTHERS]) assert.ok(!JSON.stringify(headers).includes(key))
+})
+
+test('a key in the URL of a read is refused, too, also where there is nothing (KEEP-01)', async (t) => {
+  const { get } = await start(t)
+  const paths = [
+    '/api/usage/request-logs',
+    '/api/statusline',
+    '/v1/models',
+    '/metrics',
+    '/',
+    '/nothing',
+    '/api/keys',
+  ]
+  for (const path of paths)
+    for (const query of [
+      `?session_id=${MINE}`,
+      `?x=${all(OTHERS)}`,
+      `/${MINE}`,
+      `?limit=1&cursor=Bearer+${MINE}`,
+    ]) {
+      const { status, text } = await get(path + query, { headers })
+      assert.deepEqual([status, text.includes('A key in the URL')], [400, true], `${path}${query}: ${text}`)
+    }
+  const { json } = await get('/page/sign-in', { method: 'POST', headers })
+  const page = await get(`/api/sessions?x=${json.token}`, { headers })
+  assert.match(page.text, /A key in the URL is refused/)
+})
+
+test('what is no key is passed on as it came (DIAL-02, GEM-02)', async (t) => {
+  const { call, upstream } = await start(t)
+  const query = 'beta=true&x=%20y&%24fields=a(b)&keyed=1&monkey=2&long=0123456789abcdef0123456789abcdef'
+  for (const [path, provider, sent] of [
+    ['/v1/messages', 'claude', `/v1/messages?${query}`],
+    ['/v1/responses', 'openai', `/v1/responses?${query}`],
+    ['/v1beta/models/google%2Fkey:generateContent', 'google', `/v1/models/key:generateContent?${query}`],
+  ] as const) {
+    const body = CALLS.find(([known]) => path.slice(0, 9) === known.slice(0, 9))![1]
+    await call(`${path}?${query}`, body)
+    assert.equal(upstream[provider]!.ledger.at(-1)?.path, sent)
+  }
+})
+
+test('the search for a key in a URL or a header is bounded, whatever it holds (FAIL-06)', () => {
+  const guard = createKeyGuard([{ name: 'k', role: 'client', digest: `sha256:${'0'.repeat(64)}` }], {
+    find: () => null,
+  })
+  const long = 16_000
+  for (const piece of [
+    '&',
+    'a=1&',
+    'abcdefgh.',
+    '%2525253d',
+    'a=%25%25%41%42%43%44%45%46&',
+    'abcdefgh',
+    'YWJjZGVmZ2g=/',
+  ]) {
+    const text = piece.repeat(long / piece.length)
+    for (const search of [
+      () => guard.url(`?x=${text}`, headers),
+      () => guard.forwarded(['x', text], headers),
+    ]) {
+      const start = performance.now()
+      try {
+        search()
+      } catch (error) {
+        assert.match(String(error), /too many parts/)
+      }
+      const ms = performance.now() - start
+      assert.ok(ms < 100 * slowness(), `${piece}: ${ms} ms`)
+    }
+  }
+  guard.url(`?${Array.from({ length: 90 }, (_, n) => `parameter_${n}=value_${n}`).join('&')}`, headers)
+})

@@ -1,0 +1,147 @@
+// Refuses a gateway key in a URL, where it would end up in histories and logs, and in a header that goes to a
+// provider: by the name of its parameter, and by its value anywhere. Knows keys only as digests.
+import { hash } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { KeyConfig } from '../config/load.ts'
+import { GatewayError } from '../core/errors.ts'
+import { type PageTokens, TOKEN_PREFIX } from './page-tokens.ts'
+
+export interface KeyGuard {
+  /** `places`: path and query, or the sender's parts; `allowed`: the parameter that may hold the key. */
+  url(places: string, headers: IncomingHttpHeaders, allowed?: string): void
+  /** `forwarded`: names and values in turn. */
+  forwarded(forwarded: readonly string[], headers: IncomingHttpHeaders): void
+}
+
+/** Maximum parameters, and words to compare with the digests, a microsecond each. More are refused. */
+const MAX_PARAMETERS = 100
+const MAX_WORDS = 500
+/** Lengths of texts that may be a key. */
+const [MIN_LENGTH, MAX_LENGTH] = [8, 512]
+/** Maximum segments of a path that are joined. */
+const MAX_SEGMENTS = 8
+/** Maximum number of times that a text may be encoded. */
+const MAX_DEPTH = 3
+/** Maximum remembered texts without a key, so that the usual ones are not searched for every call. */
+const MAX_HARMLESS = 1_000
+
+const NAMES = /^(api[-_]?key|key|(access[-_]?)?token)$/i
+/** Character sets of keys, from narrow to wide: other characters around them are ignored. */
+const WORDS = [/[\w-]+/g, /[\w.~-]+/g, /[\w.~+/=-]+/g]
+
+/** Returns the guard for the configured keys, and for the page tokens issued for them. */
+export function createKeyGuard(keys: readonly KeyConfig[], tokens: Pick<PageTokens, 'find'>): KeyGuard {
+  const digests = new Set(keys.map(({ digest }) => digest))
+  const isKey = (text: string) =>
+    digests.has(`sha256:${hash('sha256', text)}`) ||
+    (text.startsWith(TOKEN_PREFIX) && tokens.find(text) !== null)
+  const harmless = new Set<string>()
+
+  const search = (texts: readonly string[], own: readonly string[], refused: Refused): void => {
+    if (digests.size === 0) return
+    const seen = new Set<string>()
+    for (const text of texts.flatMap(decodings)) {
+      if (own.some((key) => text.includes(key))) throw refusal(refused)
+      for (const word of wordsOf(text)) {
+        if (!isOfLength(word) || seen.has(word)) continue
+        if (isKey(word) || insideOf(word).some(isKey)) throw refusal(refused)
+        if (seen.add(word).size > MAX_WORDS) throw tooMuch(refused)
+      }
+    }
+  }
+
+  /** Searches a text unless it is known to be harmless. */
+  const searchOnce = (id: string, own: readonly string[], search: () => void): void => {
+    const isEncoded = id.includes('%')
+    if (harmless.has(id) && !isEncoded && !own.some((key) => id.includes(key))) return
+    search()
+    if (isEncoded || id.length > MAX_LENGTH) return
+    if (harmless.size >= MAX_HARMLESS) harmless.clear()
+    harmless.add(id)
+  }
+
+  return {
+    url(places, headers, allowed) {
+      if (places === '') return
+      const own = ownKeys(headers)
+      searchOnce(`${allowed} ${places}`, own, () => search(textsOf(places, allowed), own, 'URL'))
+    },
+    forwarded(forwarded, headers) {
+      if (forwarded.length === 0) return
+      const own = ownKeys(headers)
+      searchOnce(forwarded.join('\n'), own, () => search(forwarded.flatMap(partsOf), own, 'header'))
+    },
+  }
+}
+
+/** Returns the path, and names and values of the parameters. Throws for a name that only keys have. */
+function textsOf(places: string, allowed: string | undefined): string[] {
+  const parameters = places.split(/[?&;#]/, MAX_PARAMETERS + 1)
+  if (parameters.length > MAX_PARAMETERS) throw tooMuch('URL')
+  return parameters.flatMap((parameter, at) => {
+    if (at === 0) return [parameter] // the path
+    const [, name = '', value = ''] = /^([^=]*)=?(.*)$/s.exec(parameter) ?? []
+    if (decoded(name) === allowed) return []
+    if (NAMES.test(decoded(name))) throw refusal('URL')
+    return value === '' ? [name] : [parameter, name, value]
+  })
+}
+
+/** Returns a header's text, and the values after names, as in `a=KEY, b=2`. */
+const partsOf = (text: string): string[] => [
+  text,
+  ...text.split(/[\s,;&]+/).flatMap((part) => (/^[^=]*=(.+)$/s.exec(part) ?? []).slice(1)),
+]
+
+/** Place of the key in the error. */
+type Refused = 'URL' | 'header'
+
+const tooMuch = (refused: Refused) =>
+  new GatewayError('invalid_request', `The ${refused} has too many parts. Send fewer, or shorter ones.`)
+
+const REASONS: Readonly<Record<Refused, string>> = {
+  URL: 'A key in the URL is refused. Send it as `Authorization: Bearer KEY`, and replace it, because it may have been logged.',
+  header:
+    'A key in a header that is passed on to the provider is refused. Send it as `Authorization: Bearer KEY` only.',
+}
+
+const refusal = (refused: Refused) => new GatewayError('invalid_request', REASONS[refused])
+
+/** Returns the caller's own keys, without a scheme. */
+const ownKeys = ({ authorization, ...headers }: IncomingHttpHeaders): string[] =>
+  [authorization?.replace(/^\w+ +/, ''), headers['x-api-key'], headers['x-goog-api-key']].flatMap((key) =>
+    typeof key === 'string' && key.length >= MIN_LENGTH ? [key] : [],
+  )
+
+/** Returns a text as it is and decoded, as often as it was encoded. */
+function decodings(text: string): string[] {
+  const all = [text]
+  for (let depth = 0; depth < MAX_DEPTH; depth++) {
+    const next = decoded(all.at(-1)!)
+    if (next === all.at(-1)) break
+    all.push(next)
+  }
+  return all
+}
+
+/** Returns texts that could be a key: the whole, its words, and joined segments, as keys may have slashes. */
+function wordsOf(text: string): string[] {
+  const words = WORDS.flatMap((words) => text.match(words) ?? [])
+  const segments = text.split('/', MAX_SEGMENTS)
+  const runs = segments.flatMap((_, from) =>
+    segments.slice(from).map((_, more) => segments.slice(from, from + more + 1).join('/')),
+  )
+  return [text, ...words, ...runs]
+}
+
+/** Returns the base64-decoded content of a word, with and without a user name before it. */
+function insideOf(word: string): string[] {
+  const text = Buffer.from(word, 'base64').toString('latin1')
+  return /^[\x20-\x7e]+$/.test(text) ? [text, text.replace(/^[^:]*:/, '')] : []
+}
+
+const isOfLength = ({ length }: string): boolean => length >= MIN_LENGTH && length <= MAX_LENGTH
+
+/** Decodes each byte separately: keys are ASCII, and invalid UTF-8 must not end the search. */
+const decoded = (text: string): string =>
+  text.replace(/%([\da-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)))

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { EventEmitter, once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { slowness } from '../test/test-gateway.ts'
+import { taken, Untaken, type UntakenLimits } from './untaken.ts'
+
+const MIB = 2 ** 20
+const PATIENCE = 500 * slowness()
+/** More than the operating system takes for a client that reads nothing. */
+const SIZE = 16 * MIB
+
+/** A server whose answers of 16 MiB are counted for the key that the path names. */
+async function start(t: TestContext, limits: UntakenLimits) {
+  const untaken = new Untaken(limits)
+  const server = createServer((request, response) => {
+    response.end(Buffer.alloc(SIZE))
+    untaken.count(response, request.url!.slice(1))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  /** A client whose answer is there, and which does not read it. */
+  return async (keyName: string): Promise<Socket> => {
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    socket.pause()
+    socket.write(`GET /${keyName} HTTP/1.1\r\nhost: x\r\n\r\n`)
+    t.after(() => socket.destroy())
+    await once(server, 'request')
+    await sleep(20)
+    return socket
+  }
+}
+
+/** Bytes that a client still gets. */
+async function rest(socket: Socket): Promise<number> {
+  let bytes = 0
+  socket.on('data', (chunk) => {
+    bytes += chunk.length
+    if (bytes > SIZE) socket.destroy() // the head, too: it is whole
+  })
+  socket.resume()
+  await once(socket, 'close')
+  return bytes
+}
+
+test('of the key that holds most, the connection that has waited longest is closed', async (t) => {
+  const ask = await start(t, { most: 3.5 * SIZE, mostAtOnce: 3.5 * SIZE, patience: 0 })
+  const bob = await ask('bob')
+  const ann = [await ask('ann'), await ask('ann'), await ask('ann')]
+  assert.ok((await rest(ann[0]!)) < SIZE, 'the first of the greedy key is cut off')
+  for (const socket of [bob, ann[1]!, ann[2]!]) assert.ok((await rest(socket)) > SIZE)
+})
+
+test('many at once have a moment, and then what is too much is closed', async (t) => {
+  const ask = await start(t, { most: 1.5 * SIZE, mostAtOnce: 10 * SIZE, patience: PATIENCE })
+  const sockets = [await ask('ann'), await ask('ann'), await ask('ann')]
+  assert.ok((await rest(sockets[0]!)) > SIZE, 'a client that reads in time gets all of it')
+  await sleep(1.5 * PATIENCE)
+  assert.ok((await rest(sockets[1]!)) < SIZE)
+  assert.ok((await rest(sockets[2]!)) > SIZE)
+})
+
+test('one answer alone may have any size', async (t) => {
+  const ask = await start(t, { most: SIZE / 2, mostAtOnce: SIZE / 2, patience: 0 })
+  const socket = await ask('ann')
+  await sleep(100)
+  assert.ok((await rest(socket)) > SIZE)
+})
+
+test('while many clients are given time, one more part of a stream costs no look at each of them', () => {
+  const untaken = new Untaken({ most: 1, mostAtOnce: 2 ** 30, patience: 60_000 })
+  const clients = Array.from(
+    { length: 20_000 },
+    () => Object.assign(new EventEmitter(), { writableLength: 1_000 }) as unknown as ServerResponse,
+  )
+  const began = performance.now()
+  for (const client of clients) untaken.count(client, 'ann')
+  const took = performance.now() - began
+  assert.ok(took < 1_000 * slowness(), `${took} ms`)
+})
+
+test('a file that is written piece by piece leaves no listener behind, and a client that takes nothing is given up', async (t) => {
+  const listeners: number[] = []
+  const closed = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let answers = 0
+  const server = createServer(async (_, response) => {
+    response.once('close', closed[answers++]!.resolve)
+    for (let piece = 0; piece < 20 && !response.destroyed; piece++) {
+      if (!response.write(Buffer.alloc(MIB))) await taken(response, 'ann', 300)
+      listeners.push(response.listenerCount('close'))
+    }
+    response.end()
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.closeAllConnections())
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const text = await (await fetch(`http://127.0.0.1:${port}/`)).text()
+  assert.equal(text.length, 20 * MIB)
+  assert.ok(Math.max(...listeners) <= listeners[0]! + 2, listeners.join())
+  const unread = connect(port, '127.0.0.1').on('error', () => {})
+  unread.pause()
+  unread.write('GET / HTTP/1.1\r\nhost: x\r\n\r\n')
+  await closed[1]!.promise
+})

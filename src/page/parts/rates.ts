@@ -1,0 +1,38 @@
+// Describes a price in lines for people: what is paid for, how much, and per how many. Knows the formats of
+// the price table (`genai-prices`) and of the configuration. Pure.
+import type { CallRecord } from '../../core/record.ts'
+import * as format from '../format.ts'
+
+interface Rate {
+  /** The billed unit. */
+  readonly kind: string
+  /** The price, in words. */
+  readonly text: string
+}
+
+/** The end of a rate's name -> the unit it is charged for. */
+const UNITS: readonly (readonly [end: RegExp, unit: string])[] = [
+  [/_mtok$/, 'per million tokens'],
+  [/_kpages$/, 'per thousand pages'],
+  [/_kcount$/, 'per thousand'],
+  [/_hours$/, 'per hour'],
+  [/^(?=image$)/, 'per picture'],
+]
+
+export function ratesOf(rates: NonNullable<CallRecord['price']>['rates']): Rate[] {
+  return Object.entries(rates).flatMap(([name, rate]) => {
+    if (rate === null || rate === undefined) return []
+    const [end, unit] = UNITS.find(([each]) => each.test(name)) ?? [/$/, '']
+    return [{ kind: name.replace(end, '').replaceAll('_', ' '), text: textOf(rate, unit) }]
+  })
+}
+
+function textOf(rate: unknown, unit: string): string {
+  if (typeof rate === 'number') return `${format.usd(rate)} ${unit}`.trim()
+  const { base, tiers } = rate as { base?: unknown; tiers?: unknown }
+  if (typeof base !== 'number' || !Array.isArray(tiers)) return JSON.stringify(rate) // a later table's form
+  const steps = (tiers as { start: number; price: number }[]).map(
+    ({ start, price }) => `${format.usd(price)} if the input is longer than ${format.count(start)} tokens`,
+  )
+  return [`${format.usd(base)} ${unit}`.trim(), ...steps].join('; ')
+}

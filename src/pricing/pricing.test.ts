@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { calcPrice } from '@pydantic/genai-prices'
+import fc from 'fast-check'
+import { createPricer, createQuote } from './pricing.ts'
+
+const pricing = {
+  baseUrls: {
+    openai: 'https://api.openai.com/v1',
+    deepseek: 'https://api.deepseek.com',
+    groq: 'http://127.0.0.1:1',
+  },
+  own: { 'openai/mine': { input: 2, output: 8, cached_input: 0.5 } },
+}
+const price = createPricer(pricing)
+const tokens = (input: number | null, output: number | null, cached_input: number | null = null) => ({
+  input,
+  output,
+  cached_input,
+  cache_write: null,
+  reasoning: null,
+})
+
+for (const [provider, model] of [
+  ['openai', 'gpt-5-mini'],
+  ['openai', 'gpt-4o'],
+  ['deepseek', 'deepseek-chat'],
+  ['groq', 'openai/gpt-oss-120b'],
+  ['openai', 'gpt-5.4'],
+] as const)
+  test(`${provider}/${model} costs what the price table says, whatever the counts (USE-05, USE-06)`, () => {
+    fc.assert(
+      fc.property(
+        fc.nat(2_000_000),
+        fc.nat(200_000),
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (input, output, part) => {
+          const cached = Math.floor(input * part)
+          const at = Date.UTC(2026, 10, 21)
+          const expected = calcPrice(
+            { input_tokens: input, output_tokens: output, cache_read_tokens: cached, cache_write_tokens: 0 },
+            model,
+            { providerId: provider, timestamp: new Date(at) },
+          )!
+          const { usd, price: used } = price({ provider, model }, tokens(input, output, cached), at)
+          assert.ok(
+            Math.abs(usd! - expected.total_price) <= 1e-9 * Math.max(1, expected.total_price),
+            `${usd}, ${expected.total_price}`,
+          )
+          assert.deepEqual(used?.rates, expected.model_price)
+        },
+      ),
+    )
+  })
+
+test('a name that only begins like a model of the table has no price, one that ends like it has (USE-06)', () => {
+  const google = {
+    google: 'https://generativelanguage.googleapis.com',
+    openrouter: 'https://openrouter.ai/api/v1',
+  }
+  const price = createPricer({ baseUrls: google, own: {} })
+  const isKnown = (provider: string, model: string) =>
+    price({ provider, model }, tokens(1_000, 10), 0).usd !== null
+  for (const model of [
+    'gemini-2.0-flash-lite',
+    'gemini-2.0-flash-lite-001',
+    'gemini-2.5-pro',
+    'x/gemini-2.0-flash-lite',
+  ])
+    assert.ok(isKnown('google', model), model)
+  for (const model of [
+    'gemini-2.0-flash-lite/x',
+    'gemini-2.0-flash-lite/gemini-2.5-pro',
+    'gemini-2.5-pro/x/y',
+    'a/gemini-2.5-flash/b',
+  ])
+    assert.ok(!isKnown('google', model), model)
+  for (const model of [
+    'openai/gpt-4o-mini',
+    'meta-llama/llama-3.1-8b-instruct:free',
+    'anthropic/claude-opus-4',
+  ])
+    assert.ok(isKnown('openrouter', model), model)
+})
+
+test('what is written to a cache for an hour has a price of its own, with and without tiers (USE-05)', () => {
+  for (const model of ['claude-opus-4-5', 'claude-sonnet-4-5']) {
+    const counts = { ...tokens(1_000, 10, 100), cache_write: 500, cache_write_1h: 200 }
+    const expected = calcPrice(
+      {
+        input_tokens: 1_000,
+        output_tokens: 10,
+        cache_read_tokens: 100,
+        cache_write_tokens: 500,
+        cache_write_1h_tokens: 200,
+      },
+      model,
+      { providerId: 'anthropic' },
+    )!
+    const { usd } = price({ provider: 'anthropic', model }, counts, Date.now())
+    assert.ok(Math.abs(usd! - expected.total_price) < 1e-12, `${usd}, ${expected.total_price}`)
+    const shorter = price({ provider: 'anthropic', model }, { ...counts, cache_write_1h: 0 }, Date.now())
+    assert.ok(usd! > shorter.usd!)
+  }
+})
+
+test('the operator’s own price goes before the table', () => {
+  const { usd, price: used } = price(
+    { provider: 'openai', model: 'mine' },
+    tokens(1_000_000, 1_000_000, 500_000),
+    0,
+  )
+  assert.ok(Math.abs(usd! - (1 + 0.25 + 8)) < 1e-9)
+  assert.equal(used?.source, 'config')
+})
+
+test('what is not known, or contradicts itself, has no cost', () => {
+  for (const [model, counts] of [
+    ['gpt-5-mini', tokens(null, 5)],
+    ['gpt-5-mini', tokens(5, null)],
+    ['gpt-5-mini', tokens(5, 5, 6)],
+    ['no-such-model', tokens(5, 5)],
+  ] as const)
+    assert.deepEqual(price({ provider: 'openai', model }, counts, 0).usd, null)
+})
+
+test('a quote is what three thousand tokens read and one thousand written cost, at this time of the day', () => {
+  let time = Date.UTC(2026, 10, 21, 12)
+  const quote = createQuote(pricing, () => time)
+  assert.ok(Math.abs(quote({ provider: 'openai', model: 'mine' })! - 0.014) < 1e-12)
+  assert.equal(quote({ provider: 'openai', model: 'no-such-model' }), null)
+  const listed = (): number =>
+    calcPrice({ input_tokens: 3_000, output_tokens: 1_000 }, 'deepseek-chat', {
+      providerId: 'deepseek',
+      timestamp: new Date(time),
+    })!.total_price
+  const atNoon = listed()
+  assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - atNoon) < 1e-12)
+  time += 6 * 3_600_000
+  assert.notEqual(listed(), atNoon, 'the table has another price in the evening')
+  assert.ok(Math.abs(quote({ provider: 'deepseek', model: 'deepseek-chat' })! - listed()) < 1e-12)
+})

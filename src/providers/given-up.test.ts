@@ -1,0 +1,72 @@
+// Only what the provider did may cool a target down: not a client that left, nor a gateway without room for the answer.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Dispatcher } from 'undici'
+import type { AnswerTrace } from '../core/artifact.ts'
+import { upstream } from '../dialects/chat/upstream.ts'
+import type { Exchange } from './exchange.ts'
+import { type Provider, type SendResult, send } from './send.ts'
+
+const TRACE = { responseStarted() {}, chunk() {}, end() {} } as unknown as AnswerTrace
+const REQUEST = { model: 'alpha/m', stream: false, text: '{}', wantsUsage: true, forwarded: [], query: '' }
+const TARGET = { provider: 'alpha', model: 'm', tier: null }
+
+/** Sends a call to one provider, and does something to its exchange once a part of the answer is there. */
+async function cooledBy(act: (exchange: Exchange, fail: (reason: Error) => void) => void) {
+  const dispatch: Dispatcher['dispatch'] = (_, handler) => {
+    const exchange = handler as unknown as Exchange
+    const fail = (reason: Error) => exchange.onResponseError(controller, reason)
+    const controller = { abort: fail } as unknown as Dispatcher.DispatchController
+    exchange.onRequestStart(controller)
+    exchange.onResponseStart(controller, 200, { 'content-type': 'application/json' })
+    exchange.onResponseData(controller, Buffer.from('{"choices":['))
+    act(exchange, fail)
+    return true
+  }
+  const provider = {
+    dialects: new Map([['chat', upstream]]),
+    dispatcher: { dispatch } as unknown as Dispatcher,
+    origin: 'http://127.0.0.1:9',
+    basePath: '',
+    key: null,
+    holdsKey: () => false,
+    trace: false,
+  } satisfies Provider
+  const cooled: number[] = []
+  const { promise, resolve, reject } = Promise.withResolvers<SendResult>()
+  send(REQUEST, { name: 'auto', candidates: [TARGET] } as unknown as Parameters<typeof send>[1], {
+    dialect: 'chat',
+    providers: new Map([['alpha', provider]]),
+    limits: { responseStart: 60_000, idle: 60_000 },
+    retries: 0,
+    cooldown: 30_000,
+    keyName: null,
+    listener: {
+      trace: () => TRACE,
+      traceHeaders: () => [],
+      sending: () => true,
+      failed: (_, ms) => void cooled.push(ms),
+      next: async () => true,
+      sent: resolve,
+      fault: reject,
+    },
+  })
+  const { answer } = await promise
+  assert.ok(answer.kind === 'failure')
+  return { code: answer.code, cooled }
+}
+
+test('an answer that the client left, or that the gateway has no room for, does not cool its target down', async () => {
+  const left = await cooledBy((exchange) => exchange.abort())
+  assert.deepEqual(left, { code: 'client_closed', cooled: [] })
+  const letGo = await cooledBy((exchange) => exchange.letGo(new Error('too much memory')))
+  assert.deepEqual(letGo, { code: 'upstream_invalid', cooled: [] })
+})
+
+test('an answer that the provider cuts off, or that is none, cools its target down', async () => {
+  const reset = Object.assign(new Error('reset'), { code: 'ECONNRESET' })
+  const cut = await cooledBy((_, fail) => fail(reset))
+  assert.deepEqual(cut, { code: 'upstream_unreachable', cooled: [30_000] })
+  const garbage = await cooledBy((exchange) => exchange.complete())
+  assert.deepEqual(garbage, { code: 'upstream_invalid', cooled: [30_000] })
+})

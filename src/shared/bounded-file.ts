@@ -1,0 +1,33 @@
+// Reads a file that a user named. A path can lead to anything: an endless device, a pipe without a writer, a
+// file larger than memory. Imports no other file.
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
+
+const MIB = 2 ** 20
+const PIECE = 2 ** 16
+
+/** Returns all bytes of a regular file of at most `most` bytes. The error's text follows the file's name. */
+export function readBounded(path: string, most: number): Buffer {
+  // Non-blocking: opening a pipe would otherwise hang until another program writes to it.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const stats = fstatSync(file)
+    if (stats.isDirectory()) throw Object.assign(new Error('is a directory, not a file'), { code: 'EISDIR' })
+    if (!stats.isFile()) throw new Error('is a pipe or a device, not a file')
+    if (stats.size > most) throw tooLarge(most)
+    const pieces: Buffer[] = []
+    let size = 0
+    for (;;) {
+      const piece = Buffer.allocUnsafe(Math.max(stats.size - size, PIECE))
+      const read = readSync(file, piece)
+      if (read === 0) return Buffer.concat(pieces, size)
+      pieces.push(piece.subarray(0, read))
+      size += read
+      if (size > most) throw tooLarge(most)
+    }
+  } finally {
+    closeSync(file)
+  }
+}
+
+const tooLarge = (most: number): Error =>
+  new Error(`is too large: at most ${most < MIB ? `${most / 2 ** 10} KiB` : `${most / MIB} MiB`} are read`)

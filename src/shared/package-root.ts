@@ -1,0 +1,8 @@
+// Finds files of the package, in the source tree and in the installed package alike. Imports no other file.
+import { findPackageJSON } from 'node:module'
+import { dirname, join } from 'node:path'
+
+const root = dirname(findPackageJSON(import.meta.url)!)
+
+/** Returns the absolute path of a file of the package, for example `recordings/index.json`. */
+export const packageFile = (path: string): string => join(root, path)

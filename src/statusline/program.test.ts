@@ -1,0 +1,73 @@
+// What the program adds to the gateway's line: the terminal's links, what only the client knows, and distrust.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { cells } from '../terminal/width.ts'
+import { ask, temporaryDirectory, testGateway } from '../test/test-gateway.ts'
+import { statusLine } from './program.ts'
+import { sound } from './remote-line.ts'
+import { bare, front, patiently } from './test-statusline.ts'
+
+const input = (more = {}) =>
+  JSON.stringify({ session_id: 's', model: { id: 'auto', display_name: 'Auto' }, ...more })
+
+async function draw(t: TestContext, url: string, args: readonly string[], env = {}, more = {}) {
+  const surroundings = { XDG_CACHE_HOME: temporaryDirectory(t), WAYBILL_URL: url, ...env }
+  return patiently(
+    () =>
+      statusLine(args, {
+        stdin: Readable.from([Buffer.from(input(more))]),
+        env: surroundings,
+        now: Date.now,
+      }),
+    ({ stderr }) => stderr === '',
+  )
+}
+
+test('directory and context of the client, and a link to the record, are in the line', async (t) => {
+  const gateway = await testGateway(t)
+  const { headers } = await gateway.chat(ask('auto'), { 'x-session-id': 's' })
+  const id = headers.get('x-gateway-request-id')
+  const more = {
+    context_window: { used_percentage: 41.7 },
+    workspace: { current_dir: join(temporaryDirectory(t), 'dir') },
+  }
+  const segments = ['--segments', 'route,context,place']
+  const { stdout } = await draw(t, gateway.url, [...segments, '--links', 'on'], {}, more)
+  assert.ok(stdout.includes(`\u001b]8;;${gateway.url}/api/usage/request-logs/${id}\u0007`), stdout)
+  const plain = await draw(t, gateway.url, segments, { NO_COLOR: '1' }, more)
+  assert.equal(plain.stdout, 'auto → alpha/model-a · context 42 % · dir\n')
+  const none = await draw(t, 'nonsense', segments, { NO_COLOR: '1' }, more)
+  assert.match(none.stdout, /^Auto · the gateway has no address.* · context 42 % · dir\n$/)
+})
+
+test('a line that was kept is cut where the terminal has become narrower (LINE-05, LINE-06)', async (t) => {
+  const gateway = await testGateway(t)
+  await gateway.chat(ask('auto'), { 'x-session-id': 's' })
+  const { url, become } = await front(t, gateway.url)
+  const env = { XDG_CACHE_HOME: temporaryDirectory(t), COLUMNS: '80' }
+  await draw(t, url, [], env)
+  become(null)
+  const { stdout } = await draw(t, url, [], { ...env, COLUMNS: '18' })
+  assert.equal(bare(stdout), 'auto → alpha/mode…\n')
+})
+
+test('of what answers at the address, only colours and links reach the terminal, and no more than fits (LINE-06, LINE-07)', async (t) => {
+  const line = '\u001b[31mred\u001b[0m\u001b[2J\u202e \u001b]0;title\u0007模型模型'
+  const server = createServer((_, response) =>
+    response.setHeader('content-type', 'text/plain; charset=utf-8').end(`${line}\n${line}\n0\n`),
+  ).listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await once(server, 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { stdout } = await draw(t, url, [], { COLUMNS: '18' })
+  assert.equal(stdout, '\u001b[31mred\u001b[0m[2J ]0;title模…\n')
+  assert.equal(
+    sound('\u001b]8;;javascript:x\u0007a\u001b]8;;\u0007', null, cells),
+    ']8;;javascript:xa\u001b]8;;\u0007',
+  )
+})

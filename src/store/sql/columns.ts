@@ -1,0 +1,112 @@
+// Mapping of the fields of `src/core/record.ts` to table columns: their names, how they are written, and how
+// they are read. Knows the kinds of fields and no single one.
+import type { Tokens } from '../../core/call.ts'
+import { roundUsd } from '../../core/money.ts'
+import type { Field, Kind } from '../../core/record.ts'
+
+export type SqlValue = string | number | null
+export type Row = Readonly<Record<string, SqlValue>>
+
+export interface Column {
+  readonly name: string
+  readonly type: 'TEXT' | 'INTEGER' | 'REAL'
+  readonly notNull: boolean
+}
+
+/** Kinds with one column, named like the field. */
+type Plain = Exclude<Kind, 'tokens' | 'price'>
+const TYPES: Readonly<Record<Plain, Column['type']>> = {
+  id: 'TEXT',
+  text: 'TEXT',
+  enum: 'TEXT',
+  decision: 'TEXT',
+  words: 'TEXT',
+  time: 'INTEGER',
+  boolean: 'INTEGER',
+  count: 'INTEGER',
+  status: 'INTEGER',
+  ms: 'REAL',
+  usd: 'REAL',
+}
+
+const TOKENS = ['input', 'output', 'cached_input', 'cache_write', 'reasoning', 'source'] as const
+
+type Fields = Readonly<Record<string, Field>>
+
+/** A price is a row of its own that many calls share. */
+export function columnsOf(fields: Fields): Column[] {
+  return Object.entries(fields).flatMap(([name, { kind, nullable = false }]): Column[] => {
+    if (kind === 'price') return [{ name: 'price_id', type: 'INTEGER', notNull: false }]
+    if (kind !== 'tokens') return [{ name, type: TYPES[kind], notNull: !nullable }]
+    return TOKENS.map((part) => ({
+      name: `tokens_${part}`,
+      type: part === 'source' ? 'TEXT' : 'INTEGER',
+      notNull: false,
+    }))
+  })
+}
+
+/** Columns written when a row is opened or closed, and their values in order. */
+export interface Writing<Given> {
+  readonly columns: readonly string[]
+  values(given: Given): SqlValue[]
+}
+
+/** `priceId` finds or creates the row of a price by its JSON. */
+export function writingOf<Given>(
+  fields: Readonly<Record<string, { readonly kind: Kind; readonly nullable?: true }>>,
+  on: 'open' | 'close',
+  priceId: (snapshot: string) => SqlValue = () => null,
+): Writing<Given> {
+  const written = Object.entries(fields as Fields).flatMap(([name, field]) => {
+    const of = field[on] as ((given: Given) => unknown) | undefined
+    return of ? [{ name, field, of }] : []
+  })
+  return {
+    columns: written.flatMap(({ name, field }) => columnsOf({ [name]: field }).map((column) => column.name)),
+    values(given) {
+      const values: SqlValue[] = []
+      for (const { field, of } of written) {
+        const value = of(given)
+        if (field.kind === 'tokens')
+          for (const part of TOKENS) values.push((value as Tokens | null)?.[part] ?? null)
+        else if (field.kind === 'price') values.push(value === null ? null : priceId(JSON.stringify(value)))
+        else if (field.kind === 'decision') values.push(JSON.stringify(value))
+        else if (field.kind === 'words') values.push(value === null ? null : JSON.stringify(value))
+        else if (field.kind === 'boolean') values.push(value ? 1 : 0)
+        else values.push(value as SqlValue)
+      }
+      return values
+    },
+  }
+}
+
+/** Returns a function that converts a row to JSON. The price is part of the row as JSON text. */
+export function readerOf<Json>(fields: Fields): (row: Row) => Json {
+  const parts = Object.entries(fields).map(([name, { kind }]) => ({ name, read: READ[kind] }))
+  return (row) => {
+    const json: Record<string, unknown> = {}
+    for (const { name, read } of parts) json[name] = read(row, name)
+    return json as Json
+  }
+}
+
+const asIs = (row: Row, name: string): unknown => row[name]
+const text = (row: Row, name: string): unknown =>
+  typeof row[name] === 'string' ? JSON.parse(row[name]) : null
+
+const READ: Readonly<Record<Kind, (row: Row, name: string) => unknown>> = {
+  id: asIs,
+  text: asIs,
+  enum: asIs,
+  count: asIs,
+  status: asIs,
+  ms: asIs,
+  usd: (row, name) => (typeof row[name] === 'number' ? roundUsd(row[name]) : null),
+  decision: text,
+  words: text,
+  price: text,
+  boolean: (row, name) => row[name] === 1,
+  time: (row, name) => (typeof row[name] === 'number' ? new Date(row[name]).toISOString() : null),
+  tokens: (row) => Object.fromEntries(TOKENS.map((part) => [part, row[`tokens_${part}`]])),
+}

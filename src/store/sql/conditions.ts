@@ -1,0 +1,27 @@
+// Conditions of a filter, as SQL that every engine accepts, with ? for each value. Knows the fields of the
+// record and no engine.
+import { CALL_FIELDS, type Field } from '../../core/record.ts'
+import type { CallFilter } from '../filters.ts'
+
+/** Returns true for a filter on calls outside main conversations, which have an index of their own. */
+export const isAside = ({ purpose }: CallFilter): boolean => purpose !== undefined && purpose !== 'main'
+
+export function conditions(filter: CallFilter): { where: string[]; values: unknown[] } {
+  const where: string[] = []
+  const values: unknown[] = []
+  const add = (sql: string, value: unknown) => {
+    where.push(sql)
+    values.push(value)
+  }
+  for (const [column, field] of Object.entries<Field>(CALL_FIELDS)) {
+    const value = field.filter && filter[field.filter as keyof CallFilter]
+    if (value === undefined) continue
+    if (field.filterNone && value === 'none') where.push(`${column} IS NULL`)
+    else if (value === 'ok' && field.kind === 'status') where.push(`state = 'completed'`)
+    else if (value === 'error' && field.kind === 'status') where.push(`state IN ('failed', 'interrupted')`)
+    else if (field.kind === 'count') where.push(`${column} > 0`)
+    else add(`${column} = ?`, value)
+  }
+  if (isAside(filter)) where.push(`purpose <> 'main'`) // the index is chosen by these words
+  return { where, values }
+}

@@ -1,0 +1,107 @@
+// Sums of calls. One definition for every sum: those stored per hour and per session, and those computed from
+// rows. Pure; knows a row's columns and nothing of SQL.
+import { roundUsd } from '../../core/money.ts'
+
+/** Columns of `call_logs` that are summed if known. */
+const SUMMED = [
+  'tokens_input',
+  'tokens_output',
+  'tokens_cached_input',
+  'tokens_cache_write',
+  'tokens_reasoning',
+  'cost_usd',
+  'saved_usd',
+] as const
+
+/** Counts of calls. `failed` includes those in `aborted`; `cost_partial` counts incomplete costs. */
+const COUNTED = ['calls', 'failed', 'fell_back', 'aborted', 'cost_partial'] as const
+
+/** The columns of a sum, in the order of its numbers. */
+export const COLUMNS: readonly string[] = [...COUNTED, ...SUMMED, ...SUMMED.map((name) => `${name}_known`)]
+
+/** Numbers in the order of COLUMNS. Sums are floating point, so no provider's count can overflow them. */
+export type Sum = number[]
+
+/** Columns of a row that are summed. */
+export interface Summand {
+  readonly state: string
+  readonly fallbacks: number
+  readonly tokens_input: number | null
+  readonly tokens_output: number | null
+  readonly tokens_cached_input: number | null
+  readonly tokens_cache_write: number | null
+  readonly tokens_reasoning: number | null
+  readonly cost_usd: number | null
+  /** A list of words, as JSON. */
+  readonly cost_missing: string | null
+  readonly saved_usd: number | null
+}
+
+/** The columns of `call_logs` that a Summand needs, for a SELECT or RETURNING. */
+export const SUMMAND = ['state', 'fallbacks', 'cost_missing', ...SUMMED].join(', ')
+
+export const emptySum = (): Sum => new Array<number>(COLUMNS.length).fill(0)
+
+/** Index of the first count of known values. */
+const KNOWN = COUNTED.length + SUMMED.length
+
+/** Adds a call to a sum, or subtracts it with `sign` -1. */
+export function add(sum: Sum, row: Summand, sign: 1 | -1 = 1): void {
+  sum[0]! += sign
+  if (row.state === 'failed' || row.state === 'aborted' || row.state === 'interrupted') sum[1]! += sign
+  if (row.fallbacks > 0) sum[2]! += sign
+  if (row.state === 'aborted') sum[3]! += sign
+  if (row.cost_usd !== null && row.cost_missing !== null && row.cost_missing !== '[]') sum[4]! += sign
+  for (let index = 0; index < SUMMED.length; index++) {
+    const value = row[SUMMED[index]!]
+    if (value === null) continue
+    sum[COUNTED.length + index]! += sign * value
+    sum[KNOWN + index]! += sign
+  }
+}
+
+export function merge(sum: Sum, other: Sum): void {
+  for (let index = 0; index < sum.length; index++) sum[index]! += other[index]!
+}
+
+export function total(groups: readonly { readonly sum: Sum }[]): Sum {
+  const all = emptySum()
+  for (const { sum } of groups) merge(all, sum)
+  return all
+}
+
+export const calls = (sum: Sum): number => sum[0]!
+/** Returns the calls that failed or were interrupted, without those that the client aborted. */
+export const failed = (sum: Sum): number => sum[1]! - sum[3]!
+export const aborted = (sum: Sum): number => sum[3]!
+export const fellBack = (sum: Sum): number => sum[2]!
+
+/** Returns the sum of known values; null if there were calls but none with a known value. */
+function known(sum: Sum, name: (typeof SUMMED)[number]): number | null {
+  const index = SUMMED.indexOf(name)
+  return sum[0]! > 0 && sum[KNOWN + index] === 0 ? null : sum[COUNTED.length + index]!
+}
+
+const usd = (sum: Sum, name: 'cost_usd' | 'saved_usd'): number | null => {
+  const amount = known(sum, name)
+  return amount === null ? null : roundUsd(amount)
+}
+/** Returns the known cost of calls, and how many it omits or covers only in part, including open ones. */
+export function costsOf(sum: Sum) {
+  const incomplete = sum[0]! - sum[KNOWN + SUMMED.indexOf('cost_usd')]! + sum[4]!
+  return {
+    cost_usd: usd(sum, 'cost_usd'),
+    cost_is_minimum: incomplete > 0,
+    calls_without_cost: incomplete,
+  }
+}
+/** Returns the cost saved by cache hits; 0 if there were none. */
+export const savedOf = (sum: Sum): number => usd(sum, 'saved_usd') ?? 0
+
+export const tokensOf = (sum: Sum) => ({
+  input: known(sum, 'tokens_input'),
+  output: known(sum, 'tokens_output'),
+  cached_input: known(sum, 'tokens_cached_input'),
+  cache_write: known(sum, 'tokens_cache_write'),
+  reasoning: known(sum, 'tokens_reasoning'),
+})

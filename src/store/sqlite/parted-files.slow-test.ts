@@ -1,0 +1,539 @@
+// LOG-07, LIFE-04: the names in the data directory and the files that the gateway has open part: by links, mounts, and
+// renames of what is above. Either it is noticed and calls are refused, or it is harmless; after SIGKILL and a restart every
+// inference that the provider received is on record. The real program, one process per life.
+import assert from 'node:assert/strict'
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  copyFileSync,
+  existsSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { type StandIn, startStandIn } from '../../../mocks/test-upstream.ts'
+import { ask, slowness, temporaryDirectory } from '../../test/test-gateway.ts'
+import { IS_FULL } from '../../test/test-size.ts'
+import { diagnoseData } from './diagnose.ts'
+import { databaseFile } from './open.ts'
+
+interface Place {
+  /** The data directory of the configuration, `parent/data`. */
+  readonly data: string
+  readonly parent: string
+  /** A directory beside the parent, on the same file system. */
+  readonly beside: string
+  /** A directory on another file system; null if there is none here. */
+  readonly elsewhere: string | null
+}
+
+interface Deed {
+  readonly what: string
+  /** Before the first start. */
+  prepare?(place: Place): void
+  act(place: Place): void
+  /** The reason that /readyz gives; without one the deed is harmless. */
+  readonly says?: RegExp
+  /** How a start is refused while it is so. */
+  readonly restart?: RegExp
+  /** Puts everything back, after the kill. */
+  undo?(place: Place): void
+  readonly needs?: 'mount' | 'elsewhere'
+}
+
+const OTHER_FILE_SYSTEM = '/dev/shm'
+const hasElsewhere =
+  existsSync(OTHER_FILE_SYSTEM) && statSync(OTHER_FILE_SYSTEM).dev !== statSync(import.meta.dirname).dev
+
+const run = (program: string, ...args: string[]) => execFileSync(program, args, { stdio: 'ignore' })
+
+/** Moves a file and leaves a link to it. */
+function moveAndLink(file: string, target: string): void {
+  run('mv', file, target)
+  symlinkSync(target, file)
+}
+
+function putBack(file: string, target: string): void {
+  unlinkSync(file)
+  run('mv', target, file)
+}
+
+const bind = (from: string, to: string) => run('mount', '--bind', from, to)
+const unbind = (to: string) => run('umount', to)
+
+const name = (end: string) => (end === '.lock' ? 'waybill.lock' : `waybill.db${end}`)
+const fileOf = ({ data }: Place, end = '') => join(data, name(end))
+const movedOf = ({ data }: Place, end = '') => join(data, `real${end}`)
+
+const escaped = (text: string) => text.replaceAll('.', '\\.')
+
+const IS_LINK = /is a symbolic link/
+const GONE = /waybill\.db is gone/
+const REPLACED = /waybill\.db was replaced by another file/
+
+const DEEDS: readonly Deed[] = [
+  ...['', '-wal', '-shm', '.lock'].map(
+    (end): Deed => ({
+      what: `${name(end)} moved, and a link to it in its place`,
+      act: (place) => moveAndLink(fileOf(place, end), movedOf(place, end)),
+      says: new RegExp(`${escaped(name(end))} was replaced by a symbolic link`),
+      restart: new RegExp(`${escaped(name(end))} is a symbolic link`),
+      undo: (place) => putBack(fileOf(place, end), movedOf(place, end)),
+    }),
+  ),
+  {
+    what: 'the database moved to another directory, and a relative link to it',
+    act(place) {
+      renameSync(fileOf(place), join(place.beside, 'real.db'))
+      symlinkSync('../../beside/real.db', fileOf(place))
+    },
+    says: /waybill\.db was replaced by a symbolic link/,
+    restart: IS_LINK,
+    undo: (place) => putBack(fileOf(place), join(place.beside, 'real.db')),
+  },
+  {
+    what: 'the database moved to another file system, and a link to it',
+    needs: 'elsewhere',
+    act: (place) => moveAndLink(fileOf(place), join(place.elsewhere!, 'real.db')),
+    says: /waybill\.db was replaced by a symbolic link/,
+    restart: IS_LINK,
+    undo: (place) => putBack(fileOf(place), join(place.elsewhere!, 'real.db')),
+  },
+  {
+    what: 'all files moved, and a link to each',
+    act(place) {
+      for (const file of readdirSync(place.data))
+        moveAndLink(join(place.data, file), join(place.beside, file))
+    },
+    says: /waybill\.db was replaced by a symbolic link/,
+    restart: IS_LINK,
+    undo(place) {
+      for (const file of readdirSync(place.beside)) putBack(join(place.data, file), join(place.beside, file))
+    },
+  },
+  {
+    what: 'the database moved away',
+    act: (place) => renameSync(fileOf(place), movedOf(place)),
+    says: GONE,
+    undo: (place) => renameSync(movedOf(place), fileOf(place)),
+  },
+  {
+    what: 'the database in capital letters',
+    act: (place) => renameSync(fileOf(place), join(place.data, 'WAYBILL.DB')),
+    says: GONE,
+    undo: (place) => renameSync(join(place.data, 'WAYBILL.DB'), fileOf(place)),
+  },
+  {
+    what: 'each file moved, and a hard link to it in its place',
+    act(place) {
+      for (const end of ['', '-wal', '-shm', '.lock']) {
+        renameSync(fileOf(place, end), movedOf(place, end))
+        linkSync(movedOf(place, end), fileOf(place, end))
+      }
+    },
+  },
+  {
+    what: 'a mount of each file over itself',
+    needs: 'mount',
+    act(place) {
+      for (const end of ['', '-wal', '-shm', '.lock']) bind(fileOf(place, end), fileOf(place, end))
+    },
+    undo(place) {
+      for (const end of ['', '-wal', '-shm', '.lock']) unbind(fileOf(place, end))
+    },
+  },
+  {
+    what: 'the database moved, and mounted over an empty file',
+    needs: 'mount',
+    act(place) {
+      renameSync(fileOf(place), movedOf(place))
+      writeFileSync(fileOf(place), '')
+      bind(movedOf(place), fileOf(place))
+    },
+    undo(place) {
+      unbind(fileOf(place))
+      renameSync(movedOf(place), fileOf(place))
+    },
+  },
+  {
+    what: 'a mount of a copy over the database',
+    needs: 'mount',
+    act(place) {
+      copyFileSync(fileOf(place), movedOf(place))
+      bind(movedOf(place), fileOf(place))
+    },
+    says: REPLACED,
+    undo: (place) => unbind(fileOf(place)),
+  },
+  {
+    what: 'a mount of the directory over itself',
+    needs: 'mount',
+    act: ({ data }) => bind(data, data),
+    undo: ({ data }) => unbind(data),
+  },
+  {
+    what: 'a mount of another directory over it',
+    needs: 'mount',
+    act: ({ data, beside }) => bind(beside, data),
+    says: GONE,
+    undo: ({ data }) => unbind(data),
+  },
+  {
+    what: 'a mount of another directory over its parent',
+    needs: 'mount',
+    act: ({ parent, beside }) => bind(beside, parent),
+    says: GONE,
+    undo: ({ parent }) => unbind(parent),
+  },
+  {
+    what: 'the directory moved, and a link to it',
+    act: ({ data, beside }) => moveAndLink(data, join(beside, 'moved')),
+  },
+  {
+    what: 'its parent moved, and a link to it',
+    act: ({ parent, beside }) => moveAndLink(parent, join(beside, 'moved')),
+  },
+  {
+    what: 'its parent moved, and a new one with an empty directory',
+    act({ parent, data, beside }) {
+      renameSync(parent, join(beside, 'moved'))
+      mkdirSync(data, { recursive: true })
+    },
+    says: GONE,
+    undo({ parent, beside }) {
+      rmSync(parent, { recursive: true })
+      renameSync(join(beside, 'moved'), parent)
+    },
+  },
+  {
+    what: 'the directory is a link, which is set to another directory',
+    prepare({ data, beside }) {
+      mkdirSync(join(beside, 'one'))
+      mkdirSync(join(beside, 'two'))
+      symlinkSync(join(beside, 'one'), data)
+    },
+    act({ data, beside }) {
+      unlinkSync(data)
+      symlinkSync(join(beside, 'two'), data)
+    },
+    says: GONE,
+    undo({ data, beside }) {
+      unlinkSync(data)
+      symlinkSync(join(beside, 'one'), data)
+    },
+  },
+  {
+    what: 'the directory is a link, and its target moves and is linked to again',
+    prepare({ data, beside }) {
+      mkdirSync(join(beside, 'one'))
+      symlinkSync(join(beside, 'one'), data)
+    },
+    act({ data, beside }) {
+      renameSync(join(beside, 'one'), join(beside, 'two'))
+      unlinkSync(data)
+      symlinkSync(join(beside, 'two'), data)
+    },
+  },
+  {
+    what: 'the parent is a link, which is set to a copy',
+    prepare({ parent, beside }) {
+      renameSync(parent, join(beside, 'one'))
+      symlinkSync(join(beside, 'one'), parent)
+    },
+    act({ parent, beside }) {
+      run('cp', '-r', join(beside, 'one'), join(beside, 'two'))
+      unlinkSync(parent)
+      symlinkSync(join(beside, 'two'), parent)
+    },
+    says: REPLACED,
+    undo({ parent, beside }) {
+      unlinkSync(parent)
+      symlinkSync(join(beside, 'one'), parent)
+    },
+  },
+]
+
+/** The gateway as a process; `url` is null if it refused to start, and `text` is all that it printed. */
+interface Life {
+  readonly child: ChildProcess
+  readonly url: string | null
+  readonly text: string
+}
+
+async function startLife(t: TestContext, config: string): Promise<Life> {
+  const child = spawn(process.execPath, ['src/cli.ts', 'serve', '--config', config], {
+    cwd: join(import.meta.dirname, '../../..'),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  let text = ''
+  const url = await new Promise<string | null>((resolve) => {
+    for (const output of [child.stdout!, child.stderr!])
+      output.setEncoding('utf8').on('data', (part: string) => {
+        text += part
+        const found = /listens on ([^\s"]+)/.exec(text)?.[1]
+        if (found) resolve(found)
+      })
+    child.once('close', () => resolve(null))
+  })
+  return { child, url, text }
+}
+
+async function kill({ child }: Life): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exit = once(child, 'exit')
+  child.kill('SIGKILL')
+  await exit
+}
+
+const chat = async (url: string, nonce: string): Promise<number> => {
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-session-id': nonce },
+    body: JSON.stringify(ask('auto', { user: nonce })),
+  })
+  await response.arrayBuffer()
+  return response.status
+}
+
+async function readiness(url: string): Promise<{ status: number; message: string }> {
+  const response = await fetch(`${url}/readyz`)
+  const json = (await response.json()) as { error?: { message: string } }
+  return { status: response.status, message: json.error?.message ?? '' }
+}
+
+/** A directory for the data, a configuration beside it, and a provider that keeps what it received. */
+async function place(t: TestContext): Promise<{ place: Place; config: string; provider: StandIn }> {
+  const root = temporaryDirectory(t)
+  const parent = join(root, 'parent')
+  const beside = join(root, 'beside')
+  mkdirSync(parent)
+  mkdirSync(beside)
+  const elsewhere = hasElsewhere ? mkdtempSync(join(OTHER_FILE_SYSTEM, 'waybill-')) : null
+  if (elsewhere) t.after(() => rmSync(elsewhere, { recursive: true, force: true }))
+  const provider = await startStandIn()
+  t.after(() => provider.close())
+  const config = join(root, 'waybill.yaml')
+  writeFileSync(
+    config,
+    `server: { port: 0 }
+data: ./parent/data
+providers: { alpha: { api: openai, base_url: "${provider.baseUrl}" } }
+routes: { auto: { targets: [ { model: alpha/model-a } ] } }
+`,
+  )
+  return { place: { data: join(parent, 'data'), parent, beside, elsewhere }, config, provider }
+}
+
+/** Sessions of inferences that are not on record. */
+function unrecorded(data: string, provider: StandIn): string[] {
+  const db = new Database(databaseFile(data), { readonly: true })
+  try {
+    const recorded = db
+      .prepare<[], string>(
+        `SELECT session_id FROM call_logs JOIN call_attempts ON call_id = call_logs.id WHERE outcome <> 'not_sent'`,
+      )
+      .pluck()
+      .all()
+    assert.equal(db.pragma('integrity_check', { simple: true }), 'ok')
+    const known = new Set(recorded)
+    return provider.ledger
+      .map(({ json }) => (json as { user: string }).user)
+      .filter((user) => !known.has(user))
+  } finally {
+    db.close()
+  }
+}
+
+function canMount(t: TestContext): boolean {
+  if (process.platform !== 'linux') return false
+  const directory = temporaryDirectory(t)
+  const [from, to] = [join(directory, 'from'), join(directory, 'to')]
+  writeFileSync(from, '')
+  writeFileSync(to, '')
+  if (spawnSync('mount', ['--bind', from, to]).status !== 0) return false
+  unbind(to)
+  return true
+}
+
+/** Clients that call without a pause until they are told to stop; each call has a session of its own. */
+function load(t: TestContext, url: string) {
+  let made = 0
+  let calling = true
+  const loops = Array.from({ length: 4 }, async () => {
+    while (calling) await chat(url, `${made++}`).catch(() => sleep(10))
+  })
+  const stop = async () => {
+    calling = false
+    await Promise.all(loops)
+  }
+  t.after(stop)
+  return {
+    async made(count: number) {
+      while (made < count) await sleep(5)
+    },
+    stop,
+  }
+}
+
+/** Every call is refused for this reason, and nothing is spent. */
+async function assertRefused(url: string, says: RegExp, provider: StandIn): Promise<void> {
+  for (const end = Date.now() + 1_500 * slowness(); (await readiness(url)).status !== 503; await sleep(10))
+    assert.ok(Date.now() < end, 'it was not noticed')
+  assert.match((await readiness(url)).message, says)
+  const spent = provider.ledger.length
+  assert.equal(await chat(url, 'refused'), 503)
+  assert.equal(provider.ledger.length, spent, 'nothing more is spent')
+}
+
+async function assertServed(url: string): Promise<void> {
+  await sleep(1_000)
+  for (let n = 0; n < 20; n++) assert.equal(await chat(url, `harmless-${n}`), 200)
+  assert.equal((await readiness(url)).status, 200)
+}
+
+/** Does it under load, kills the gateway at once or once it has noticed, puts everything back, and looks what is on record. */
+async function carryOut(t: TestContext, { prepare, act, says, restart, undo }: Deed, pause: Pause) {
+  const { place: at, config, provider } = await place(t)
+  prepare?.(at)
+  const first = await startLife(t, config)
+  assert.ok(first.url, first.text)
+  const clients = load(t, first.url)
+  await clients.made(60)
+  act(at)
+  let isUndone = false
+  const undoOnce = () => {
+    if (!isUndone) undo?.(at)
+    isUndone = true
+  }
+  try {
+    if (pause === 'later' && says) {
+      await assertRefused(first.url, says, provider)
+    } else if (pause === 'later') await assertServed(first.url)
+    await kill(first)
+    await clients.stop()
+    if (restart) {
+      const refused = await startLife(t, config)
+      assert.equal(refused.url, null, 'it started')
+      assert.match(refused.text, restart)
+      assert.match(refused.text, /; put the file itself/)
+    }
+    if (says) undoOnce()
+    const second = await startLife(t, config)
+    assert.ok(second.url, second.text)
+    assert.equal(await chat(second.url, 'after'), 200)
+    await kill(second)
+    const missing = unrecorded(at.data, provider)
+    t.diagnostic(`${provider.ledger.length} inferences, ${missing.length} not on record`)
+    assert.deepEqual(missing, [])
+  } finally {
+    await kill(first)
+    undoOnce()
+  }
+}
+
+type Pause = 'at once' | 'later'
+
+for (const deed of DEEDS)
+  for (const pause of IS_FULL && deed.restart ? (['at once', 'later'] as const) : (['later'] as const))
+    test(`${deed.what}; SIGKILL ${pause}: refused or on record (LOG-07, LIFE-04)`, async (t) => {
+      if (deed.needs === 'elsewhere' && !hasElsewhere) return t.skip('there is no other file system here')
+      if (deed.needs === 'mount' && !canMount(t)) return t.skip('this user cannot mount')
+      await carryOut(t, deed, pause)
+    })
+
+for (const end of ['SIGTERM', 'SIGKILL'] as const)
+  test(`a database that is a link when the gateway starts, after ${end}, is refused with the reason (LIFE-04)`, async (t) => {
+    const { place: at, config, provider } = await place(t)
+    const first = await startLife(t, config)
+    for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)
+    const exit = once(first.child, 'exit')
+    first.child.kill(end)
+    await exit
+    moveAndLink(fileOf(at), movedOf(at))
+    const refused = await startLife(t, config)
+    assert.equal(refused.url, null)
+    assert.match(refused.text, /waybill\.db is a symbolic link.*; put the file itself/)
+    const { findings } = diagnoseData(at.data, { rows: 1_000_000, days: 30, bytes: 2 ** 30 }, [], Date.now())
+    assert.ok(
+      findings.some(({ verdict, text }) => verdict === 'BAD' && /waybill\.db is a symbolic link/.test(text)),
+    )
+    assert.equal(lstatSync(fileOf(at)).isSymbolicLink(), true, 'nothing was changed')
+    putBack(fileOf(at), movedOf(at))
+    const second = await startLife(t, config)
+    assert.ok(second.url, second.text)
+    await kill(second)
+    assert.deepEqual(unrecorded(at.data, provider), [])
+  })
+
+test('cp -a of a backup over a running gateway: it refuses or ends, and spends nothing unrecorded afterwards (LIFE-04)', async (t) => {
+  const { place: at, config, provider } = await place(t)
+  const first = await startLife(t, config)
+  const exit = once(first.child, 'exit')
+  for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `before-${n}`), 200)
+  run('cp', '-a', `${at.data}/.`, join(at.beside, 'backup'))
+  for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `lost-${n}`), 200)
+  run('cp', '-a', `${join(at.beside, 'backup')}/.`, at.data)
+  const spent = provider.ledger.length
+  for (let n = 0; n < 20; n++) assert.notEqual(await chat(first.url!, `after-${n}`).catch(() => 0), 200)
+  const ended = first.child.exitCode ?? first.child.signalCode
+  t.diagnostic(ended === null ? (await readiness(first.url!)).message : `the gateway was ended by ${ended}`)
+  if (ended === null) first.child.kill('SIGKILL')
+  else assert.equal(ended, 'SIGBUS')
+  await exit
+  const second = await startLife(t, config)
+  assert.ok(second.url, second.text)
+  await kill(second)
+  assert.equal(provider.ledger.length, spent, 'nothing was spent after it')
+  assert.ok(unrecorded(at.data, provider).every((user) => user.startsWith('lost-')))
+})
+
+test('shared memory that is truncated under load: the process refuses or is ended, and nothing is lost (LOG-07)', async (t) => {
+  const { place: at, config, provider } = await place(t)
+  const first = await startLife(t, config)
+  const clients = load(t, first.url!)
+  await clients.made(60)
+  run('truncate', '-s', '0', fileOf(at, '-shm'))
+  await sleep(1_000)
+  const ended = first.child.signalCode
+  t.diagnostic(ended === null ? (await readiness(first.url!)).message : `the gateway was ended by ${ended}`)
+  if (ended === null) assert.equal((await readiness(first.url!)).status, 503)
+  else assert.equal(ended, 'SIGBUS')
+  await kill(first)
+  await clients.stop()
+  const second = await startLife(t, config)
+  assert.ok(second.url, second.text)
+  await kill(second)
+  assert.deepEqual(unrecorded(at.data, provider), [])
+})
+
+for (const what of ['gone', 'empty'] as const)
+  test(`a database that is ${what} beside its log is not made anew at a start (LIFE-04)`, async (t) => {
+    const { place: at, config, provider } = await place(t)
+    const first = await startLife(t, config)
+    for (let n = 0; n < 20; n++) assert.equal(await chat(first.url!, `${n}`), 200)
+    await kill(first)
+    renameSync(fileOf(at), movedOf(at))
+    if (what === 'empty') writeFileSync(fileOf(at), '')
+    const refused = await startLife(t, config)
+    assert.equal(refused.url, null)
+    assert.match(refused.text, new RegExp(`waybill\\.db is ${what}, but its log waybill\\.db-wal is there; `))
+    renameSync(movedOf(at), fileOf(at))
+    const second = await startLife(t, config)
+    assert.ok(second.url, second.text)
+    await kill(second)
+    assert.deepEqual(unrecorded(at.data, provider), [])
+    assert.ok(dirname(at.data))
+  })

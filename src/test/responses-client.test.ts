@@ -1,0 +1,215 @@
+// The official OpenAI client speaks responses to a gateway whose provider is the witness: it must not be able to tell.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import OpenAI from 'openai'
+import type { FunctionTool } from 'openai/resources/responses/responses'
+import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { parseConfig } from '../config/load.ts'
+import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
+
+const KEY = 'wb-key-of-the-test'
+const data = mkdtempSync(join(tmpdir(), 'waybill-'))
+let witness: Witness
+let gateway: Gateway
+let client: OpenAI
+
+before(async () => {
+  witness = await createWitness()
+  const digest = createHash('sha256').update(KEY).digest('hex')
+  const config = `
+server: { port: 0 }
+data: ${data}
+providers: { openai: { api: [openai, responses], base_url: "${witness.baseUrl('openai')}", key: $KEY } }
+models: { openai/gpt-5-mini: { price: { input: 3, output: 15, cached_input: 0.3 } } }
+routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
+defaults: { responses: auto }
+resilience: { cooldown: 0s, idle: 2s }
+keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
+  const env = { KEY: witness.key('openai') }
+  gateway = await createGateway(parseConfig(config, 'w.yaml', { env }))
+  client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
+})
+after(async () => {
+  await gateway.close(100)
+  await witness.close()
+  rmSync(data, { recursive: true })
+})
+beforeEach(() => witness.clear())
+
+const input = 'where to?'
+const tools: FunctionTool[] = [
+  {
+    type: 'function',
+    name: 'get_weather',
+    strict: false,
+    parameters: { type: 'object', properties: { city: { type: 'string' } } },
+  },
+]
+
+/** The newest record, once it is closed. */
+async function newestRecord(): Promise<any> {
+  for (;;) {
+    const response = await fetch(`${gateway.url}/api/usage/request-logs?limit=1`, {
+      headers: { authorization: `Bearer ${KEY}` },
+    })
+    const {
+      data: [record],
+    }: any = await response.json()
+    if (record?.completed_at) return record
+    await sleep(10)
+  }
+}
+
+test('responses.create: the answer, its usage on record, and one inference that the provider found in order', async () => {
+  const response = await client.responses.create({ model: 'auto', input })
+  assert.deepEqual([response.object, response.status], ['response', 'completed'])
+  assert.ok(response.output_text.length > 0)
+  const { endpoint, resolved_model, tokens, cost_usd, key_name, response_id } = await newestRecord()
+  assert.deepEqual(
+    [endpoint, resolved_model, tokens.input, tokens.output, key_name, response_id],
+    [
+      '/v1/responses',
+      'gpt-5-mini',
+      response.usage!.input_tokens,
+      response.usage!.output_tokens,
+      'test',
+      response.id,
+    ],
+  )
+  assert.ok(cost_usd > 0)
+  const [entry, ...more] = witness.entries()
+  assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
+})
+
+test('responses.stream: events in order and numbered, tool calls whole, reasoning; the usage on record (RSP-13)', async () => {
+  for (const [model, calls] of [
+    ['gpt-of-tomorrow', 0],
+    ['openai/scenario-tools', 1],
+    ['openai/scenario-tools-parallel', 3],
+    ['openai/scenario-reasoning', 0],
+    ['openai/scenario-usage-cached', 0],
+  ] as const) {
+    const names: string[] = []
+    const numbers: number[] = []
+    const stream = client.responses
+      .stream({ model, input, ...(calls > 0 && { tools }) })
+      .on('event', ({ type, sequence_number }) => {
+        names.push(type)
+        numbers.push(sequence_number)
+      })
+    const final = await stream.finalResponse()
+    assert.equal(final.status, 'completed', model)
+    assert.deepEqual([names[0], names.at(-1)], ['response.created', 'response.completed'], model)
+    assert.deepEqual(
+      numbers,
+      numbers.map((_, n) => n),
+      model,
+    )
+    const made = final.output.filter((item) => item.type === 'function_call')
+    for (const { arguments: args } of made) assert.equal(typeof JSON.parse(args).city, 'string')
+    if (calls > 0) assert.ok(made.length > 0, model)
+    const { state, tokens } = await newestRecord()
+    const { output_tokens, input_tokens_details, output_tokens_details } = final.usage!
+    assert.deepEqual(
+      [state, tokens.output, tokens.cached_input, tokens.reasoning],
+      [
+        'completed',
+        output_tokens,
+        input_tokens_details.cached_tokens,
+        output_tokens_details.reasoning_tokens,
+      ],
+      model,
+    )
+  }
+})
+
+test('a second turn goes on from the first; one that nobody keeps is the client’s own error (RSP-06)', async () => {
+  const first = await client.responses.create({ model: 'auto', input })
+  const second = await client.responses.create({ model: 'auto', input, previous_response_id: first.id })
+  assert.equal(second.status, 'completed')
+  const refused = client.responses.create({ model: 'auto', input, previous_response_id: 'resp_of_nobody' })
+  await assert.rejects(refused, (error: unknown) => {
+    assert.ok(error instanceof OpenAI.BadRequestError)
+    assert.deepEqual([error.code, error.param], ['previous_response_not_found', 'previous_response_id'])
+    return true
+  })
+  assert.equal(witness.entries().length, 2)
+})
+
+test('errors arrive as the client’s own classes, with their request id', async () => {
+  const rows = [
+    ['openai/scenario-400', OpenAI.BadRequestError],
+    ['openai/scenario-404', OpenAI.NotFoundError],
+    ['openai/scenario-429', OpenAI.RateLimitError],
+    ['openai/scenario-500', OpenAI.InternalServerError],
+    ['openai/scenario-529', OpenAI.InternalServerError],
+    ['openai/scenario-401', OpenAI.InternalServerError],
+    ['nobody/knows', null],
+  ] as const
+  for (const [model, kind] of rows) {
+    const asked = client.responses.create({ model, input })
+    if (kind === null) assert.equal((await asked).status, 'completed', 'the default of the dialect')
+    else
+      await assert.rejects(asked, (error: unknown) => {
+        assert.ok(error instanceof kind, `${model}: ${error}`)
+        assert.ok(error instanceof OpenAI.APIError && error.message.length > 0)
+        return true
+      })
+  }
+  const stranger = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'wrong', maxRetries: 0 })
+  await assert.rejects(stranger.responses.create({ model: 'auto', input }), OpenAI.AuthenticationError)
+  await assert.rejects(client.responses.create({ input } as never), OpenAI.BadRequestError)
+})
+
+test('an error in mid-stream and a stream that breaks are errors for the client, never an end (RSP-03)', async () => {
+  for (const scenario of ['cut-after-4', 'cut-in-utf8', 'reset', 'silent-midway']) {
+    let last = ''
+    const stream = await client.responses.create({
+      model: `openai/scenario-${scenario}`,
+      input,
+      stream: true,
+    })
+    await assert.rejects(async () => {
+      for await (const { type } of stream) last = type
+    }, scenario)
+    assert.equal(last, 'response.failed', scenario)
+    const record = await newestRecord()
+    assert.deepEqual([record.state, record.status], ['failed', 200], scenario)
+  }
+  const types: string[] = []
+  const stream = await client.responses.create({
+    model: 'openai/scenario-error-in-stream',
+    input,
+    stream: true,
+  })
+  for await (const { type } of stream) types.push(type)
+  assert.equal(types.at(-1), 'error')
+  assert.equal((await newestRecord()).state, 'failed')
+})
+
+test('however its bytes come, the client reads the whole stream', async () => {
+  for (const scenario of ['per-byte', 'split-utf8', 'split-data', 'crlf', 'comments', 'gzip', 'huge-event']) {
+    const final = await client.responses
+      .stream({ model: `openai/scenario-${scenario}`, input })
+      .finalResponse()
+    assert.equal(final.status, 'completed', scenario)
+    const { state, tokens } = await newestRecord()
+    assert.deepEqual([state, tokens.output], ['completed', final.usage!.output_tokens], scenario)
+  }
+})
+
+test('a client that aborts in mid-stream', async () => {
+  const stream = await client.responses.create({
+    model: 'openai/scenario-lasts-3',
+    input,
+    stream: true,
+  })
+  for await (const _ of stream) break // leaving the loop aborts the request
+  const record = await newestRecord()
+  assert.deepEqual([record.state, record.error_code], ['aborted', 'client_closed'])
+})

@@ -1,0 +1,182 @@
+// A gateway on a free port with stand-in providers behind it, for the tests beside this file. Everything is real
+// but the providers; what was started is stopped when the test ends.
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ZodType } from 'zod'
+import { type Script, type StandIn, startStandIn } from '../../mocks/test-upstream.ts'
+import { parseConfig } from '../config/load.ts'
+import { SILENT } from '../core/process-log.ts'
+import { createGateway, type Gateway, type GatewayOptions } from '../gateway/create-gateway.ts'
+import { READS } from '../gateway/endpoints.ts'
+import { claim, databaseFile } from '../store/sqlite/open.ts'
+
+export interface Setup {
+  /** Provider name -> how it answers; `alpha` with a plain answer by default. */
+  readonly providers?: Readonly<Record<string, Script>>
+  /** Further members of `server`, as YAML. */
+  readonly server?: string
+  /** YAML that comes after server, data and providers. */
+  readonly config?: string
+  readonly options?: Partial<GatewayOptions>
+  /** Provider name -> the dialects that it speaks; chat by default. Of `options.dialects`. */
+  readonly apis?: Readonly<Record<string, readonly string[]>>
+  /** A data directory that outlives the test's gateway. */
+  readonly data?: string
+  /** Environment variables that the configuration names, beside the providers' keys. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export interface TestGateway {
+  readonly url: string
+  readonly gateway: Gateway
+  readonly data: string
+  readonly upstream: Readonly<Record<string, StandIn>>
+  /** Inference requests that all providers together received. */
+  received(): number
+  get(
+    path: string,
+    init?: RequestInit,
+  ): Promise<{ status: number; headers: Headers; text: string; json: any }>
+  chat(
+    body: unknown,
+    headers?: Record<string, string>,
+  ): Promise<{ status: number; headers: Headers; text: string; json: any }>
+  /** The closed record of a live answer, with its attempts; waits for it up to a second (LOG-04). */
+  record(id: string | null): Promise<any>
+}
+
+/** Keys of the stand-ins: `sk-<provider>-secret`. */
+export const providerKey = (provider: string): string => `sk-${provider}-secret`
+
+/**
+ * How many times longer something takes here than on a quiet machine, roughly: tests that measure a time share it with
+ * the tests beside them, and with whatever else runs.
+ */
+export const slowness = (): number => Math.max(1, loadavg()[0]! / availableParallelism())
+
+/** The gateways of a test, which close before its directories go: a gateway that lost its record says so, and tries again. */
+const gateways = new WeakMap<TestContext, Set<Gateway>>()
+
+async function closeGateways(t: TestContext): Promise<void> {
+  await Promise.all([...(gateways.get(t) ?? [])].map((gateway) => gateway.close(100)))
+}
+
+export const temporaryDirectory = (t: TestContext): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-'))
+  t.after(async () => {
+    await closeGateways(t)
+    rmSync(directory, { recursive: true, force: true })
+  })
+  return directory
+}
+
+let blank: Buffer | undefined
+/** Makes a data directory with an empty database, which is copied: to migrate one takes ten times as long. */
+function dataDirectory(t: TestContext): string {
+  const directory = temporaryDirectory(t)
+  if (blank) writeFileSync(databaseFile(directory), blank, { mode: 0o600 })
+  else {
+    claim(directory, Date.now()).release()
+    blank = readFileSync(databaseFile(directory))
+  }
+  return directory
+}
+
+export async function testGateway(t: TestContext, setup: Setup = {}): Promise<TestGateway> {
+  const {
+    providers = { alpha: undefined },
+    server = '',
+    config = AUTO,
+    options = {},
+    // A copied database has the instance id of its original, and a fleet refuses that.
+    data = config.includes('fleet:') ? temporaryDirectory(t) : dataDirectory(t),
+  } = setup
+  const upstream: Record<string, StandIn> = {}
+  const lines = [`server: { port: 0, ${server} }`, `data: ${data}`, 'providers:']
+  for (const [name, script] of Object.entries(providers)) {
+    const standIn = await startStandIn(script)
+    t.after(() => standIn.close())
+    upstream[name] = standIn
+    lines.push(`  ${name}: { api: openai, base_url: "${standIn.baseUrl}", key: $${name}_key }`)
+  }
+  const keys = Object.keys(providers).map((name) => [`${name}_key`, providerKey(name)])
+  const env = { ...setup.env, ...Object.fromEntries(keys) }
+  const loaded = parseConfig(`${lines.join('\n')}\n${config}`, 'test.yaml', { env })
+  for (const [name, api] of Object.entries(setup.apis ?? {}))
+    Object.assign(loaded.config.providers[name]!, { api })
+  const gateway = await createGateway({
+    ...loaded,
+    log: { ...SILENT, error: (fields, said) => t.diagnostic(`${said}: ${JSON.stringify(fields)}`) },
+    ...options,
+  })
+  gateways.set(t, (gateways.get(t) ?? new Set()).add(gateway))
+  t.after(() => closeGateways(t))
+  const { url } = gateway
+
+  const get: TestGateway['get'] = async (path, init) => {
+    const response = await fetch(url + path, init)
+    const text = await response.text()
+    if (response.status === 200 && (init?.method ?? 'GET') === 'GET') holdAgainstSchema(path, text)
+    return { status: response.status, headers: response.headers, text, json: parse(text) }
+  }
+  return {
+    url,
+    gateway,
+    data,
+    upstream,
+    get,
+    received: () => Object.values(upstream).reduce((sum, { ledger }) => sum + ledger.length, 0),
+    chat: (body, headers = {}) =>
+      get('/v1/chat/completions', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
+    async record(id) {
+      for (let tries = 0; tries < 100; tries++) {
+        const { json } = await get(`/api/usage/request-logs/${id}`)
+        if (json?.completed_at) return json
+        await sleep(10)
+      }
+      throw new Error(`no closed record ${id} within a second`)
+    },
+  }
+}
+
+/** One route over one provider. */
+const AUTO = 'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced } ] } }'
+
+/** `auto` tries alpha/model-a, then beta/model-b. */
+export const TWO_TARGETS =
+  'routes: { auto: { targets: [ { model: alpha/model-a, tier: balanced }, { model: beta/model-b, tier: cheap } ] } }'
+
+export const ask = (model: string, more: object = {}): object => ({
+  model,
+  messages: [{ role: 'user', content: 'where to?' }],
+  ...more,
+})
+
+/** Every answer of every test has the shape that the OpenAPI document tells. Throws where it has not. */
+function holdAgainstSchema(target: string, text: string): void {
+  const path = target.replace(/\?.*/s, '')
+  const endpoint = READS.find((each) => {
+    const [begin, end] = each.path.split('*')
+    return end === undefined ? path === begin : path.startsWith(begin!) && path.endsWith(end)
+  })
+  if (!endpoint) return // a file of the page, or one that is exported
+  const answer = 'mediaType' in endpoint ? text : JSON.parse(text)
+  const checked = (endpoint.response as ZodType).safeParse(answer)
+  if (!checked.success)
+    throw new Error(`GET ${target} does not fit its schema: ${checked.error.message}\n${text}`)
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,159 @@
+// Large answers that nobody reads, or that are read very slowly: one key asks for far more than the memory holds, in every
+// dialect and form, over real sockets. The gateway must live, hold a bounded part of them, and answer another key meanwhile.
+import assert from 'node:assert/strict'
+import type { Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { IS_FULL } from './test-size.ts'
+import { ANSWER_MS, type LargeCall, MIB, requestOf, startSmallHeap } from './test-small-heap.ts'
+
+/** How large the heap of the gateway may become, MB. */
+const HEAP = 256
+const SIZE = 8 * MIB
+/** V8 adds the room for short-lived objects to the heap that it was given. */
+const MOST_UNREAD = (1.5 * HEAP * MIB) / 8
+const DIALECTS = ['chat', 'messages', 'responses', 'gemini'] as const
+type Gateway = Awaited<ReturnType<typeof startSmallHeap>>
+
+/** As many calls as `count`, the n-th by each of the dialects in turn. */
+const calls = (count: number, of: (from: (typeof DIALECTS)[number], n: number) => LargeCall): LargeCall[] =>
+  Array.from({ length: IS_FULL ? count : count / 4 }, (_, n) => of(DIALECTS[n % 4]!, n))
+
+const unread = (gateway: Gateway, all: readonly LargeCall[]): Socket[] =>
+  all.map((call) => gateway.unread(requestOf(call)))
+
+interface Flood {
+  readonly name: string
+  send(gateway: Gateway): Socket[]
+}
+
+const FLOODS: readonly Flood[] = [
+  {
+    name: 'whole answers in four dialects',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(240, (from) => ({ from, to: from, size: SIZE })),
+      ),
+  },
+  {
+    name: 'translated answers',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(240, (from, n) => ({ from, to: DIALECTS[(n + 1 + ((n >> 2) % 3)) % 4]!, size: SIZE })),
+      ),
+  },
+  {
+    name: 'embeddings and images',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(160, (_, n) => ({ from: n % 2 ? 'embeddings' : 'images', to: 'chat', size: SIZE })),
+      ),
+  },
+  {
+    name: 'errors of a MiB',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(400, (from) => ({ from, to: from, size: MIB - 1_000, status: 400 })),
+      ),
+  },
+  {
+    name: 'streams, of which some are translated',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(200, (from, n) => ({ from, to: n % 2 ? 'chat' : 'messages', size: SIZE, stream: true })),
+      ),
+  },
+  {
+    name: 'streams of which the translation keeps the text',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(320, () => ({ from: 'responses', to: 'chat', size: SIZE, stream: true })),
+      ),
+  },
+  {
+    name: 'whole answers for clients that close their side',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(120, (from) => ({ from, to: from, size: SIZE })),
+      ).map((socket) => socket.end()),
+  },
+  {
+    name: 'whole answers, twelve asked for at once on each connection',
+    send: (gateway) =>
+      calls(40, (from) => ({ from, to: from, size: SIZE })).map((call) =>
+        gateway.unread(requestOf(call).repeat(12)),
+      ),
+  },
+  {
+    name: 'whole answers that are read a byte at a time',
+    send: (gateway) =>
+      unread(
+        gateway,
+        calls(120, (from) => ({ from, to: from, size: SIZE })),
+      ).map(trickle),
+  },
+]
+
+/** Reads a byte now and then, as a very slow client does. */
+function trickle(socket: Socket): Socket {
+  const timer = setInterval(() => socket.read(1), 100)
+  return socket.on('close', () => clearInterval(timer))
+}
+
+/** Bytes of answers that the open calls of the flood may be waiting for, once what was too much is closed. */
+async function settled(t: TestContext, gateway: Gateway, name: string): Promise<void> {
+  const end = performance.now() + ANSWER_MS
+  for (;;) {
+    const { json } = await gateway.get('bob', '/api/usage/request-logs?limit=200&key_name=ann')
+    const open = json.data.filter(({ completed_at }: { completed_at: unknown }) => completed_at === null)
+    const size = name.startsWith('errors') ? MIB : SIZE
+    if (name.startsWith('streams') || open.length * size <= MOST_UNREAD) {
+      t.diagnostic(`${open.length} calls are open, most resident memory ${gateway.mostMemory()} MiB`)
+      return
+    }
+    assert.ok(
+      performance.now() < end,
+      `${open.length} answers of ${size} bytes wait for clients that do not read`,
+    )
+    await sleep(200)
+  }
+}
+
+for (const { name, send } of FLOODS)
+  test(`a gateway with a heap of ${HEAP} MB holds a bounded part of unread ${name} (FAIL-06)`, async (t) => {
+    const gateway = await startSmallHeap(t, HEAP)
+    const sockets = send(gateway)
+    let slowest = 0
+    for (let rounds = 0; rounds < 5; rounds++) {
+      const { status, text, ms } = await gateway.call('bob')
+      assert.equal(gateway.exited(), null, gateway.said().slice(-500))
+      assert.equal(status, 200, text)
+      slowest = Math.max(slowest, ms)
+      await sleep(300)
+    }
+    t.diagnostic(`the slowest answer of another key after ${Math.round(slowest)} ms`)
+    await settled(t, gateway, name)
+    assert.equal(gateway.exited(), null, gateway.said().slice(-500))
+    assert.ok(gateway.mostMemory() < 900, `${gateway.mostMemory()} MiB were resident`)
+    for (const socket of sockets) socket.destroy()
+  })
+
+test('an answer that another key reads arrives whole while one key fills the memory with unread ones', async (t) => {
+  const gateway = await startSmallHeap(t, HEAP)
+  unread(
+    gateway,
+    calls(80, (from) => ({ from, to: from, size: SIZE })),
+  )
+  for (let rounds = 0; rounds < 5; rounds++) {
+    const { status, text } = await gateway.call('bob', { size: 2 * MIB })
+    assert.equal(status, 200, text.slice(0, 300))
+    assert.ok(text.length > 2 * MIB)
+  }
+})

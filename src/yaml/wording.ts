@@ -1,0 +1,113 @@
+// Explains what a schema refuses to the author of the file. Knows the types of a schema, but no setting.
+import type { z } from 'zod'
+import { escaped } from '../terminal/clean.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { nearest } from './nearest.ts'
+import type { Problem } from './problem.ts'
+
+/** A file's allowed content: the zod schema that checks it, and the JSON Schema that names the settings. */
+export interface Settings {
+  readonly schema: z.ZodType
+  readonly json: JsonSchema
+}
+
+/** Returns a problem for every setting that is unknown, missing or has a wrong value. */
+export function mistakes(raw: unknown, { schema, json }: Settings): Problem[] {
+  const { error } = schema.safeParse(raw, { error: worded, reportInput: true })
+  return withoutEchoes((error?.issues ?? []).flatMap((issue) => problemsOf(issue, [], json)))
+}
+
+/** A problem and, for an unknown name, the probable intended one. */
+type Told = Problem & { readonly meant?: string | null }
+
+/** Reports a mistyped name once, not also as missing. */
+function withoutEchoes(problems: readonly Told[]): Told[] {
+  const meant = new Set(
+    problems.flatMap((each) => (each.meant ? [key([...each.path.slice(0, -1), each.meant])] : [])),
+  )
+  return problems.filter(({ path, message }) => message !== MISSING || !meant.has(key(path)))
+}
+
+const key = (path: readonly PropertyKey[]): string => JSON.stringify(path.map(String))
+
+const MISSING = 'is missing'
+/** Message of zod when none of ours replaces it. */
+const UNWORDED = 'Invalid input'
+
+/** `above`: path at which the issue's own path begins. */
+function problemsOf(issue: z.core.$ZodIssue, above: readonly PropertyKey[], json: JsonSchema): Told[] {
+  const path = [...above, ...issue.path]
+  if (issue.code === 'unrecognized_keys')
+    return issue.keys.map((name) => {
+      const known = settingsAt(path, json)
+      const meant = nearest(name, known)
+      const advice = meant === null ? `there are: ${known.join(', ')}` : `did you mean ${meant}?`
+      return { path: [...path, name], message: `no such setting; ${advice}`, atName: true, meant }
+    })
+  if (issue.code === 'invalid_key')
+    return [{ path, message: issue.issues[0]?.message ?? issue.message, atName: true }]
+  // One of several forms without a message of its own in the schema: explains the nearest form.
+  if (issue.code === 'invalid_union' && issue.message === UNWORDED && issue.errors.length > 0) {
+    const forms = issue.errors.map((issues) =>
+      withoutEchoes(issues.flatMap((each) => problemsOf(each, path, json))),
+    )
+    return forms.reduce((best, each) => (each.length < best.length ? each : best))
+  }
+  return [{ path, message: issue.message }]
+}
+
+/** Returns the names of the settings below a path. */
+function settingsAt(path: readonly PropertyKey[], json: JsonSchema): string[] {
+  let here: readonly JsonSchema[] = [json]
+  for (const part of path)
+    here = here.flatMap(formsOf).flatMap((each) => {
+      const below = each.properties?.[String(part)] ?? each.items ?? each.additionalProperties
+      return typeof below === 'object' ? [below] : []
+    })
+  return [...new Set(here.flatMap(formsOf).flatMap((each) => Object.keys(each.properties ?? {})))]
+}
+
+const formsOf = (json: JsonSchema): readonly JsonSchema[] => json.anyOf ?? [json]
+
+/** Returns the message of an issue for which the schema has none. */
+function worded(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined ? MISSING : `must be ${KINDS[issue.expected]}${not(issue.input)}`
+    case 'invalid_value': {
+      if (issue.input === undefined) return MISSING
+      const values = issue.values.map(String)
+      if (values.length === 1) return `must be ${values[0]}`
+      const near = typeof issue.input === 'string' ? nearest(issue.input, values) : null
+      return `must be one of ${values.join(', ')}${near === null ? '' : `; did you mean ${near}?`}`
+    }
+    case 'too_small':
+      if (issue.origin === 'string') return 'must not be empty'
+      return `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`
+    case 'too_big':
+      return `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`
+    case 'invalid_format':
+      return issue.format === 'url' ? 'must be an address such as https://api.example.com/v1' : undefined
+    default:
+      return undefined
+  }
+}
+
+const KINDS: Partial<Record<z.core.$ZodInvalidTypeExpected, string>> = {
+  object: 'a mapping',
+  record: 'a mapping',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+function not(input: unknown): string {
+  if (input === null) return ', and is empty'
+  if (Array.isArray(input)) return ', not a list'
+  if (typeof input === 'object') return ', not a mapping'
+  if (typeof input === 'string') return ', not text'
+  if (typeof input === 'boolean') return `, not ${input}`
+  return Number.isFinite(input) ? `, not ${escaped(String(input))}` : ', not this value'
+}
