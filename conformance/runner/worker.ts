@@ -55,6 +55,8 @@ export interface Worker {
 const LATE = 50
 /** Time from a refused connection until the end of a process is known here, ms. */
 const UNNOTICED = 500
+/** Requests for its ready path without an answer after which a target counts as gone: one may be busy. */
+const MAX_UNANSWERED = 3
 
 /**
  * Starts mock and target and makes the first call. Rejects with StartError if the target cannot be started or
@@ -204,12 +206,14 @@ async function spent(limit: number, session: Session): Promise<void> {
 async function gone(target: Target, running: Running, { hostile }: Check): Promise<string | null> {
   const request = { method: 'GET', path: target.ready.path, headers: target.headers, body: null }
   // Effects of a hostile check may come late, or at the next request.
-  for (let looks = hostile ? 2 : 1; looks > 0; looks--) {
+  let looks = hostile ? 2 : 1
+  for (let unanswered = 0; looks > 0; ) {
     const { status, error } = await send(running.baseUrl, request, 5_000, { ca: running.ca }).done
     await sleep(status === null ? UNNOTICED : hostile ? LATE : 0)
     if (!running.alive())
       return `it ended.${running.output() && ` It printed: ${running.output().trim().slice(-300)}`}`
-    if (status === null) return `it does not answer ${target.ready.path}: ${error}`
+    if (status !== null) looks--
+    else if (++unanswered === MAX_UNANSWERED) return `it does not answer ${target.ready.path}: ${error}`
   }
   return null
 }
