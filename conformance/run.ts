@@ -2,7 +2,7 @@
 // it is collected, so that an aborted run can still be examined.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Witness } from '../mocks/server/create.ts'
+import type { MockProviders } from '../mocks/server/create.ts'
 import { checks } from './checks/registry.ts'
 import { onSurface } from './dialects/registry.ts'
 import { type Evidence, REMAINDER } from './evidence/evidence.ts'
@@ -41,7 +41,7 @@ export interface ConformOptions {
   /** Command that repeats this run, for the report. */
   readonly reproduce?: string
   /** Called when the mock listens, before the target is started or called. */
-  readonly onWitness?: (witness: Witness) => void | Promise<void>
+  readonly onMock?: (mock: MockProviders) => void | Promise<void>
   /**
    * Called with the requirements to try, and how many at a time, once the target has answered its first call.
    */
@@ -69,7 +69,7 @@ export async function conform({
   quick = false,
   timeLimit = MAX_RUN_MS,
   reproduce = '',
-  onWitness = () => {},
+  onMock = () => {},
   onPlan = () => {},
   onCheck = () => {},
 }: ConformOptions): Promise<Conformed> {
@@ -96,7 +96,7 @@ export async function conform({
   )
   try {
     const settings = { template, quick, keep, signal: ending.signal }
-    await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onWitness)
+    await openWorkers(workers, Math.min(template.instances, exercises.size), settings, onMock)
 
     if (exercises.size > FEW) await workers[0]!.run(secondCall)
     const pace = paceOf(template, evidence)
@@ -188,15 +188,15 @@ function exercisesOf(
 async function openWorkers(
   workers: Worker[],
   count: number,
-  settings: Omit<Parameters<typeof openWorker>[0], 'preflight' | 'onWitness'>,
-  onWitness: NonNullable<ConformOptions['onWitness']>,
+  settings: Omit<Parameters<typeof openWorker>[0], 'preflight' | 'onMock'>,
+  onMock: NonNullable<ConformOptions['onMock']>,
 ): Promise<void> {
   do {
     const first = workers.length === 0
     const worker = await openWorker({
       ...settings,
       preflight: first ? 'preflight' : `preflight-${workers.length + 1}`,
-      onWitness: first ? onWitness : () => {},
+      onMock: first ? onMock : () => {},
     })
     workers.push(worker)
   } while (workers.length < count)

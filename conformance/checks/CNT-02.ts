@@ -45,7 +45,7 @@ export const countsAreRight = {
     for (const model of modelsOf(session))
       for (const [beside, more] of Object.entries(BESIDE)) {
         const nonce = session.nonce()
-        await session.witness.script(nonce, [{ kind: 'token_count', body: { input_tokens: SAID } }])
+        await session.mock.script(nonce, [{ kind: 'token_count', body: { input_tokens: SAID } }])
         const asked = { role: 'user', content: `Count. ${writeNonce(nonce)}` }
         const messages = 'messages' in more ? [asked, ...(more.messages as object[])] : [asked]
         await session.ask(count.with({ model, beside }), '/v1/messages/count_tokens', {

@@ -17,7 +17,7 @@ export const failedCountsCoolNothing = {
     const [table] = session.target.models.logical
     for (let n = 0; n < 3; n++) {
       const nonce = session.nonce()
-      await session.witness.script(nonce, [{ kind: 'token_count', status: 500, refusal: 'synthetic 500' }])
+      await session.mock.script(nonce, [{ kind: 'token_count', status: 500, refusal: 'synthetic 500' }])
       const messages = [{ role: 'user', content: `Count. ${writeNonce(nonce)}` }]
       await session.ask(steps.count, '/v1/messages/count_tokens', {
         method: 'POST',

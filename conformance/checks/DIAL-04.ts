@@ -55,7 +55,7 @@ export const lossesAreNamed = {
         exchange.status === 400 && surfaceOf(exchange).isError(exchange.body) && requests.length === 0,
         'a call that would lose something, on a route that refuses that',
         {
-          expected: '400 in the dialect of the client, and nothing at the witness',
+          expected: '400 in the dialect of the client, and nothing at the mock',
           actual: `${ended(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
         },
         refs(exchange, ...requests),

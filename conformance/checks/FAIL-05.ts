@@ -68,11 +68,11 @@ export const brokenProvider = {
       await session.wait(session.target.capabilities.cooldown_ms)
       await ordinaryCall(session)
     }
-    await session.witness.setReachable(false)
+    await session.mock.setReachable(false)
     try {
       await session.chat(steps.broken.with({ provider: UNREACHABLE, stream: false }), { timeout })
     } finally {
-      await session.witness.setReachable(true)
+      await session.mock.setReachable(true)
     }
     await session.wait(session.target.capabilities.cooldown_ms)
     // On a busy machine an ordinary call may run into such a short time-out.

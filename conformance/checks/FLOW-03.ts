@@ -1,4 +1,4 @@
-// FLOW-03: An event reaches the client before the next one exists (the witness withholds the next one until then).
+// FLOW-03: An event reaches the client before the next one exists (the mock withholds the next one until then).
 
 import { everyModel, ref } from '../dialects/lookup.ts'
 import { surfaceOf } from '../dialects/registry.ts'
@@ -41,7 +41,7 @@ export const eventsAreNotHeldBack = {
         // By meaning: a gateway may split the text differently.
         await saysInTime(session, call, held(index))
         session.mark(released(model, index))
-        await session.witness.release(gate)
+        await session.mock.release(gate)
       }
       await call.done
     }

@@ -31,7 +31,7 @@ export const leavingClosesUpstream = {
         if (servedBy(await session.soFar(), call)?.peer_left_at != null) break
         await session.wait(50)
       }
-      await session.witness.release(gate)
+      await session.mock.release(gate)
       await ordinaryCall(session)
     }
   },

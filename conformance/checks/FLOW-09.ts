@@ -26,9 +26,9 @@ export const lateErrorArrives = {
         ...{ model, stream: true, script: [{ events }] },
       })
       const begun = await call.says('one')
-      await session.witness.release(gate)
+      await session.mock.release(gate)
       const exchange = await call.done
-      if (!begun && (await session.witness.seen(call.nonce, 1))) noteHeldBack(session, exchange)
+      if (!begun && (await session.mock.seen(call.nonce, 1))) noteHeldBack(session, exchange)
       await session.record(exchange)
       await session.wait(session.target.capabilities.cooldown_ms)
     }

@@ -35,7 +35,7 @@ export const killLosesNothing = {
       await session.wait(5 + round * 10)
       await running.stop('killed')
       await Promise.all([...open, ...busy].map(({ done }) => done))
-      await session.witness.release(gate)
+      await session.mock.release(gate)
       await running.start()
     }
     let cursor: unknown = null

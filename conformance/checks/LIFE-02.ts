@@ -29,7 +29,7 @@ export const termDrains = {
       await session.wait(250)
       if ((await session.chat(steps.new, { timeout: 3_000 })).status !== 200) break
     }
-    await session.witness.release(gate)
+    await session.mock.release(gate)
     const exchange = await call.done
     session.mark('stream_end')
     await stopped

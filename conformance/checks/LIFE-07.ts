@@ -39,7 +39,7 @@ export const reload = {
     let looks = 0
     const look = async (each: Step, path: string): Promise<Exchange> => {
       await session.wait(200)
-      await session.witness.release(`${gate}-${looks++}`)
+      await session.mock.release(`${gate}-${looks++}`)
       return readAll(session, each, path)
     }
     await call.says('one')
@@ -60,7 +60,7 @@ export const reload = {
     for (let tries = 0; tries < LOOKS; tries++)
       if (/"rejected"/.test((await look(steps.readyz, '/readyz')).body)) break
     await session.chat(steps.oldStill, { model: 'auto/other' })
-    while (looks < 2 * LOOKS) await session.witness.release(`${gate}-${looks++}`)
+    while (looks < 2 * LOOKS) await session.mock.release(`${gate}-${looks++}`)
     await call.done
   },
   judge({ evidence }) {

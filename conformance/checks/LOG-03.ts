@@ -24,16 +24,16 @@ export const fromRoutingTime = {
       script,
       headers: { 'x-gateway-session-id': tag },
     })
-    await session.witness.seen(call.nonce, 5_000)
+    await session.mock.seen(call.nonce, 5_000)
     await readAll(session, steps.whileSilent, `${LOG}?session_id=${tag}`)
-    await session.witness.release(silent)
+    await session.mock.release(silent)
     await call.says('one')
     for (let tries = 0; tries < 60; tries++) {
       const page = await readAll(session, steps.whileStreaming, `${LOG}?session_id=${tag}`)
       if (rowsIn(page)[0]?.state === 'streaming') break
       await session.wait(50)
     }
-    await session.witness.release(gate)
+    await session.mock.release(gate)
     await session.record(await call.done)
   },
   judge({ evidence }) {

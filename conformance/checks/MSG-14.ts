@@ -23,7 +23,7 @@ export const lateErrorEvent = {
       const script = [{ events: [delta('one'), { gate }, { failure: 'synthetic' }] }]
       const open = await session.openChat(call.with({ model }), { model, stream: true, script })
       const begun = await open.says('one')
-      await session.witness.release(gate)
+      await session.mock.release(gate)
       const exchange = await open.done
       if (!begun) noteHeldBack(session, exchange)
       await session.wait(session.target.capabilities.cooldown_ms)

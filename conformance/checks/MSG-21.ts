@@ -24,7 +24,7 @@ export const helloIsNoCall = {
         exchange.status === 200 && asked.length === 0,
         `${exchange.details.method} /api/hello without a key`,
         {
-          expected: '200, and nothing at the witness',
+          expected: '200, and nothing at the mock',
           actual: `${ended(exchange)}, and ${asked.length} requests`,
         },
         [exchange, ...asked].map(ref),

@@ -18,13 +18,13 @@ export const startAndIdle = {
       await session.drain()
       session.mark('start_to')
     }
-    if (!(await session.controlCall('before'))) session.untestable('no control call reached the witness')
+    if (!(await session.controlCall('before'))) session.untestable('no control call reached the mock')
     await session.drain()
     session.mark('idle_from')
     await session.wait(session.quick ? QUICK_IDLE : Math.max(IDLE, 2 * capabilities.probe_interval_ms))
     session.mark('idle_to')
     if (!(await session.controlCall('after')))
-      session.untestable('no control call reached the witness after the idle time')
+      session.untestable('no control call reached the mock after the idle time')
   },
   judge({ evidence }) {
     const inferences = (from: string, to: string) => inferencesIn(arrived(evidence, from, to))

@@ -167,7 +167,7 @@ export const knownFields = {
             'request-arrives',
             false,
             `a request with the messages of "${inWords(exchange)}"`,
-            { expected: 'one at the witness', actual: 'none' },
+            { expected: 'one at the mock', actual: 'none' },
             [ref(exchange)],
           ),
         ]

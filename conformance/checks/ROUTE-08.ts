@@ -24,7 +24,7 @@ export const nothingAfterCommit = {
       const script = [{ events: [delta('one'), { gate }, ending] }]
       const call = await session.openChat(broken.with({ how }), { model, stream: true, script })
       const started = await call.says('one')
-      await session.witness.release(gate)
+      await session.mock.release(gate)
       await call.done
       if (!started)
         session.untestable(

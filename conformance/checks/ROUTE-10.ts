@@ -31,13 +31,13 @@ async function besideABusyOne(session: Session): Promise<void> {
     const script = [{ events: [delta('held'), { gate }, END] }]
     const options = { model: 'least-busy', stream: true, script, timeout: 60_000 }
     const { nonce, done } = await session.openChat(holding, options)
-    const entry = await session.witness.seen(nonce, 5_000)
+    const entry = await session.mock.seen(nonce, 5_000)
     held.push({ gate, done, target: entry ? where(entry) : 'nowhere' })
   }
   const on = (target: string) => held.filter((each) => each.target === target)
   const busy = [A, B, C].reduce((most, target) => (on(target).length > on(most).length ? target : most))
   const letGo = async (calls: typeof held) => {
-    for (const { gate } of calls) await session.witness.release(gate)
+    for (const { gate } of calls) await session.mock.release(gate)
     await Promise.all(calls.map(({ done }) => done))
   }
   await letGo(held.filter(({ target }) => target !== busy))

@@ -58,7 +58,7 @@ export const storeIsPassedOn = {
             requests.length === 0,
           `the answer to a call that ${exchange.step}`,
           {
-            expected: '400 previous_response_not_found, and nothing at the witness',
+            expected: '400 previous_response_not_found, and nothing at the mock',
             actual: `${ended(exchange)}, and ${requests.length} requests: ${exchange.body.slice(0, 100)}`,
           },
           refs(exchange, ...requests),

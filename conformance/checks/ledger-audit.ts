@@ -51,7 +51,7 @@ export function account(all: ReadonlyMap<string, Evidence>, target: Target): Fin
   const twice = again.map(({ said }) => said!)
   const tooMuch = excess(all, target, background)
   return [
-    finding('calls-reach-the-witness', made.length > 0, 'calls of the suite that reached the witness', {
+    finding('calls-reach-the-mock', made.length > 0, 'calls of the suite that reached the mock', {
       expected: 'some',
       actual: String(made.length),
     }),

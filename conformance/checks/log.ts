@@ -22,7 +22,7 @@ export async function leave(session: Session, step: Step): Promise<Exchange> {
   const noticed = async () =>
     (await session.soFar()).ledger.some(({ nonce, peer_left_at }) => nonce === call.nonce && peer_left_at)
   for (let waited = 0; waited < NOTICED && !(await noticed()); waited += 50) await session.wait(50)
-  await session.witness.release(gate)
+  await session.mock.release(gate)
   return exchange
 }
 

@@ -18,7 +18,7 @@ type Entries = Evidence['ledger']
 async function controlCall(session: Session, name: string): Promise<void> {
   if (!(await session.controlCall(name)))
     session.untestable(
-      `the control call "${name}" did not reach the witness, so an empty window there would prove nothing`,
+      `the control call "${name}" did not reach the mock, so an empty window there would prove nothing`,
     )
 }
 
@@ -99,14 +99,14 @@ export function noneArrived(
   return came.length > 0 && !isToldApart(came.length, alone.length)
     ? doubt(
         'nothing-arrives',
-        `${what}: ${came.length} at the witness, and ${beside}: they cannot be told apart`,
+        `${what}: ${came.length} at the mock, and ${beside}: they cannot be told apart`,
         see,
       )
     : finding(
         'nothing-arrives',
         recorded.marks.to !== undefined && came.length === 0,
         what,
-        { expected: 'none at the witness', actual: `${came.length}, and ${beside}` },
+        { expected: 'none at the mock', actual: `${came.length}, and ${beside}` },
         see,
       )
 }

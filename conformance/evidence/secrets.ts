@@ -29,7 +29,7 @@ export const providerKeysIn = (requests: readonly Pick<Exchange['request'], 'hea
   requests.flatMap(({ headers }) =>
     [...JSON.stringify(headers).matchAll(MARK)]
       .map(([, name]) => name!)
-      .filter((name) => /^witness\..+\.key$/.test(name)),
+      .filter((name) => /^mock\..+\.key$/.test(name)),
   )
 
 /**

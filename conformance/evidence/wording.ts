@@ -15,11 +15,11 @@ const OWNERS: Readonly<Record<string, string>> = {
   'key-in-query': 'the key that was sent in the query',
 }
 
-/** Formats names of secrets: `witness.openai.key` -> `the gateway's key for openai`. */
+/** Formats names of secrets: `mock.openai.key` -> `the gateway's key for openai`. */
 export const secrets = (names: readonly string[]): string =>
   names
     .map((name) => {
-      const provider = /^witness\.(.+)\.key$/.exec(name)?.[1]
+      const provider = /^mock\.(.+)\.key$/.exec(name)?.[1]
       return provider ? `the gateway's key for ${provider}` : (OWNERS[name] ?? `the secret ${name}`)
     })
     .join(', ')

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
-import { createWitness } from '../../mocks/server/create.ts'
+import { createMockProviders } from '../../mocks/server/create.ts'
 import { checks } from '../checks/registry.ts'
 import { chat } from '../dialects/chat.ts'
 import type { Evidence } from '../evidence/evidence.ts'
@@ -80,7 +80,7 @@ test('the reference passes what was asked for, and that is partial: --only is ne
   assert.equal(passed.results.counts.disabled, passed.results.verdicts.length - ONLY.length)
 })
 
-test('every inference at the witness is accounted to a check, or to the first call (SUITE-01)', () => {
+test('every inference at the mock is accounted to a check, or to the first call (SUITE-01)', () => {
   const { total, accounted } = passed.results.inferences
   assert.ok(total > 20)
   assert.equal(accounted, total)
@@ -110,9 +110,9 @@ test('checks that ran at the same time saw nothing of each other (SUITE-01)', ()
 test('what goes wrong in the suite beside another check ends the run, and nothing is left open', async () => {
   const origins: string[] = []
   const target = { ...reference, reset: [{ method: 'POST', path: '/no-such-endpoint', headers: {} }] }
-  const onWitness = ({ url }: { url: string }) => void origins.push(url)
+  const onMock = ({ url }: { url: string }) => void origins.push(url)
   await assert.rejects(
-    conform({ target, only: ['FLOW-03', 'FLOW-04', 'FLOW-07'], onWitness }),
+    conform({ target, only: ['FLOW-03', 'FLOW-04', 'FLOW-07'], onMock }),
     (thrown) =>
       thrown instanceof StartError && /reset of waybill: POST \/no-such-endpoint: 401/.test(thrown.message),
   )
@@ -123,7 +123,7 @@ test('a gateway that cannot be there twice is not (SUITE-01)', () => {
   const { start: _, ...rest } = reference
   for (const more of [
     { start: { url: 'http://127.0.0.1:1' } },
-    { start: reference.start, witness_port: 9410 },
+    { start: reference.start, mock_port: 9410 },
   ])
     assert.match(targetSchema.safeParse({ ...rest, ...more }).error!.message, /can have only one instance/)
 })
@@ -226,17 +226,17 @@ test('what an earlier run left in the same directory is no evidence (SUITE-03)',
   assert.equal(outcome, 'harness-error')
 })
 
-/** Carries out a check of this test's own, on a witness that nobody calls. */
+/** Carries out a check of this test's own, on a mock that nobody calls. */
 async function carriedOut(t: TestContext, own: Pick<Check, 'timeout' | 'exercise'>, more: object = {}) {
-  const witness = await createWitness({})
-  t.after(() => witness.close())
+  const mock = await createMockProviders({})
+  t.after(() => mock.close())
   const keys = { client: null, other: null, reader: null }
   const session = new Session({
     check: 'OWN-01',
     target: { ...reference, ...more },
     surface: chat,
-    running: { baseUrl: witness.url, keys } as unknown as Running,
-    witness: controlOf(witness),
+    running: { baseUrl: mock.url, keys } as unknown as Running,
+    mock: controlOf(mock),
     secrets: new Map(),
     another: () => Promise.reject(),
   })
@@ -413,9 +413,9 @@ test('the suite’s own failure is an error element, and never a pass', (t) => {
   assert.match(xml, /<testcase [^>]* name="CAT-01[^>]*>\s*<error message="it fell over"/)
 })
 
-test('the page says who ended a connection: the witness where a check has it cut (FLOW-06)', () => {
+test('the page says who ended a connection: the mock where a check has it cut (FLOW-06)', () => {
   const page = read('good', 'index.html')
-  assert.match(page, /not to the end; the witness cut the connection, as the check told it to/)
+  assert.match(page, /not to the end; the mock cut the connection, as the check told it to/)
   assert.doesNotMatch(page, /the gateway closed the connection/)
 })
 
@@ -440,6 +440,6 @@ test('nothing that a run leaves behind holds a secret (KEEP-01)', () => {
         !/wbconform(client|other|admin)[0-9a-f]{24}/.test(text),
         `${directory}/${name} holds a gateway key`,
       )
-      assert.ok(!/witness-key-of-[a-z]/.test(text), `${directory}/${name} holds a provider key`)
+      assert.ok(!/mock-key-of-[a-z]/.test(text), `${directory}/${name} holds a provider key`)
     }
 })

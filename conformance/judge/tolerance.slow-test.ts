@@ -43,6 +43,6 @@ test('a gateway that probes its providers with calls is not accused of spending 
   assert.equal(outcome, 'untestable', reason)
   assert.match(
     reason,
-    /^inferences while reading: \d+ at the witness, and \d+ in [\d.]+ s in which nothing was asked: they cannot/,
+    /^inferences while reading: \d+ at the mock, and \d+ in [\d.]+ s in which nothing was asked: they cannot/,
   )
 })

@@ -59,10 +59,10 @@ function holds(id: string, evidence: Partial<Evidence>, of = target(), waybill =
 }
 
 test('a provider key that the client itself sends is no secret from the client (KEEP-01)', () => {
-  const body = 'Incorrect API key: [secret:witness.openai.key]'
+  const body = 'Incorrect API key: [secret:mock.openai.key]'
   const exchanges = [exchange({ step: 'a provider echoes a key', nonce: 'a', body })]
   const ledger = [entry({ kind: 'inference', answer: { status: 401 } })]
-  const sent = target({ headers: { 'x-config': '{"api_key":"[secret:witness.openai.key]"}' } })
+  const sent = target({ headers: { 'x-config': '{"api_key":"[secret:mock.openai.key]"}' } })
   assert.ok(holds('KEEP-01', { exchanges, ledger }, sent))
   assert.ok(!holds('KEEP-01', { exchanges, ledger }))
 })

@@ -56,7 +56,7 @@ test('a sealed network is internal and publishes no port; a usual one does', ski
   for (const sealed of [true, false]) {
     const before = await networks()
     const containers = await openContainers(sealed)
-    const container = await containers.create({ image, command: ['witness'], port: 4950 })
+    const container = await containers.create({ image, command: ['mock'], port: 4950 })
     try {
       const network = (await networks()).find((name) => !before.includes(name))!
       const { origin } = await container.start(() => {})
@@ -86,7 +86,7 @@ const CASES: readonly [what: string, start: Target['start'], says: RegExp][] = [
   ],
   [
     'a port that nobody listens on',
-    { image, port: 4000, command: ['witness'] },
+    { image, port: 4000, command: ['mock'] },
     /^waybill is not ready after 1500 ms: GET http:\/\/[\d.]+:4000\/readyz: .*ECONNREFUSED/,
   ],
 ]
@@ -108,7 +108,7 @@ for (const signal of ['SIGINT', 'SIGKILL'] as const)
     const child = run(t, 'conform', 'waybill.image')
     const began = await eventually(async () => {
       const ours = (await networks()).filter((name) => !before.includes(name))
-      assert.ok((await containersOf(ours)).length >= 2, 'a witness and a target')
+      assert.ok((await containersOf(ours)).length >= 2, 'a mock and a target')
       return ours
     })
     child.kill(signal)

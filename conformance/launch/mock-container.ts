@@ -4,14 +4,14 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LedgerEntry, LedgerPage } from '../../mocks/ledger.ts'
-import type { WitnessControl } from '../runner/context.ts'
+import type { MockControl } from '../runner/context.ts'
 import type { Values } from '../target/template.ts'
 import type { Container, Containers } from './containers.ts'
 import { StartError } from './instance.ts'
 import { valuesOf } from './mock-control.ts'
 
 /** Name on the network, and the default port. */
-const NAME = 'witness'
+const NAME = 'mock'
 const PORT = 4950
 const CONTROL_PORT = 4951
 
@@ -37,21 +37,21 @@ const RELAY = `
 /** Line in which it prints its providers. */
 const TOLD = /^\{"url".*\}$/m
 
-export interface WitnessInContainer {
-  readonly control: WitnessControl
+export interface MockInContainer {
+  readonly control: MockControl
   /** Addresses as its neighbours on the network know it. */
   readonly values: Values
   close(): Promise<void>
 }
 
 /** Starts it. `port` 0 is the default one. Rejects with StartError. */
-export async function startWitnessContainer(
+export async function startMockContainer(
   containers: Containers,
   image: string,
   port: number,
-): Promise<WitnessInContainer> {
+): Promise<MockInContainer> {
   const url = `http://${NAME}:${port || PORT}`
-  const command = ['witness', '--host', '0.0.0.0', '--port', `${port || PORT}`]
+  const command = ['mock', '--host', '0.0.0.0', '--port', `${port || PORT}`]
   const container = await containers.create({
     image,
     command: [...command, '--control-port', `${CONTROL_PORT}`, '--json'],
@@ -87,12 +87,12 @@ async function providersOf(
     await sleep(LOOK)
   }
   throw new StartError(
-    `the witness did not start in a container of ${image}; it printed: ${printed.trim() || 'nothing'}`,
+    `the mock did not start in a container of ${image}; it printed: ${printed.trim() || 'nothing'}`,
   )
 }
 
 /** Sends control requests through the relay. */
-function controlThrough({ say, heard }: { say(line: string): void; heard: Readable }): WitnessControl {
+function controlThrough({ say, heard }: { say(line: string): void; heard: Readable }): MockControl {
   const waiting: ((answer: { ok: boolean; text: string }) => void)[] = [] // answered in order
   let gone = false
   createInterface({ input: heard })
@@ -102,11 +102,11 @@ function controlThrough({ say, heard }: { say(line: string): void; heard: Readab
       for (const tell of waiting.splice(0)) tell({ ok: false, text: 'it is gone' })
     })
   const ask = async (method: string, path: string, body?: string): Promise<string> => {
-    if (gone) throw new Error('the witness is gone')
+    if (gone) throw new Error('the mock is gone')
     const answer = new Promise<{ ok: boolean; text: string }>((done) => waiting.push(done))
     say(packed({ method, path, body }))
     const { ok, text } = await answer
-    if (!ok) throw new Error(`the witness refused ${method} ${path}: ${text}`)
+    if (!ok) throw new Error(`the mock refused ${method} ${path}: ${text}`)
     return text
   }
 

@@ -1,4 +1,4 @@
-// A witness that is bound, named and certified as the run says, and a gateway that knows it by that.
+// A mock that is bound, named and certified as the run says, and a gateway that knows it by that.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -6,20 +6,20 @@ import { fileURLToPath } from 'node:url'
 import { conform } from '../run.ts'
 import { readTarget } from '../target/read.ts'
 import { isLoopback, targetSchema } from '../target/schema.ts'
-import { startWitness } from './mock.ts'
+import { startMock } from './mock.ts'
 
 const file = fileURLToPath(new URL('../targets/waybill.source.yaml', import.meta.url))
 
-test('a gateway that trusts the authority of a witness with TLS is held to the contract (FLOW-06, FAIL-05)', async () => {
+test('a gateway that trusts the authority of a mock with TLS is held to the contract (FLOW-06, FAIL-05)', async () => {
   const target = readTarget(file)
   const only = ['ROUTE-01', 'FLOW-03', 'FLOW-06', 'FAIL-05', 'KEEP-02']
   const { results } = await conform({
     target: {
       ...target,
       instances: 1,
-      witness_tls: true,
-      witness_name: 'localhost',
-      env: { ...target.env, NODE_EXTRA_CA_CERTS: '{{witness.ca}}' },
+      mock_tls: true,
+      mock_name: 'localhost',
+      env: { ...target.env, NODE_EXTRA_CA_CERTS: '{{mock.ca}}' },
     },
     profile: 'core',
     only,
@@ -32,25 +32,25 @@ test('a gateway that trusts the authority of a witness with TLS is held to the c
   assert.equal(verdicts.length, only.length)
 })
 
-test('values name the witness as it was said, and the file of its authority goes with it', async () => {
-  const target = { ...readTarget(file), witness_tls: true, witness_name: 'gateway.example' }
-  const { values, close } = await startWitness(target)
-  assert.match(values['witness.openai.base_url']!, /^https:\/\/gateway\.example:\d+\/openai\/v1$/)
-  assert.match(readFileSync(values['witness.ca']!, 'utf8'), /^-----BEGIN CERTIFICATE-----/)
+test('values name the mock as it was said, and the file of its authority goes with it', async () => {
+  const target = { ...readTarget(file), mock_tls: true, mock_name: 'gateway.example' }
+  const { values, close } = await startMock(target)
+  assert.match(values['mock.openai.base_url']!, /^https:\/\/gateway\.example:\d+\/openai\/v1$/)
+  assert.match(readFileSync(values['mock.ca']!, 'utf8'), /^-----BEGIN CERTIFICATE-----/)
   await close()
-  assert.throws(() => readFileSync(values['witness.ca']!), { code: 'ENOENT' })
+  assert.throws(() => readFileSync(values['mock.ca']!), { code: 'ENOENT' })
 })
 
 test('it is loopback where nothing is said; every address needs a name; an image has its own', () => {
   const rest = { name: 'x', providers: { openai: {} }, models: { call: 'm' } }
   const url = { url: 'http://127.0.0.1:1' }
   const of = (more: object) => targetSchema.safeParse({ ...rest, start: url, ...more })
-  assert.equal(of({}).data?.witness_host, '127.0.0.1')
-  assert.match(of({ witness_host: '0.0.0.0' }).error!.message, /host\.docker\.internal/)
-  assert.ok(of({ witness_host: '0.0.0.0', witness_name: 'host.docker.internal' }).success)
+  assert.equal(of({}).data?.mock_host, '127.0.0.1')
+  assert.match(of({ mock_host: '0.0.0.0' }).error!.message, /host\.docker\.internal/)
+  assert.ok(of({ mock_host: '0.0.0.0', mock_name: 'host.docker.internal' }).success)
   const image = { start: { image: 'x', port: 1 } }
   assert.ok(of(image).success)
-  for (const more of [{ witness_tls: true }, { witness_host: '192.0.2.1' }])
+  for (const more of [{ mock_tls: true }, { mock_host: '192.0.2.1' }])
     assert.match(of({ ...image, ...more }).error!.message, /in a container next to it/)
   for (const [host, loopback] of [
     ['127.0.0.1', true],

@@ -4,38 +4,38 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { certify } from '../../mocks/server/certificate.ts'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
-import type { WitnessControl } from '../runner/context.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
+import type { MockControl } from '../runner/context.ts'
 import type { Target } from '../target/schema.ts'
 import type { Values } from '../target/template.ts'
 import { type Containers, openContainers, ownImage } from './containers.ts'
 import { StartError } from './instance.ts'
-import { startWitnessContainer } from './mock-container.ts'
+import { startMockContainer } from './mock-container.ts'
 import { controlOf, valuesOf } from './mock-control.ts'
 import { atExit } from './on-exit.ts'
 
-export interface RunWitness {
-  readonly control: WitnessControl
+export interface RunMock {
+  readonly control: MockControl
   readonly values: Values
   /** The object; null if it runs in a container. */
-  readonly here: Witness | null
+  readonly here: MockProviders | null
   /** Creates containers on its network for targets; null if they need none. */
   readonly containers: Containers | null
   close(): Promise<void>
 }
 
 /** Starts a mock that the target can reach. Rejects with StartError. */
-export async function startWitness(target: Target): Promise<RunWitness> {
-  const { start, sealed, witness_port: port } = target
+export async function startMock(target: Target): Promise<RunMock> {
+  const { start, sealed, mock_port: port } = target
   if (!('image' in start)) return startHere(target)
   const containers = await openContainers(sealed)
   try {
-    const witness = await startWitnessContainer(containers, ownImage(), port)
+    const mock = await startMockContainer(containers, ownImage(), port)
     const close = async () => {
-      await witness.close()
+      await mock.close()
       await containers.close()
     }
-    return { ...witness, here: null, containers, close }
+    return { ...mock, here: null, containers, close }
   } catch (cause) {
     await containers.close()
     throw cause
@@ -44,29 +44,29 @@ export async function startWitness(target: Target): Promise<RunWitness> {
 
 /** Starts it in this process. Its authority's certificate is a file for as long as it runs. */
 async function startHere({
-  witness_host: host,
-  witness_name: name,
-  witness_port: port,
-  witness_tls,
-}: Target): Promise<RunWitness> {
-  const tls = witness_tls
+  mock_host: host,
+  mock_name: name,
+  mock_port: port,
+  mock_tls,
+}: Target): Promise<RunMock> {
+  const tls = mock_tls
     ? certify([...new Set([name ?? host, host, 'localhost', '127.0.0.1', '::1'])])
     : null
-  const here = await createWitness({ host, port, ...(name && { name }), ...(tls && { tls }) }).catch(
+  const here = await createMockProviders({ host, port, ...(name && { name }), ...(tls && { tls }) }).catch(
     (cause: Error) => {
-      throw new StartError(`the witness cannot start: ${cause.message}`, { cause })
+      throw new StartError(`the mock cannot start: ${cause.message}`, { cause })
     },
   )
   const run = { control: controlOf(here), values: valuesOf(here), here, containers: null, close: here.close }
   if (tls === null) return run
-  const directory = mkdtempSync(join(tmpdir(), 'waybill-witness-'))
+  const directory = mkdtempSync(join(tmpdir(), 'waybill-mock-'))
   const remove = () => rmSync(directory, { recursive: true, force: true })
   const forget = atExit(remove)
   const ca = join(directory, 'ca.pem')
   writeFileSync(ca, tls.ca)
   return {
     ...run,
-    values: { ...run.values, 'witness.ca': ca },
+    values: { ...run.values, 'mock.ca': ca },
     async close() {
       await here.close()
       remove()

@@ -25,7 +25,7 @@ import { addressIn, manage, setUp } from './setup.ts'
 
 /** Environment of a start. */
 export interface StartOptions {
-  /** Addresses and keys of the mock as template values: `witness.openai.base_url` and so on. */
+  /** Addresses and keys of the mock as template values: `mock.openai.base_url` and so on. */
   readonly values: Values
   /** Configuration variant of the target file; null for the default. */
   readonly variant: string | null
@@ -237,7 +237,7 @@ async function homeHere(): Promise<Home> {
   const run = async ({ start: how, env }: Target): Promise<Process> => {
     if ('url' in how) return { alive: () => true, output: () => '', stop: async () => {} }
     if ('image' in how)
-      throw new StartError(`${how.image} is an image, but the witness is not in a container`)
+      throw new StartError(`${how.image} is an image, but the mock is not in a container`)
     if ('command' in how) return runCommand(how.command, { cwd: directory, env })
     return runInProcess(how.inproc, directory, env)
   }

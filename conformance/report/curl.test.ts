@@ -27,7 +27,7 @@ function wordsOf(line: string, directory = tmpdir()): string[] {
         PATH: process.env.PATH,
         GATEWAY: 'http://gateway',
         KEY_CLIENT: 'sk-1',
-        WITNESS_OPENAI_KEY: 'sk-2',
+        MOCK_OPENAI_KEY: 'sk-2',
       },
       encoding: 'utf8',
     },
@@ -58,7 +58,7 @@ test('a request goes through the shell as it was', () => {
 })
 
 test('names of secrets are variables, wherever they stand', () => {
-  const headers = { authorization: 'Bearer [secret:key.client]', 'x-b': "'[secret:witness.openai.key]'" }
+  const headers = { authorization: 'Bearer [secret:key.client]', 'x-b': "'[secret:mock.openai.key]'" }
   const words = wordsOf(curl(exchange({ method: 'GET', headers }), { url: 'http://127.0.0.1:8' }, 'e.json'))
   assert.deepEqual(words, [
     '-i',
@@ -70,8 +70,8 @@ test('names of secrets are variables, wherever they stand', () => {
   ])
 })
 
-test('the script of a call goes to the witness as it was; without one there is no line', () => {
-  const answers = [{ status: 401, body: { error: { message: "it's [secret:witness.openai.key]" } } }]
+test('the script of a call goes to the mock as it was; without one there is no line', () => {
+  const answers = [{ status: 401, body: { error: { message: "it's [secret:mock.openai.key]" } } }]
   const line = script(exchange({}, { nonce: '0123456789abcdef', script: answers }))!
   const [, , url, , body] = wordsOf(line)
   assert.equal(url, `${CONTROL}/script/0123456789abcdef`)

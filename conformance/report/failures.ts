@@ -104,7 +104,7 @@ function again(evidence: Evidence, findings: readonly Failed[], start: object): 
   if (!exchange) return []
   const told = script(exchange)
   return [
-    '# waybill witness --port 9410 --control-port 9411, and the gateway pointed at it as in the target file',
+    '# waybill mock --port 9410 --control-port 9411, and the gateway pointed at it as in the target file',
     ...(told === null ? [] : [told]),
     curl(exchange, start, `evidence/${evidence.check}.json`),
     ...(exchange.nonce === null ? [] : [`curl -s ${CONTROL}/ledger`]),

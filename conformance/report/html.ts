@@ -38,7 +38,7 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
     [
       'Sealed',
       target.sealed
-        ? 'yes: the gateway could reach nothing but the witness'
+        ? 'yes: the gateway could reach nothing but the mock'
         : 'no: calls to other destinations would not be seen',
     ],
     [
@@ -63,7 +63,7 @@ export function html(kept: Kept, comparison: Comparison | null = null): string {
           `<div><dt>${name}</dt><dd>${name === 'Again' ? `<code>${text(value)}</code>` : text(value)}</dd></div>`,
       )
       .join('')}</dl>
-<p class="note">The suite acted as the gateway’s client, and the witness as its providers. Below, <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the witness.</p>
+<p class="note">The suite acted as the gateway’s client, and the mock as its providers. Below, <b>#3</b> is the third request of a check, as the client saw it, and <b>@7</b> the seventh request that arrived at the mock.</p>
 <ul class="counts">${Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([outcome, count]) => `<li class="${outcome}"><b>${count}</b> ${outcome}</li>`)
@@ -188,7 +188,7 @@ ${
   evidence
     ? `<p class="note">${inferences} inferences, ${evidence.exchanges.length} requests, ${verdict.duration} ms. Whole: <code>evidence/${text(evidence.check)}.json</code></p>
 <div class="sides"><section><h3>What the client saw (#)</h3>${exchanges.map((each) => exchangeOf(id, each.ref, each, curl(each, start, `evidence/${evidence.check}.json`))).join('')}${more(evidence.exchanges, exchanges)}</section>
-<section><h3>What the witness saw (@)</h3>${entries.map((each) => entryOf(id, each.ref, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
+<section><h3>What the mock saw (@)</h3>${entries.map((each) => entryOf(id, each.ref, each)).join('') || '<p class="note">Nothing.</p>'}${more(evidence.ledger, entries)}</section></div>`
     : ''
 }
 </details>`

@@ -81,8 +81,8 @@ export function table(results: Results, { color, columns }: Look): string {
     said.map(([outcome, count]) => `${count} ${outcome}`).join(', '),
     `${inferences.total} calls to providers, ${inferences.accounted} of them attributed to a check; ${(duration / 1000).toFixed(1)} s`,
     target.sealed
-      ? 'Sealed: the gateway could reach nothing but the witness.'
-      : 'Not sealed: calls to other destinations than the witness would not be seen.',
+      ? 'Sealed: the gateway could reach nothing but the mock.'
+      : 'Not sealed: calls to other destinations than the mock would not be seen.',
     '',
   ].join('\n')
 }

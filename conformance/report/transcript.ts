@@ -39,7 +39,7 @@ ${block(brief(JSON.stringify(body, null, 2) ?? '', shown))}${block(brief(answer.
  */
 const endOf = ({ answer, peer_left_at }: Pick<LedgerEntry, 'answer' | 'peer_left_at'>): string =>
   answer.cut_at != null
-    ? '; the witness cut the connection, as the check told it to'
+    ? '; the mock cut the connection, as the check told it to'
     : peer_left_at === null
       ? ''
       : '; the gateway closed the connection'

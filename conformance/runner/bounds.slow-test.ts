@@ -45,7 +45,7 @@ for (const [kind, reason] of Object.entries(REASONS))
         name: 'hostile',
         start: { command: ['{{node}}', PROGRAM, kind] },
         ready: { path: '/healthz' },
-        env: { PORT: '{{port}}', PROVIDER: '{{witness.openai.root}}', KEY: '{{witness.openai.key}}' },
+        env: { PORT: '{{port}}', PROVIDER: '{{mock.openai.root}}', KEY: '{{mock.openai.key}}' },
         providers: { openai: {} },
         models: { direct: [{ id: 'gpt-5-mini', provider: 'openai', model: 'gpt-5-mini' }] },
         capabilities: { catalog: '/v1/models', read_paths: ['/v1/models'] },

@@ -25,7 +25,7 @@ async function streamed(t: TestContext) {
     }),
     surface: chat,
     running: { baseUrl: url, keys: {} } as never, // what a call looks at
-    witness: {} as never, // there is no provider
+    mock: {} as never, // there is no provider
     secrets: new Map(),
     another: async () => assert.fail('no other instance is asked for'),
   })

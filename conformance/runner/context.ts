@@ -24,7 +24,7 @@ import { shownKey, type Target } from '../target/schema.ts'
 import { countWithoutEnd, MAX_WITHOUT_END } from './bounds.ts'
 
 /** The mock as the suite uses it, in this process or over its control port. */
-export interface WitnessControl {
+export interface MockControl {
   entries(since: number): Promise<readonly LedgerEntry[]>
   /** Returns the entry of the first request with the nonce; null if none came within `ms`. */
   seen(nonce: string, ms: number): Promise<LedgerEntry | null>
@@ -75,7 +75,7 @@ export interface SessionOptions {
   /** Dialect of calls; the target has only its models in this dialect. */
   readonly surface: Surface
   readonly running: Running
-  readonly witness: WitnessControl
+  readonly mock: MockControl
   /** True if idle windows are short, and prove less. */
   readonly quick?: boolean
   /** True if the check reads the records of its calls, which must then be told apart. */
@@ -105,7 +105,7 @@ const safe = (method = 'GET'): boolean => method === 'GET' || method === 'HEAD'
 export class Session {
   readonly target: Target
   readonly surface: Surface
-  readonly witness: WitnessControl
+  readonly mock: MockControl
   /** Instance that receives the requests. */
   running: Running
   readonly #options: SessionOptions
@@ -131,7 +131,7 @@ export class Session {
     this.#options = options
     this.target = options.target
     this.surface = options.surface
-    this.witness = options.witness
+    this.mock = options.mock
     this.running = options.running
     this.#secrets = new Map(options.secrets)
   }
@@ -186,7 +186,7 @@ export class Session {
     const nonce = this.nonce()
     if (script) {
       this.#scripts.set(nonce, script)
-      await this.witness.script(nonce, script)
+      await this.mock.script(nonce, script)
     }
     if (this.#takesTurns) {
       // Records of the previous check may still be on their way, and would look new.
@@ -210,7 +210,7 @@ export class Session {
    */
   async controlCall(name: string): Promise<LedgerEntry | null> {
     const { nonce } = await this.chat(controlCall.with({ name }))
-    return this.witness.seen(nonce!, LATE)
+    return this.mock.seen(nonce!, LATE)
   }
 
   get quick(): boolean {
@@ -239,7 +239,7 @@ export class Session {
 
   /** Returns the evidence so far, for an exercise whose next step depends on it. */
   async soFar(): Promise<Pick<Evidence, 'exchanges' | 'ledger' | 'marks' | 'facts'>> {
-    const ledger = (await this.witness.entries(0)).filter((entry) => entry.at >= this.#started)
+    const ledger = (await this.mock.entries(0)).filter((entry) => entry.at >= this.#started)
     return { exchanges: this.#exchanges, ledger, marks: this.#marks, facts: this.#facts }
   }
 
@@ -269,7 +269,7 @@ export class Session {
   /** Replaces this text with its name in the evidence from now on, and has the mock look for it. */
   async watchForSecret(name: string, secret: string): Promise<void> {
     this.#secrets.set(name, secret)
-    await this.witness.watchFor(name, secret)
+    await this.mock.watchFor(name, secret)
   }
 
   /**
@@ -351,7 +351,7 @@ export class Session {
   /** Returns name and value of the keys that the gateway sends to its providers. */
   providerKeys(): [name: string, key: string][] {
     return Object.keys(this.target.providers).map((provider) => {
-      const name = `witness.${provider}.key`
+      const name = `mock.${provider}.key`
       return [name, this.#secrets.get(name) ?? '']
     })
   }

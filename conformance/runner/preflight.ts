@@ -2,7 +2,7 @@
 // readable. Returns what was seen as sentences, and for each requirement whether the target file declares
 // what it needs.
 import type { LedgerEntry } from '../../mocks/ledger.ts'
-import type { Witness } from '../../mocks/server/create.ts'
+import type { MockProviders } from '../../mocks/server/create.ts'
 import { checks } from '../checks/registry.ts'
 import {
   itemsOf,
@@ -46,7 +46,7 @@ export interface Look {
  */
 export async function lookAt(
   template: Target,
-  onWitness: (witness: Witness) => void | Promise<void>,
+  onMock: (mock: MockProviders) => void | Promise<void>,
 ): Promise<Look> {
   const kept = new Map<string, Evidence>()
   const started = Date.now()
@@ -54,7 +54,7 @@ export async function lookAt(
     template: { ...template, instances: 1 },
     preflight: 'preflight',
     quick: true,
-    onWitness,
+    onMock,
     keep: (evidence) => kept.set(evidence.check, evidence),
   })
   const took = Date.now() - started
@@ -100,7 +100,7 @@ function seenOfCall(
   entry: LedgerEntry | null,
 ): readonly Sight[] {
   const { model } = JSON.parse(call.request.body ?? '{}') as { model: string }
-  const reached = `a call for "${model}" reached the witness as ${entry && where(entry)}`
+  const reached = `a call for "${model}" reached the mock as ${entry && where(entry)}`
   const times = requestsOf(evidence, call).length
   const told = (name: 'provider' | 'model' | 'request_id' | 'session', is: (value: string) => boolean) => {
     const header = target.observability.headers[name]

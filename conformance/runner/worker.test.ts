@@ -1,5 +1,5 @@
 // What happens between the checks of a worker: a gateway that ends, what it said last, and how long it is waited for. The
-// gateways are processes of a few lines that hand calls on to the witness.
+// gateways are processes of a few lines that hand calls on to the mock.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,8 +31,8 @@ const gateway = (first: string, more: object = {}): Target =>
           const text = Buffer.concat(pieces).toString()
           ${first}
           if (q.method !== 'POST') return r.end('{}')
-          const headers = { 'content-type': 'application/json', authorization: 'Bearer {{witness.openai.key}}' }
-          request('{{witness.openai.root}}' + q.url, { method: 'POST', headers }, (answer) => {
+          const headers = { 'content-type': 'application/json', authorization: 'Bearer {{mock.openai.key}}' }
+          request('{{mock.openai.root}}' + q.url, { method: 'POST', headers }, (answer) => {
             r.writeHead(answer.statusCode, answer.headers)
             answer.pipe(r)
           }).end(text)
@@ -69,7 +69,7 @@ test('what a gateway of any worker says at its end is kept without its keys (KEE
 })
 
 test('what a gateway says that does not start is told without its keys (KEEP-01)', async () => {
-  const says = `console.log('{{key.client}}', '{{witness.openai.key}}')`
+  const says = `console.log('{{key.client}}', '{{mock.openai.key}}')`
   const { start: _, ...rest } = gateway('')
   const refuses = { ...rest, start: { command: ['{{node}}', '-e', says] } }
   const answers = `if (q.url === '/set') { r.statusCode = 403; return r.end('{{key.client}}') }`
@@ -83,7 +83,7 @@ test('what a gateway says that does not start is told without its keys (KEEP-01)
       (thrown) =>
         thrown instanceof StartError &&
         /\[secret:key\.client\]/.test(thrown.message) &&
-        !/wbconformclient|witness-key/.test(thrown.message),
+        !/wbconformclient|mock-key/.test(thrown.message),
     )
 })
 test('a gateway that dies of the look after a hostile check has not come through that check (SUITE-02)', async () => {
@@ -125,7 +125,7 @@ test('an instance that is under way when its exercise is given up is gone before
   const worker = await openWorker({
     template: slowTwins(file),
     preflight: 'preflight',
-    onWitness: nothing,
+    onMock: nothing,
     keep: nothing,
   })
   t.after(() => worker.close())
@@ -143,7 +143,7 @@ test('an instance that is under way when its exercise is given up is gone before
 
 test('an instance that was disposed of is not started again, nor left when it is just being started', async () => {
   const file = join(root, 'disposed')
-  const values = { 'witness.openai.root': 'http://127.0.0.1:1', 'witness.openai.key': 'no-key-at-all' }
+  const values = { 'mock.openai.root': 'http://127.0.0.1:1', 'mock.openai.key': 'no-key-at-all' }
   const { running, dispose } = await start(slowTwins(file), { values, variant: null })
   await running.stop('killed')
   const again = running.start()

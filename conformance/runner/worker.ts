@@ -2,14 +2,14 @@
 // the other. Other workers affect neither, so a count taken here is right, whatever runs in parallel.
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Witness } from '../../mocks/server/create.ts'
+import type { MockProviders } from '../../mocks/server/create.ts'
 import type { SurfaceName } from '../dialects/dialect.ts'
 import { onSurface, surfaces } from '../dialects/registry.ts'
 import type { Evidence } from '../evidence/evidence.ts'
 import { clock, send } from '../evidence/http-client.ts'
 import { withoutSecrets } from '../evidence/secrets.ts'
 import { type Running, StartError } from '../launch/instance.ts'
-import { startWitness } from '../launch/mock.ts'
+import { startMock } from '../launch/mock.ts'
 import { keysIn, type Started, start } from '../launch/start.ts'
 import { homeOf, placeOf } from '../requirements/applicability.ts'
 import type { Target } from '../target/schema.ts'
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   /** True if idle windows are short. */
   readonly quick?: boolean
   /** Called when the mock listens in this process, before the target is started or called. */
-  readonly onWitness: (witness: Witness) => void | Promise<void>
+  readonly onMock: (mock: MockProviders) => void | Promise<void>
   /** Called with all evidence, including that of the first call. */
   readonly keep: (evidence: Evidence) => void
   /** Aborts the current check when the run takes too long. */
@@ -66,11 +66,11 @@ export async function openWorker({
   template,
   preflight,
   quick = false,
-  onWitness,
+  onMock,
   ...options
 }: WorkerOptions): Promise<Worker> {
-  const witness = await startWitness(template)
-  const { control, values, containers } = witness
+  const mock = await startMock(template)
+  const { control, values, containers } = mock
   const launched: Promise<Started>[] = []
   /** Numbers of the ledger entries that are in the evidence of a check. */
   const told = new Set<number>()
@@ -93,10 +93,10 @@ export async function openWorker({
   }
   const close = async () => {
     await disposeFrom(0)
-    await witness.close()
+    await mock.close()
   }
   try {
-    if (witness.here) await onWitness(witness.here)
+    if (mock.here) await onMock(mock.here)
     const { target, running, secrets, reset } = await launch(null)
     const known = new Map([...secrets, ...keysIn(values)])
     const redact = (text: string): string => withoutSecrets(text, known)
@@ -108,19 +108,19 @@ export async function openWorker({
         target: onSurface(target, surface),
         surface: surfaces[surface],
         running,
-        witness: control,
+        mock: control,
         quick,
         findsRecords: needs.includes('record'),
         secrets: known,
         another: async (variant) => (await launch(variant)).running,
       })
-    keep(await reachWitness(session(preflight)))
+    keep(await reachMock(session(preflight)))
     /** Restarts a target that did not survive a check. Returns why that failed, or null. */
     const startAgain = async (check: string): Promise<string | null> => {
       try {
         await running.stop('killed')
         await running.start()
-        keep(await reachWitness(session(`again-after-${check}`)))
+        keep(await reachMock(session(`again-after-${check}`)))
         return null
       } catch (thrown) {
         if (thrown instanceof StartError) return thrown.message
@@ -159,14 +159,14 @@ export async function openWorker({
 }
 
 /** Makes one call, and no second one until the mock has seen the first (SUITE-01); after every start. */
-async function reachWitness(session: Session): Promise<Evidence> {
+async function reachMock(session: Session): Promise<Evidence> {
   const entry = await session.controlCall('the first call')
   const evidence = await session.evidence(null)
   if (entry) return evidence
   const { status, error, body } = evidence.exchanges[0]!
   throw new StartError(
-    `${session.target.name} was called with "${session.model}", but the witness did not see the call, so no second call was made. ` +
-      `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the witness.`,
+    `${session.target.name} was called with "${session.model}", but the mock did not see the call, so no second call was made. ` +
+      `The answer was ${status ?? error}: ${body.slice(0, 300)}. Point the provider of that model at the mock.`,
   )
 }
 

@@ -29,8 +29,8 @@ export async function conformByUrl({ target, ...options }: ConformOptions): Prom
         capabilities,
         variants: {},
       },
-      async onWitness(witness) {
-        gateway = await start(fixed, { values: valuesOf(witness), variant: null })
+      async onMock(mock) {
+        gateway = await start(fixed, { values: valuesOf(mock), variant: null })
         process.env[KEY] = gateway.running.keys.client!
       },
     })

@@ -79,8 +79,8 @@ export async function tryFault(
   } catch (thrown) {
     if (!(thrown instanceof StartError)) throw thrown
     // Either nothing reached the mock, or it did not even start, which proves nothing.
-    const unreached = /the witness did not see the call/.test(thrown.message)
-    if (unreached) caught.set(UNREACHED, 'no call reached the witness, and no second one was made')
+    const unreached = /the mock did not see the call/.test(thrown.message)
+    if (unreached) caught.set(UNREACHED, 'no call reached the mock, and no second one was made')
     for (const id of fault.caughtBy)
       if (!caught.has(id)) survived.set(id, `it did not run: ${thrown.message}`)
   }

@@ -122,13 +122,13 @@ function lineOf({ placeOf, offsetOf }: Source, problem: Problem): string {
 export const bareTarget = (
   url: string,
   model: string,
-  options: { keyEnv?: string; witnessPort?: number },
+  options: { keyEnv?: string; mockPort?: number },
 ): Target =>
   targetSchema.parse({
     name: new URL(url).host,
     start: { url: url.replace(/\/+$/, '').replace(/\/v1$/, '') },
     key_env: options.keyEnv,
-    witness_port: options.witnessPort,
+    mock_port: options.mockPort,
     providers: { openai: {} },
     // Nothing is claimed about the provider's model, which is up to the gateway.
     models: { call: model },

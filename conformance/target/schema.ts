@@ -85,7 +85,7 @@ const step = z.strictObject({
 
 /** Declared calls that a gateway makes without a client's request. */
 const background = z.strictObject({
-  provider: z.string().describe('A provider of the witness.'),
+  provider: z.string().describe('A provider of the mock.'),
   endpoint: z.string().default('chat/completions').describe('The path below the provider’s base path.'),
   body: z
     .record(pointer, z.unknown())
@@ -97,7 +97,7 @@ export type Background = z.output<typeof background>
 
 const served = z.strictObject({
   id: z.string().describe('The id that a client calls.'),
-  provider: z.string().describe('The provider of the witness that the call goes to.'),
+  provider: z.string().describe('The provider of the mock that the call goes to.'),
   model: z.string().describe('The model that is requested from this provider.'),
 })
 
@@ -192,30 +192,30 @@ const fields = z.strictObject({
     .int()
     .min(1)
     .default(1)
-    .describe('How many instances are tested at the same time, each with its own witness.'),
-  witness_port: z
+    .describe('How many instances are tested at the same time, each with its own mock.'),
+  mock_port: z
     .int()
     .min(0)
     .max(65_535)
     .default(0)
     .describe(
-      'The port of the witness, for gateways that were pointed at it beforehand; 0 means a free port.',
+      'The port of the mock, for gateways that were pointed at it beforehand; 0 means a free port.',
     ),
-  witness_host: z
+  mock_host: z
     .string()
     .default('127.0.0.1')
     .describe(
-      'The address of this machine that the witness listens on. Its control port stays on 127.0.0.1.',
+      'The address of this machine that the mock listens on. Its control port stays on 127.0.0.1.',
     ),
-  witness_name: z
+  mock_name: z
     .string()
     .regex(/^[\w.:-]+$/, 'expected a host name or an address, such as host.docker.internal')
     .optional()
-    .describe('The name by which the target reaches the witness, if that is not `witness_host`.'),
-  witness_tls: z
+    .describe('The name by which the target reaches the mock, if that is not `mock_host`.'),
+  mock_tls: z
     .boolean()
     .default(false)
-    .describe('The witness uses TLS; `{{witness.ca}}` is a file with the certificate to trust.'),
+    .describe('The mock uses TLS; `{{mock.ca}}` is a file with the certificate to trust.'),
   ca: z
     .string()
     .optional()
@@ -271,7 +271,7 @@ const fields = z.strictObject({
         aliases: z.array(z.string()).default([]).describe('Its other names in headers and records.'),
       }),
     )
-    .describe('Providers of the witness, and the gateway’s names for them.'),
+    .describe('Providers of the mock, and the gateway’s names for them.'),
   models: models.describe('What can be called, and where it goes.'),
   surfaces: z
     .strictObject({
@@ -390,7 +390,7 @@ const fields = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Its network reaches only the witness, so that no call can go elsewhere unseen. For an image, the suite makes such a network.',
+      'Its network reaches only the mock, so that no call can go elsewhere unseen. For an image, the suite makes such a network.',
     ),
   variants: z
     .record(
@@ -405,12 +405,12 @@ const fields = z.strictObject({
 
 export const targetSchema = fields
   .refine(
-    ({ instances, start, witness_port, setup }) =>
-      instances === 1 || !('url' in start || witness_port > 0 || setup.length > 0),
+    ({ instances, start, mock_port, setup }) =>
+      instances === 1 || !('url' in start || mock_port > 0 || setup.length > 0),
     {
       path: ['instances'],
       error:
-        'a gateway that is already running, knows only one witness or is set up by requests can have only one instance',
+        'a gateway that is already running, knows only one mock or is set up by requests can have only one instance',
     },
   )
   .refine(({ surfaces: { chat, ...others } }) => chat !== false || Object.keys(others).length > 0, {
@@ -418,20 +418,20 @@ export const targetSchema = fields
     error: 'chat is not served, and no other surface is named; there are: messages, responses, embeddings',
   })
   .refine(
-    ({ witness_host, witness_name }) =>
-      !['0.0.0.0', '::'].includes(witness_host) || witness_name !== undefined,
+    ({ mock_host, mock_name }) =>
+      !['0.0.0.0', '::'].includes(mock_host) || mock_name !== undefined,
     {
-      path: ['witness_name'],
+      path: ['mock_name'],
       error: 'is missing: the name by which the target reaches this machine, such as host.docker.internal',
     },
   )
   .refine(
-    ({ start, witness_host, witness_tls }) =>
-      !('image' in start) || (isLoopback(witness_host) && !witness_tls),
+    ({ start, mock_host, mock_tls }) =>
+      !('image' in start) || (isLoopback(mock_host) && !mock_tls),
     {
       path: ['start'],
       error:
-        'for an image, the witness runs in a container next to it, without TLS; leave out witness_host and witness_tls',
+        'for an image, the mock runs in a container next to it, without TLS; leave out mock_host and mock_tls',
     },
   )
 

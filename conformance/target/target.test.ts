@@ -67,7 +67,7 @@ describe('a mistake is named with its line and a remedy', () => {
       ['7:7 setup.1.pth: no such setting; did you mean path?'],
     ],
     [
-      'a provider that the witness does not play',
+      'a provider that the mock does not play',
       `${NAME}${START}providers: { opnai: {} }\nmodels: { call: m }\n`,
       ['3:14 providers.opnai: there is no provider "opnai"; did you mean openai?'],
     ],

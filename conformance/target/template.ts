@@ -1,4 +1,4 @@
-// Puts the suite's values into a target file: `{{port}}`, `{{witness.openai.base_url}}`, `{{key.client}}`. Pure.
+// Puts the suite's values into a target file: `{{port}}`, `{{mock.openai.base_url}}`, `{{key.client}}`. Pure.
 
 /** Name -> value. */
 export type Values = Readonly<Record<string, string>>

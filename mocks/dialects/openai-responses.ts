@@ -37,12 +37,12 @@ interface Numbered {
 
 /** Returns an item that marks hidden thoughts. */
 function reasoningItem(): Item {
-  const item = { id: 'rs_witness', type: 'reasoning', content: [], summary: [] }
+  const item = { id: 'rs_mock', type: 'reasoning', content: [], summary: [] }
   return { started: item, events: [], finished: item }
 }
 
 function messageItem({ text }: Said): Item {
-  const id = 'msg_witness_00000000'
+  const id = 'msg_mock_00000000'
   const message = { id, type: 'message', role: 'assistant' }
   const part = { type: 'output_text', annotations: [], logprobs: [], text: text.join('') }
   const at = { item_id: id, content_index: 0 }
@@ -59,7 +59,7 @@ function messageItem({ text }: Said): Item {
 }
 
 function callItem({ id: call_id, name, arguments: pieces }: Said['calls'][number], index: number): Item {
-  const id = `fc_witness_${index + 1}`
+  const id = `fc_mock_${index + 1}`
   const call = { id, type: 'function_call', call_id, name }
   const text = pieces.join('')
   return {
@@ -89,7 +89,7 @@ const INCOMPLETE: Partial<Record<Said['finish'], string>> = {
 }
 
 const response = (said: Said, status: string, output: readonly object[]) => ({
-  id: 'resp_witness_00000000',
+  id: 'resp_mock_00000000',
   object: 'response',
   created_at,
   status,

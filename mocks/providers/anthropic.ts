@@ -71,7 +71,7 @@ function blocksOf({ reasoning, text, calls }: Said): Block[] {
 
 const message = (said: Said, content: readonly object[], stop_reason: string | null) => ({
   model: said.model,
-  id: 'msg_witness_00000000',
+  id: 'msg_mock_00000000',
   type: 'message',
   role: 'assistant',
   content,
@@ -178,7 +178,7 @@ const REFUSALS = {
 /** Formats Anthropic's error, with the header by which its clients retry or not. */
 function refusal(kind: Refusal, text: string): Refused {
   const [status, type, retry] = REFUSALS[kind]
-  const request_id = 'req_witness'
+  const request_id = 'req_mock'
   return {
     status,
     headers: { 'request-id': request_id, 'x-should-retry': String(retry) },

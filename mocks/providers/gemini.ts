@@ -40,7 +40,7 @@ const answer = (said: Said, parts: readonly object[], last: boolean) => ({
   ],
   ...(said.usage && { usageMetadata: usageOf(said.usage) }),
   modelVersion: said.model,
-  responseId: 'witness',
+  responseId: 'mock',
 })
 
 const line = (data: unknown): string => `data: ${JSON.stringify(data)}\r\n\r\n`

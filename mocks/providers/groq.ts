@@ -20,7 +20,7 @@ const chat = openAiChat({
   usage,
   streamType: 'text/event-stream',
   also(where, said) {
-    const id = 'req_witness'
+    const id = 'req_mock'
     if (where === 'first') return { x_groq: { id } }
     if (where === 'finish') return { x_groq: { id, ...(said.usage && { usage: usage(said.usage) }) } }
     return where === 'whole' ? { x_groq: { id }, service_tier: 'on_demand' } : {}

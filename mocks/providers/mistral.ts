@@ -51,7 +51,7 @@ const speech: Speech = {
       content: thoughts.length > 0 ? [...thoughts, { type: 'text', text }] : text,
     }
     return {
-      id: 'witness',
+      id: 'mock',
       created,
       model: said.model,
       ...usageOf(said),
@@ -73,7 +73,7 @@ const speech: Speech = {
     const chunks = steps.map((delta, index) => {
       const last = index === steps.length - 1
       return event({
-        id: 'witness',
+        id: 'mock',
         object: 'chat.completion.chunk',
         created,
         model: said.model,

@@ -14,7 +14,7 @@ import { chatConversation, conversation } from '../schemas/conversation.ts'
 import { openAiChatFields } from '../schemas/openai-chat.ts'
 
 const PROCESSING = ': OPENROUTER PROCESSING\n\n'
-const upstream = 'Witness'
+const upstream = 'MockProviders'
 
 /** Fields for the router itself; its own tools are further types besides `function`. */
 const fields = openAiChatFields.extend({
@@ -60,7 +60,7 @@ export const openrouter = {
         ...chat.speech!,
         failure: (message) =>
           event({
-            id: 'gen-witness-00000000',
+            id: 'gen-mock-00000000',
             object: 'chat.completion.chunk',
             provider: upstream,
             error: { code: 502, message },

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type InterceptOptions, interceptProviders } from '../server/intercept.ts'
-import { chatBody, witnessFor } from '../server/test-mock.ts'
+import { chatBody, mockFor } from '../server/test-mock.ts'
 import type { Recording } from './format.ts'
 
 const recorded = (
@@ -114,17 +114,17 @@ test('a recorded error takes its turn among the answers', async () => {
   )
 })
 
-test('the witness stands in for every provider that was recorded, also where it has no stand-in of its own', async (t) => {
+test('the mock stands in for every provider that was recorded, also where it has no stand-in of its own', async (t) => {
   const recordings = [
     recorded('together/plain', { path: '/team/v1/chat/completions', text: '{"of":"together"}' }),
     recorded('together/stream', { path: '/team/v1/chat/completions', stream: true, model: 'model-b' }),
     recorded('10.0.0.1:8000/plain', { endpoint: 'v1/chat/completions' }),
   ]
   for (const invent of [false, true]) {
-    const witness = await witnessFor(t, { recordings, invent })
-    assert.equal(witness.baseUrl('together'), `${witness.url}/together/team/v1`)
-    const ask = async (body: object, key = witness.key('together')) => {
-      const response = await fetch(`${witness.baseUrl('together')}/chat/completions`, {
+    const mock = await mockFor(t, { recordings, invent })
+    assert.equal(mock.baseUrl('together'), `${mock.url}/together/team/v1`)
+    const ask = async (body: object, key = mock.key('together')) => {
+      const response = await fetch(`${mock.baseUrl('together')}/chat/completions`, {
         method: 'POST',
         headers: { authorization: `Bearer ${key}` },
         body: JSON.stringify(body),
@@ -135,9 +135,9 @@ test('the witness stands in for every provider that was recorded, also where it 
     assert.equal((await ask(chatBody('model-a'), 'another key')).status, 401)
     const miss = await ask(chatBody('model-a', { stream: true }))
     assert.equal(miss.status, invent ? 200 : 400, miss.text)
-    assert.equal(witness.entries()[0]!.provider, 'together')
+    assert.equal(mock.entries()[0]!.provider, 'together')
     assert.equal(
-      (await fetch(`${witness.baseUrl('10.0.0.1:8000')}/v1/models`)).status,
+      (await fetch(`${mock.baseUrl('10.0.0.1:8000')}/v1/models`)).status,
       401,
       'an imported host',
     )

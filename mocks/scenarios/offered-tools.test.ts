@@ -1,18 +1,18 @@
-// Tools, embeddings and images that were asked for and not recorded: what the witness makes up fits the request.
+// Tools, embeddings and images that were asked for and not recorded: what the mock makes up fits the request.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import fc from 'fast-check'
 import OpenAI from 'openai'
 import { z } from 'zod'
 import { fitEmbeddings } from '../recording/fit.ts'
-import { createWitness } from '../server/create.ts'
+import { createMockProviders } from '../server/create.ts'
 import { offeredTools, sampleOf } from './offered-tools.ts'
 
-const witness = await createWitness()
-test.after(() => witness.close())
+const mock = await createMockProviders()
+test.after(() => mock.close())
 const openai = new OpenAI({
-  baseURL: witness.baseUrl('openai'),
-  apiKey: witness.key('openai'),
+  baseURL: mock.baseUrl('openai'),
+  apiKey: mock.key('openai'),
   maxRetries: 0,
 })
 
@@ -76,9 +76,9 @@ const argumentsIn: Record<string, (answer: any) => unknown> = {
 for (const [provider, path, body] of bodies)
   for (const stream of [false, true])
     test(`${provider} ${path}, ${stream ? 'streamed' : 'whole'}: calls the tool that was offered`, async () => {
-      const key = witness.key(provider)
+      const key = mock.key(provider)
       const streamPath = path.replace(':generateContent', ':streamGenerateContent')
-      const response = await fetch(`${witness.baseUrl(provider)}/${stream ? streamPath : path}`, {
+      const response = await fetch(`${mock.baseUrl(provider)}/${stream ? streamPath : path}`, {
         method: 'POST',
         headers: {
           'content-type': 'application/json',
@@ -195,7 +195,7 @@ test('embeddings: what was recorded stays as it is, in another form too', async 
 })
 
 test('embeddings that were not recorded are an error where nothing may be made up', async (t) => {
-  const strict = await createWitness({ invent: false })
+  const strict = await createMockProviders({ invent: false })
   t.after(() => strict.close())
   const client = new OpenAI({
     baseURL: strict.baseUrl('openai'),

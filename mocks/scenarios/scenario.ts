@@ -38,12 +38,12 @@ export const DIALECT = "the provider's own answers, in its dialect"
 export const PLAIN_USAGE: Usage = { input: 20, output: 7, cached: 0, reasoning: 0 }
 
 /** Short text with characters of two and four bytes, so that boundaries can fall within them. */
-const PLAIN_TEXT = ['The', ' witness', ' greets', ' a', ' naïve', ' café', ' 🙂', '.']
+const PLAIN_TEXT = ['The', ' mock', ' greets', ' a', ' naïve', ' café', ' 🙂', '.']
 
 /** Returns the model's output: a short text unless overridden. */
 export function say({ wants }: Scene, more: Partial<Said> = {}): Said {
   return {
-    model: wants.model ?? 'witness',
+    model: wants.model ?? 'mock',
     reasoning: [],
     text: PLAIN_TEXT,
     calls: [],

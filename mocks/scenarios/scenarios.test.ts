@@ -9,11 +9,11 @@ import { openai } from '../providers/openai.ts'
 import { providers } from '../providers/registry.ts'
 import { createWorld } from '../server/core.ts'
 import { answer } from '../server/intercept.ts'
-import { askRaw, chatBody, drain, witnessFor } from '../server/test-mock.ts'
+import { askRaw, chatBody, drain, mockFor } from '../server/test-mock.ts'
 import { findScenario, scenarios } from './registry.ts'
 
 /** Without recordings, so that every scenario is made by code. */
-const witnessWithout = (t: TestContext) => witnessFor(t, { recordings: [] })
+const mockWithout = (t: TestContext) => mockFor(t, { recordings: [] })
 const speech = openai.endpoints[0]!.speech!
 const streaming = { stream: true, stream_options: { include_usage: true } }
 const nameOf = (entry: string): string => entry.replace('-N', '-3')
@@ -39,18 +39,18 @@ async function wire(
   more: object = {},
   { silence = 10_000, first = 10_000 }: { silence?: number; first?: number } = {},
 ): Promise<Wire> {
-  const witness = await witnessWithout(t)
-  const socket = askRaw(witness, chatBody(model, more))
+  const mock = await mockWithout(t)
+  const socket = askRaw(mock, chatBody(model, more))
   let timer = setTimeout(() => socket.destroy(), first)
   socket.on('data', () => {
     clearTimeout(timer)
     timer = setTimeout(() => socket.destroy(), silence)
   })
   const ending = drain(socket)
-  await witness.settled()
-  while (witness.entries().length === 0 && !socket.destroyed) await new Promise(setImmediate)
-  await witness.settled()
-  if (witness.entries()[0]?.answer.complete) socket.end()
+  await mock.settled()
+  while (mock.entries().length === 0 && !socket.destroyed) await new Promise(setImmediate)
+  await mock.settled()
+  if (mock.entries()[0]?.answer.complete) socket.end()
   const { bytes, error } = await ending
   clearTimeout(timer)
   const raw = bytes.toString('latin1')
@@ -228,7 +228,7 @@ test('what breaks a connection breaks a request inside the process too', async (
       world,
       new Request('https://api.openai.com/v1/chat/completions', {
         method: 'POST',
-        headers: { authorization: 'Bearer sk-witness-key-of-openai' },
+        headers: { authorization: 'Bearer sk-mock-key-of-openai' },
         body: JSON.stringify(chatBody(`scenario-${name}`, { stream: true })),
       }),
     )

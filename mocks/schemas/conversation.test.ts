@@ -2,10 +2,10 @@
 // right in an unusual way passes.
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { createWitness } from '../server/create.ts'
+import { createMockProviders } from '../server/create.ts'
 
-const witness = await createWitness()
-test.after(() => witness.close())
+const mock = await createMockProviders()
+test.after(() => mock.close())
 
 const user = { role: 'user', content: 'Where to?' }
 const call = (...ids: string[]) => ({
@@ -53,8 +53,8 @@ interface Case {
 }
 
 async function ask(provider: string, { path, body }: Case): Promise<{ status: number; text: string }> {
-  const key = witness.key(provider)
-  const response = await fetch(`${witness.baseUrl(provider)}/${path}`, {
+  const key = mock.key(provider)
+  const response = await fetch(`${mock.baseUrl(provider)}/${path}`, {
     method: 'POST',
     headers: {
       'content-type': 'application/json',
@@ -135,7 +135,7 @@ for (const [title, provider, asked, words] of refused)
     const { status, text } = await ask(provider, asked)
     assert.equal(status, 400)
     assert.match(JSON.stringify(JSON.parse(text)), words)
-    assert.match(witness.entries().at(-1)!.problems.join(), words)
+    assert.match(mock.entries().at(-1)!.problems.join(), words)
   })
 
 const accepted: [title: string, provider: string, asked: Case][] = [
@@ -183,7 +183,7 @@ for (const [title, provider, asked] of accepted)
   test(`${provider} ${asked.path}: ${title} passes`, async () => {
     const { status, text } = await ask(provider, asked)
     assert.equal(status, 200, text)
-    assert.deepEqual(witness.entries().at(-1)!.problems, [])
+    assert.deepEqual(mock.entries().at(-1)!.problems, [])
   })
 
 const wordings: [provider: string, asked: Case, words: string][] = [

@@ -21,13 +21,13 @@ const LIFETIME = 30 * DAY
 export function certify(names: readonly string[]): Certified {
   const authority = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const server = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const issuer = { name: 'Waybill witness authority', id: keyIdOf(authority.publicKey) }
+  const issuer = { name: 'Waybill mock authority', id: keyIdOf(authority.publicKey) }
   const ca = certificate(issuer.name, authority.publicKey, issuer.name, authority.privateKey, [
     extension('551d13', true, sequence(TRUE)), // basicConstraints: it is an authority
     extension('551d0f', true, tlv(0x03, Buffer.from([1, 0x06]))), // keyUsage: signs certificates and lists
     extension('551d0e', false, tlv(0x04, issuer.id)), // subjectKeyIdentifier
   ])
-  const leaf = certificate('Waybill witness', server.publicKey, issuer.name, authority.privateKey, [
+  const leaf = certificate('Waybill mock', server.publicKey, issuer.name, authority.privateKey, [
     extension('551d13', true, sequence()),
     extension('551d0f', true, tlv(0x03, Buffer.from([7, 0x80]))), // keyUsage: signs handshakes
     extension('551d25', false, sequence(oid('2b06010505070301'))), // extendedKeyUsage: a server

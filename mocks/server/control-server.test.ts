@@ -8,40 +8,40 @@ import type { LedgerPage } from '../ledger.ts'
 import { writeNonce } from '../ledger.ts'
 import { createControlServer } from './control-server.ts'
 import type { Stage } from './core.ts'
-import { ask, chatBody, witnessFor } from './test-mock.ts'
+import { ask, chatBody, mockFor } from './test-mock.ts'
 
 const NONCE = 'feedfacecafebeef'
 const prompt = writeNonce(NONCE)
 
 test('scripts, gates, canaries and the ledger are there for programs in any language', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const control = async (method: string, path: string, body?: string) => {
-    const response = await fetch(witness.controlUrl + path, { method, body: body ?? null })
+    const response = await fetch(mock.controlUrl + path, { method, body: body ?? null })
     return { status: response.status, text: await response.text() }
   }
   const script = [{ events: [{ data: 'first' }, { gate: 'a b' }, { data: 'second' }] }]
   assert.equal((await control('PUT', `/script/${NONCE}`, JSON.stringify(script))).status, 204)
   assert.equal((await control('PUT', '/canary/prompt', 'a planted secret')).status, 204)
-  const response = await ask(witness, chatBody('m', { stream: true }, `${prompt} a planted secret`))
+  const response = await ask(mock, chatBody('m', { stream: true }, `${prompt} a planted secret`))
   const reader = response.body!.getReader()
   assert.equal(Buffer.from((await reader.read()).value!).toString(), 'data: first\n\n')
   assert.equal((await control('POST', '/release/a%20b')).status, 204)
   assert.equal(Buffer.from((await reader.read()).value!).toString(), 'data: second\n\n')
-  await witness.settled()
+  await mock.settled()
 
   const page = JSON.parse((await control('GET', '/ledger')).text) as LedgerPage
-  assert.deepEqual(page.entries, JSON.parse(JSON.stringify(witness.entries())))
+  assert.deepEqual(page.entries, JSON.parse(JSON.stringify(mock.entries())))
   assert.deepEqual(page.entries[0]!.canaries, ['prompt'])
-  assert.equal(page.connections, witness.connections)
+  assert.equal(page.connections, mock.connections)
   assert.ok(page.now >= page.entries[0]!.answer.last_byte_at!)
   assert.deepEqual(JSON.parse((await control('GET', '/ledger?since=1')).text).entries, [])
   assert.equal((await control('GET', '/healthz')).text, '{"ok":true}')
   assert.equal((await control('DELETE', '/ledger')).status, 204)
-  assert.deepEqual(witness.entries(), [])
+  assert.deepEqual(mock.entries(), [])
 })
 
 test('what makes no sense is an error in JSON that says what to do', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const cases: [string, string, string | null, number, RegExp][] = [
     ['GET', '/nothing', null, 404, /GET \/ledger/],
     ['POST', '/ledger', null, 405, /Use GET or DELETE/],
@@ -63,26 +63,26 @@ test('what makes no sense is an error in JSON that says what to do', async (t) =
     ['POST', '/release/%E0%A4%A', null, 400, /escape/],
   ]
   for (const [method, path, body, status, message] of cases) {
-    const response = await fetch(witness.controlUrl + path, { method, body })
+    const response = await fetch(mock.controlUrl + path, { method, body })
     assert.equal(response.status, status, `${method} ${path}`)
     assert.match(((await response.json()) as { error: { message: string } }).error.message, message)
   }
 })
 
 test('a web page does not get in: foreign Host and Origin are refused', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const statusWith = (headers: Record<string, string>) =>
     new Promise((done) =>
-      request(`${witness.controlUrl}/ledger`, { headers }, ({ statusCode }) => done(statusCode)).end(),
+      request(`${mock.controlUrl}/ledger`, { headers }, ({ statusCode }) => done(statusCode)).end(),
     )
-  const port = new URL(witness.controlUrl).port
+  const port = new URL(mock.controlUrl).port
   assert.equal(await statusWith({ host: 'evil.example' }), 403)
   assert.equal(await statusWith({ host: `evil.example:${port}` }), 403)
   assert.equal(await statusWith({ origin: 'https://evil.example' }), 403)
   assert.equal(await statusWith({ origin: `http://localhost:${port}`, host: `localhost:${port}` }), 200)
 })
 
-test('a ledger that is too long for one answer is refused, and the witness lives on', async (t) => {
+test('a ledger that is too long for one answer is refused, and the mock lives on', async (t) => {
   const stage = { entries: () => [{ toJSON: () => assert.fail('Invalid string length') }] }
   const server = createControlServer(
     { ...(stage as unknown as Stage), setReachable: async () => {} },

@@ -37,7 +37,7 @@ export interface WorldOptions {
    */
   readonly invent?: boolean
   /**
-   * Provider name -> its valid key; default `sk-witness-key-of-NAME`, formatted like a key so that gateways
+   * Provider name -> its valid key; default `sk-mock-key-of-NAME`, formatted like a key so that gateways
    * recognise it. `any`: every key is valid, and so is none.
    */
   readonly keys?: Readonly<Record<string, string>> | 'any'
@@ -105,7 +105,7 @@ export function createWorld({
   const folder = typeof recordings === 'string' && recordings !== ownRecordings ? recordings : null
   const stock: Stock = { find: (asked) => find(asked), pace, invent, folder }
   const key = (provider: string): string =>
-    (keys !== 'any' && keys?.[provider]) || `sk-witness-key-of-${provider}`
+    (keys !== 'any' && keys?.[provider]) || `sk-mock-key-of-${provider}`
   const secrets = createSecrets(providers.map(({ name }) => key(name)))
   for (const [name, secret] of Object.entries(canaries)) secrets.watchFor(name, secret)
   const book = createLedgerBook(secrets)

@@ -1,4 +1,4 @@
-// The witness over real sockets: what it writes down, how it is told what to answer, what it refuses. Over 250 lines,
+// The mock over real sockets: what it writes down, how it is told what to answer, what it refuses. Over 250 lines,
 // because it is a list: each test stands alone.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
@@ -7,20 +7,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { now, writeNonce } from '../ledger.ts'
 import { createWorld } from './core.ts'
-import { createWitness } from './create.ts'
+import { createMockProviders } from './create.ts'
 import { answer } from './intercept.ts'
-import { ask, askRaw, chatBody, drain, witnessFor } from './test-mock.ts'
+import { ask, askRaw, chatBody, drain, mockFor } from './test-mock.ts'
 
 const NONCE = '0123456789abcdef'
 const prompt = `Say this: ${writeNonce(NONCE)}, please.`
 
 test('an entry tells what arrived and how it was answered', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const before = now()
-  const response = await ask(witness, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
+  const response = await ask(mock, chatBody('gpt-4o-mini', { temperature: 1 }, prompt))
   const body = await response.text()
-  await witness.settled()
-  const [entry, ...others] = witness.entries()
+  await mock.settled()
+  const [entry, ...others] = mock.entries()
   assert.deepEqual(others, [])
   const { at, headers, answer: told, ...rest } = entry!
   assert.deepEqual(rest, {
@@ -55,31 +55,31 @@ test('an entry tells what arrived and how it was answered', async (t) => {
 })
 
 test('inferences, token counts, metadata and bare connections are counted apart', async (t) => {
-  const witness = await witnessFor(t)
-  const bearer = { authorization: `Bearer ${witness.key('openai')}` }
-  await (await fetch(`${witness.baseUrl('openai')}/models`, { headers: bearer })).text()
-  await (await ask(witness, chatBody('m'))).text()
-  await (await fetch(`${witness.baseUrl('openai')}/nowhere`, { method: 'POST', headers: bearer })).text()
+  const mock = await mockFor(t)
+  const bearer = { authorization: `Bearer ${mock.key('openai')}` }
+  await (await fetch(`${mock.baseUrl('openai')}/models`, { headers: bearer })).text()
+  await (await ask(mock, chatBody('m'))).text()
+  await (await fetch(`${mock.baseUrl('openai')}/nowhere`, { method: 'POST', headers: bearer })).text()
   const counting = { model: 'm', messages: [{ role: 'user', content: 'count me' }] }
-  await fetch(`${witness.baseUrl('anthropic')}/messages/count_tokens`, {
+  await fetch(`${mock.baseUrl('anthropic')}/messages/count_tokens`, {
     method: 'POST',
-    headers: { 'x-api-key': witness.key('anthropic'), 'anthropic-version': '2023-06-01' },
+    headers: { 'x-api-key': mock.key('anthropic'), 'anthropic-version': '2023-06-01' },
     body: JSON.stringify(counting),
   })
   assert.deepEqual(
-    witness.entries().map(({ kind }) => kind),
+    mock.entries().map(({ kind }) => kind),
     ['metadata', 'inference', 'inference', 'token_count'],
   )
-  const connections = witness.connections
-  const bare = connect(Number(new URL(witness.url).port), '127.0.0.1')
+  const connections = mock.connections
+  const bare = connect(Number(new URL(mock.url).port), '127.0.0.1')
   t.after(() => bare.destroy())
-  while (witness.connections === connections) await sleep(5)
-  assert.equal(witness.connections, connections + 1)
-  assert.equal(witness.entries().length, 4)
+  while (mock.connections === connections) await sleep(5)
+  assert.equal(mock.connections, connections + 1)
+  assert.equal(mock.entries().length, 4)
 })
 
 test('a path is a provider by its first segment, or by the endpoint that it leads to', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const paths: [string, string, string][] = [
     ['/groq/openai/v1/models', 'groq', 'models'],
     ['/deepseek/models', 'deepseek', 'models'],
@@ -90,18 +90,18 @@ test('a path is a provider by its first segment, or by the endpoint that it lead
     ['/nowhere', 'openai', 'nowhere'],
   ]
   for (const [path] of paths)
-    await fetch(witness.url + path, { method: path.endsWith('models') ? 'GET' : 'POST' })
+    await fetch(mock.url + path, { method: path.endsWith('models') ? 'GET' : 'POST' })
   assert.deepEqual(
-    witness.entries().map((entry) => [entry.path, entry.provider, entry.endpoint]),
+    mock.entries().map((entry) => [entry.path, entry.provider, entry.endpoint]),
     paths,
   )
 })
 
 test('an unknown path is refused as the provider would, and noted', async (t) => {
-  const witness = await witnessFor(t)
-  const response = await fetch(`${witness.baseUrl('openai')}/nowhere`, {
+  const mock = await mockFor(t)
+  const response = await fetch(`${mock.baseUrl('openai')}/nowhere`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${witness.key('openai')}` },
+    headers: { authorization: `Bearer ${mock.key('openai')}` },
   })
   assert.equal(response.status, 404)
   const { error } = (await response.json()) as { error: { type: string; message: string } }
@@ -110,25 +110,25 @@ test('an unknown path is refused as the provider would, and noted', async (t) =>
     error.message,
     /Unknown request URL: POST https:\/\/api\.openai\.com\/v1\/nowhere\. The nearest is/,
   )
-  assert.deepEqual(witness.entries()[0]!.problems, ['no such endpoint'])
+  assert.deepEqual(mock.entries()[0]!.problems, ['no such endpoint'])
 })
 
 test('a wrong or missing key is refused in the words of the provider, and noted', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const wrong = 'a-key-of-somebody-else'
-  assert.equal((await ask(witness, chatBody('m'), { key: wrong })).status, 401)
-  assert.equal((await ask(witness, chatBody('m'), { provider: 'xai', key: wrong })).status, 400)
-  const none = await fetch(`${witness.baseUrl('groq')}/chat/completions`, { method: 'POST', body: '{}' })
+  assert.equal((await ask(mock, chatBody('m'), { key: wrong })).status, 401)
+  assert.equal((await ask(mock, chatBody('m'), { provider: 'xai', key: wrong })).status, 400)
+  const none = await fetch(`${mock.baseUrl('groq')}/chat/completions`, { method: 'POST', body: '{}' })
   assert.equal(none.status, 401)
   assert.deepEqual(
-    witness.entries().map(({ credential }) => credential),
+    mock.entries().map(({ credential }) => credential),
     ['mismatch', 'mismatch', 'absent'],
   )
-  assert.doesNotMatch(JSON.stringify(witness.entries()), /a-key-of-somebody-else/)
+  assert.doesNotMatch(JSON.stringify(mock.entries()), /a-key-of-somebody-else/)
 })
 
 test('an invalid request is refused as the provider would, and noted', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const cases: [unknown, RegExp][] = [
     ['{', /not JSON/],
     [{ model: 'm' }, /^messages: /],
@@ -137,68 +137,68 @@ test('an invalid request is refused as the provider would, and noted', async (t)
     [chatBody('m', { stream: 'yes' }), /^stream: /],
   ]
   for (const [body, problem] of cases) {
-    const response = await ask(witness, body)
+    const response = await ask(mock, body)
     assert.equal(response.status, 400, String(problem))
-    assert.match(witness.entries().at(-1)!.problems.join('\n'), problem)
+    assert.match(mock.entries().at(-1)!.problems.join('\n'), problem)
     assert.equal(((await response.json()) as any).error.type, 'invalid_request_error')
   }
 })
 
 test('an unknown field is noted; refused only where a scenario or a script is strict', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const probe = { x_waybill_probe: 1 }
-  assert.equal((await ask(witness, chatBody('m', probe))).status, 200)
-  assert.deepEqual(witness.entries()[0]!.problems, ['unknown field: x_waybill_probe'])
-  const strict = await ask(witness, chatBody('scenario-strict', probe))
+  assert.equal((await ask(mock, chatBody('m', probe))).status, 200)
+  assert.deepEqual(mock.entries()[0]!.problems, ['unknown field: x_waybill_probe'])
+  const strict = await ask(mock, chatBody('scenario-strict', probe))
   assert.equal(strict.status, 400)
   assert.match(await strict.text(), /Unrecognized request argument supplied: x_waybill_probe/)
-  witness.script(NONCE, [{ strict: true, provider: 'groq' }, {}])
-  const scripted = await ask(witness, chatBody('m', probe, prompt), { provider: 'groq' })
+  mock.script(NONCE, [{ strict: true, provider: 'groq' }, {}])
+  const scripted = await ask(mock, chatBody('m', probe, prompt), { provider: 'groq' })
   assert.equal(scripted.status, 400)
   assert.match(await scripted.text(), /property 'x_waybill_probe' is unsupported/)
-  assert.equal((await ask(witness, chatBody('m', probe, prompt))).status, 200)
-  assert.equal((await ask(witness, chatBody('scenario-strict', probe), { provider: 'deepseek' })).status, 200)
+  assert.equal((await ask(mock, chatBody('m', probe, prompt))).status, 200)
+  assert.equal((await ask(mock, chatBody('scenario-strict', probe), { provider: 'deepseek' })).status, 200)
 })
 
 test('a script answers the attempts of a call in their order, by provider and model', async (t) => {
-  const witness = await witnessFor(t)
-  witness.script(NONCE, [
+  const mock = await mockFor(t)
+  mock.script(NONCE, [
     { provider: 'groq', status: 503 },
     { model: 'm-1', status: 429, headers: { 'Retry-After': '7' }, times: 2 },
     { body: { said: 'so' } },
   ])
   const statusOf = async (model: string, provider = 'openai') =>
-    (await ask(witness, chatBody(model, {}, prompt), { provider })).status
+    (await ask(mock, chatBody(model, {}, prompt), { provider })).status
   assert.deepEqual(
     [await statusOf('m-1'), await statusOf('m-2'), await statusOf('m-3', 'groq')],
     [429, 200, 503],
   )
-  const second = await ask(witness, chatBody('m-1', {}, prompt))
+  const second = await ask(mock, chatBody('m-1', {}, prompt))
   assert.deepEqual([second.status, second.headers.get('retry-after')], [429, '7'])
   assert.match(await second.text(), /Scripted 429/)
-  const last = await ask(witness, chatBody('m-1', {}, prompt))
+  const last = await ask(mock, chatBody('m-1', {}, prompt))
   assert.deepEqual(await last.json(), { said: 'so' })
   assert.deepEqual([await statusOf('m-1'), await statusOf('m-3', 'groq')], [200, 200])
-  assert.equal((await ask(witness, chatBody('m-1'))).status, 200)
+  assert.equal((await ask(mock, chatBody('m-1'))).status, 200)
 })
 
 test('an answer that keeps to one target goes to the one that asked first, whichever it is', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   for (const [first, second] of [
     ['openai', 'groq'],
     ['groq', 'openai'],
   ] as const) {
-    witness.script(NONCE, [{ status: 500, body: {}, same_target: true }, { scenario: 'plain' }])
+    mock.script(NONCE, [{ status: 500, body: {}, same_target: true }, { scenario: 'plain' }])
     const statuses = []
     for (const provider of [first, second, first, second])
-      statuses.push((await ask(witness, chatBody('m', {}, prompt), { provider })).status)
+      statuses.push((await ask(mock, chatBody('m', {}, prompt), { provider })).status)
     assert.deepEqual(statuses, [500, 200, 500, 200], `${first} was asked first`)
   }
 })
 
 test('a script spells a stream out, and a gate holds it until it is released (FLOW-03)', async (t) => {
-  const witness = await witnessFor(t)
-  witness.script(NONCE, [
+  const mock = await mockFor(t)
+  mock.script(NONCE, [
     {
       events: [
         { data: { n: 1 } },
@@ -210,71 +210,71 @@ test('a script spells a stream out, and a gate holds it until it is released (FL
       ],
     },
   ])
-  const response = await ask(witness, chatBody('m', { stream: true }, prompt))
+  const response = await ask(mock, chatBody('m', { stream: true }, prompt))
   assert.equal(response.headers.get('content-type'), 'text/event-stream')
   const reader = response.body!.getReader()
   assert.equal(Buffer.from((await reader.read()).value!).toString(), 'data: {"n":1}\n\n')
   const next = reader.read()
   assert.equal(await Promise.race([next, sleep(50, 'held')]), 'held')
-  assert.equal(witness.entries()[0]!.answer.complete, false)
+  assert.equal(mock.entries()[0]!.answer.complete, false)
   const released = now()
-  witness.release('second')
+  mock.release('second')
   const rest = [Buffer.from((await next).value!)]
   for (let read = await reader.read(); !read.done; read = await reader.read())
     rest.push(Buffer.from(read.value))
   assert.equal(Buffer.concat(rest).toString('latin1'), ': a comment\n\n\u00ff\ndata: [DONE]\n\n')
-  await witness.settled()
-  const { answer: told } = witness.entries()[0]!
+  await mock.settled()
+  const { answer: told } = mock.entries()[0]!
   assert.ok(told.first_byte_at! < released && released < told.last_byte_at!)
   assert.deepEqual([told.complete, told.body], [true, null])
 })
 
 test('an empty event sends the head alone', async (t) => {
-  const witness = await witnessFor(t)
-  witness.script(NONCE, [{ events: [{ raw: '' }, { gate: 'later' }, { data: 'x' }] }])
-  const response = await ask(witness, chatBody('m', { stream: true }, prompt))
+  const mock = await mockFor(t)
+  mock.script(NONCE, [{ events: [{ raw: '' }, { gate: 'later' }, { data: 'x' }] }])
+  const response = await ask(mock, chatBody('m', { stream: true }, prompt))
   assert.equal(response.status, 200)
-  witness.release('later')
+  mock.release('later')
   assert.equal(await response.text(), 'data: x\n\n')
 })
 
 test('planted secrets are found wherever they arrive, and told nowhere (KEEP-02)', async (t) => {
   const client = 'gw-client-key "of" the caller'
-  const witness = await witnessFor(t, { canaries: { client } })
-  witness.watchFor('prompt', 'a planted prompt')
-  assert.throws(() => witness.watchFor('short', 'abc'), /shorter than 8/)
-  const key = witness.key('openai')
-  await ask(witness, chatBody('m', {}, `a planted prompt, ${client}, and ${key}`))
-  await fetch(`${witness.baseUrl('openai')}/models?key=${encodeURIComponent(client)}`, {
+  const mock = await mockFor(t, { canaries: { client } })
+  mock.watchFor('prompt', 'a planted prompt')
+  assert.throws(() => mock.watchFor('short', 'abc'), /shorter than 8/)
+  const key = mock.key('openai')
+  await ask(mock, chatBody('m', {}, `a planted prompt, ${client}, and ${key}`))
+  await fetch(`${mock.baseUrl('openai')}/models?key=${encodeURIComponent(client)}`, {
     headers: { authorization: `Bearer ${key}` },
   })
-  await fetch(`${witness.baseUrl('openai')}/models`, {
+  await fetch(`${mock.baseUrl('openai')}/models`, {
     headers: { authorization: `Bearer ${key}`, 'x-forwarded-key': client },
   })
-  witness.script(NONCE, [{ status: 401, body: { error: { message: `not ${key}`, planted: client } } }])
-  await (await ask(witness, chatBody('m', {}, prompt))).text()
-  await witness.settled()
+  mock.script(NONCE, [{ status: 401, body: { error: { message: `not ${key}`, planted: client } } }])
+  await (await ask(mock, chatBody('m', {}, prompt))).text()
+  await mock.settled()
   assert.deepEqual(
-    witness.entries().map(({ canaries }) => canaries),
+    mock.entries().map(({ canaries }) => canaries),
     [['client', 'prompt'], ['client'], ['client'], []],
   )
-  const page = await (await fetch(`${witness.controlUrl}/ledger`)).text()
-  for (const told of [page, JSON.stringify(witness.entries())])
+  const page = await (await fetch(`${mock.controlUrl}/ledger`)).text()
+  for (const told of [page, JSON.stringify(mock.entries())])
     for (const secret of [key, client, JSON.stringify(client).slice(1, -1), 'a planted prompt'])
       assert.ok(!told.includes(secret), secret)
-  assert.deepEqual(witness.entries()[3]!.answer.body, '{"error":{"message":"not ***","planted":"***"}}')
+  assert.deepEqual(mock.entries()[3]!.answer.body, '{"error":{"message":"not ***","planted":"***"}}')
 })
 
 test('when the peer leaves is known within milliseconds (FLOW-05)', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
-    const socket = askRaw(witness, chatBody('scenario-silent-midway', { stream: true }))
+    const socket = askRaw(mock, chatBody('scenario-silent-midway', { stream: true }))
     await new Promise((first) => socket.once('data', first))
     const at = now()
     socket.on('error', () => {})
     socket[leave]()
-    await witness.settled()
-    const entry = witness.entries().at(-1)!
+    await mock.settled()
+    const entry = mock.entries().at(-1)!
     assert.ok(entry.peer_left_at! >= at, `${leave}: ${entry.peer_left_at} is before ${at}`)
     assert.ok(entry.peer_left_at! - at < 250, `${leave}: ${entry.peer_left_at! - at} ms`)
     assert.equal(entry.answer.cut_at, null)
@@ -282,13 +282,13 @@ test('when the peer leaves is known within milliseconds (FLOW-05)', async (t) =>
   }
 })
 
-test('a connection that the witness ends is not blamed on the other side', async (t) => {
-  const witness = await witnessFor(t)
+test('a connection that the mock ends is not blamed on the other side', async (t) => {
+  const mock = await mockFor(t)
   for (const name of ['cut-after-0', 'cut-after-3', 'cut-in-utf8', 'reset', 'reset-at-once', 'garbage'])
-    for (const stream of [true, false]) await drain(askRaw(witness, chatBody(`scenario-${name}`, { stream })))
-  await witness.settled()
-  assert.equal(witness.entries().length, 12)
-  for (const { model, answer, peer_left_at } of witness.entries()) {
+    for (const stream of [true, false]) await drain(askRaw(mock, chatBody(`scenario-${name}`, { stream })))
+  await mock.settled()
+  assert.equal(mock.entries().length, 12)
+  for (const { model, answer, peer_left_at } of mock.entries()) {
     assert.equal(peer_left_at, null, `${model}: the peer is said to have left`)
     assert.equal(answer.complete, false, String(model))
     assert.ok(answer.cut_at !== null, `${model}: nothing says who ended it`)
@@ -296,34 +296,34 @@ test('a connection that the witness ends is not blamed on the other side', async
 })
 
 test('a peer that leaves before the first byte, or before its own last one, is noted', async (t) => {
-  const witness = await witnessFor(t)
-  const silent = askRaw(witness, chatBody('scenario-silent', {}, prompt))
-  await witness.seen(NONCE)
+  const mock = await mockFor(t)
+  const silent = askRaw(mock, chatBody('scenario-silent', {}, prompt))
+  await mock.seen(NONCE)
   silent.destroy()
-  await witness.settled()
-  const broken = connect(Number(new URL(witness.url).port), '127.0.0.1')
+  await mock.settled()
+  const broken = connect(Number(new URL(mock.url).port), '127.0.0.1')
   broken.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{"model"')
   broken.end()
-  while (witness.entries().length < 2) await sleep(5)
-  await witness.settled()
-  for (const entry of witness.entries()) {
+  while (mock.entries().length < 2) await sleep(5)
+  await mock.settled()
+  for (const entry of mock.entries()) {
     assert.ok(entry.peer_left_at)
     assert.deepEqual(
       [entry.answer.status, entry.answer.first_byte_at, entry.answer.complete],
       [null, null, false],
     )
   }
-  assert.match(witness.entries()[1]!.problems.join(), /broke off/)
+  assert.match(mock.entries()[1]!.problems.join(), /broke off/)
 })
 
-test('a slow reader slows the witness down (FLOW-10)', async (t) => {
-  const witness = await witnessFor(t)
-  const socket = askRaw(witness, chatBody('scenario-flood', { stream: true }, prompt))
-  await witness.seen(NONCE)
+test('a slow reader slows the mock down (FLOW-10)', async (t) => {
+  const mock = await mockFor(t)
+  const socket = askRaw(mock, chatBody('scenario-flood', { stream: true }, prompt))
+  await mock.seen(NONCE)
   let before = -1
   let held = 0
   for (let same = 0; same < 5; ) {
-    held = witness.entries()[0]!.answer.bytes
+    held = mock.entries()[0]!.answer.bytes
     same = held === before ? same + 1 : 0
     before = held
     await sleep(40)
@@ -337,14 +337,14 @@ test('a slow reader slows the witness down (FLOW-10)', async (t) => {
     })
     socket.on('close', () => done({ bytes: count }))
   })
-  await witness.settled()
-  const entry = witness.entries()[0]!
+  await mock.settled()
+  const entry = mock.entries()[0]!
   assert.ok(bytes > 64 * 1024 * 1024)
   assert.deepEqual([entry.answer.body, entry.answer.bytes > 64 * 1024 * 1024], [null, true])
 })
 
 test('inside a process and on the port the same request gets the same bytes', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const world = createWorld()
   const asks: [string, unknown][] = [
     ...[
@@ -365,12 +365,12 @@ test('inside a process and on the port the same request gets the same bytes', as
       const { origin, basePaths } = world.providers.find((one) => one.name === provider)!
       const init = {
         method: 'POST',
-        headers: { authorization: `Bearer ${witness.key(provider)}`, 'accept-encoding': 'identity' },
+        headers: { authorization: `Bearer ${mock.key(provider)}`, 'accept-encoding': 'identity' },
         body: JSON.stringify(body),
       }
       const [inside, outside] = await Promise.all([
         answer(world, new Request(`${origin}${basePaths[0]}/chat/completions`, init)),
-        fetch(`${witness.baseUrl(provider)}/chat/completions`, init),
+        fetch(`${mock.baseUrl(provider)}/chat/completions`, init),
       ])
       assert.equal(inside.status, outside.status, name)
       assert.equal(inside.headers.get('content-type'), outside.headers.get('content-type'))
@@ -378,7 +378,7 @@ test('inside a process and on the port the same request gets the same bytes', as
       const unpacked = inside.headers.has('content-encoding') ? gunzipSync(bytes) : bytes
       assert.deepEqual(unpacked, Buffer.from(await outside.arrayBuffer()), name)
     }
-  await witness.settled()
+  await mock.settled()
   const stripped = (stage: { entries(): any[] }) =>
     stage
       .entries()
@@ -386,60 +386,60 @@ test('inside a process and on the port the same request gets the same bytes', as
         ...rest,
         told,
       }))
-  assert.deepEqual(stripped(world.stage), stripped(witness))
+  assert.deepEqual(stripped(world.stage), stripped(mock))
 })
 
 test('clear forgets entries, scripts and gates, and lets go what is held; numbers go on', async (t) => {
-  const witness = await witnessFor(t)
-  witness.script(NONCE, [{ events: [{ gate: 'g' }, { data: 'x' }] }])
-  const held = ask(witness, chatBody('m', { stream: true }, prompt))
-  await witness.seen(NONCE)
-  witness.clear()
+  const mock = await mockFor(t)
+  mock.script(NONCE, [{ events: [{ gate: 'g' }, { data: 'x' }] }])
+  const held = ask(mock, chatBody('m', { stream: true }, prompt))
+  await mock.seen(NONCE)
+  mock.clear()
   assert.equal(await (await held).text(), 'data: x\n\n')
-  assert.deepEqual(witness.entries(), [])
-  await ask(witness, chatBody('m', {}, prompt))
+  assert.deepEqual(mock.entries(), [])
+  await ask(mock, chatBody('m', {}, prompt))
   assert.deepEqual(
-    witness.entries().map(({ n, answer: told }) => [n, told.from]),
+    mock.entries().map(({ n, answer: told }) => [n, told.from]),
     [[2, 'openai/chat-plain']],
   )
-  assert.deepEqual(witness.entries(2), [])
+  assert.deepEqual(mock.entries(2), [])
 })
 
 test('waiting for a nonce that never comes ends in words', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   await assert.rejects(
-    witness.seen(NONCE, 20),
+    mock.seen(NONCE, 20),
     /no request with the nonce 0123456789abcdef arrived within 20 ms/,
   )
 })
 
 test('a port that is taken is an error, and leaves nothing behind', async (t) => {
-  const witness = await witnessFor(t)
-  const port = Number(new URL(witness.url).port)
-  await assert.rejects(createWitness({ port }), /port \d+: the port is already in use; /)
+  const mock = await mockFor(t)
+  const port = Number(new URL(mock.url).port)
+  await assert.rejects(createMockProviders({ port }), /port \d+: the port is already in use; /)
 })
 
 test('one connection serves many requests', async (t) => {
-  const witness = await witnessFor(t)
-  const socket = askRaw(witness, chatBody('gpt-4o-mini'))
+  const mock = await mockFor(t)
+  const socket = askRaw(mock, chatBody('gpt-4o-mini'))
   t.after(() => socket.destroy())
   const seen: Buffer[] = []
   socket.on('data', (chunk: Buffer) => seen.push(chunk))
-  await witness.settled()
-  while (witness.entries().length < 1 || seen.length === 0) await sleep(5)
-  socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-witness-key-of-openai\r\n\r\n')
-  while (witness.entries().length < 2) await sleep(5)
+  await mock.settled()
+  while (mock.entries().length < 1 || seen.length === 0) await sleep(5)
+  socket.write('GET /v1/models HTTP/1.1\r\nhost: x\r\nauthorization: Bearer sk-mock-key-of-openai\r\n\r\n')
+  while (mock.entries().length < 2) await sleep(5)
   socket.end()
   await drain(socket)
   assert.match(Buffer.concat(seen).toString(), /"object": "list"/)
-  assert.equal(witness.connections, 1)
+  assert.equal(mock.connections, 1)
 })
 
-test('hostile requests neither crash the witness nor spoil its ledger', async (t) => {
-  const witness = await witnessFor(t)
+test('hostile requests neither crash the mock nor spoil its ledger', async (t) => {
+  const mock = await mockFor(t)
   const deep = `{"model":"m","messages":[{"role":"user","content":"x"}],"metadata":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
-  assert.equal((await ask(witness, deep)).status, 400)
-  assert.equal((await ask(witness, `{"a":${deep}}`)).status, 400)
+  assert.equal((await ask(mock, deep)).status, 400)
+  assert.equal((await ask(mock, `{"a":${deep}}`)).status, 400)
   const bodies = [
     '\u0000\u0001',
     '"text"',
@@ -448,8 +448,8 @@ test('hostile requests neither crash the witness nor spoil its ledger', async (t
     '{"messages":[null]}',
     '1e999',
   ]
-  for (const body of bodies) assert.equal((await ask(witness, body)).status, 400, body)
-  const { port } = new URL(witness.url)
+  for (const body of bodies) assert.equal((await ask(mock, body)).status, 400, body)
+  const { port } = new URL(mock.url)
   const heads = [
     'GET /%E0%A4%A HTTP/1.1\r\nhost: x',
     'OPTIONS * HTTP/1.1\r\nhost: x',
@@ -465,27 +465,27 @@ test('hostile requests neither crash the witness nor spoil its ledger', async (t
     const { bytes } = await drain(socket)
     assert.match(bytes.toString('latin1'), /^HTTP\/1\.1 4\d\d /, head)
   }
-  const page = await fetch(`${witness.controlUrl}/ledger`)
+  const page = await fetch(`${mock.controlUrl}/ledger`)
   assert.equal(page.status, 200)
   const { entries } = (await page.json()) as { entries: unknown[] }
   assert.equal(entries.length, 2 + bodies.length + heads.length - 1)
-  assert.equal((await ask(witness, chatBody('m'))).status, 200)
+  assert.equal((await ask(mock, chatBody('m'))).status, 200)
 })
 
 test('a script has the model say something in the dialect that it is asked in, whole or streamed', async (t) => {
-  const witness = await witnessFor(t)
+  const mock = await mockFor(t)
   const call = { id: 'call_7', name: 'read', arguments: { path: 'a.txt' } }
-  witness.script(NONCE, [{ say: { reasoning: 'Look.', text: 'Let me see.', calls: [call] } }])
-  const whole: any = await (await ask(witness, chatBody('m', {}, prompt))).json()
+  mock.script(NONCE, [{ say: { reasoning: 'Look.', text: 'Let me see.', calls: [call] } }])
+  const whole: any = await (await ask(mock, chatBody('m', {}, prompt))).json()
   assert.equal(whole.choices[0].finish_reason, 'tool_calls')
   assert.deepEqual(whole.choices[0].message.tool_calls, [
     { id: 'call_7', type: 'function', function: { name: 'read', arguments: '{"path":"a.txt"}' } },
   ])
-  const streamed = await (await ask(witness, chatBody('m', { stream: true }, prompt))).text()
+  const streamed = await (await ask(mock, chatBody('m', { stream: true }, prompt))).text()
   assert.match(streamed, /"content":"Let me see\."[\s\S]+"finish_reason":"tool_calls"[\s\S]+data: \[DONE\]/)
-  const messages = await fetch(`${witness.baseUrl('anthropic')}/messages`, {
+  const messages = await fetch(`${mock.baseUrl('anthropic')}/messages`, {
     method: 'POST',
-    headers: { 'x-api-key': witness.key('anthropic'), 'anthropic-version': '2023-06-01' },
+    headers: { 'x-api-key': mock.key('anthropic'), 'anthropic-version': '2023-06-01' },
     body: JSON.stringify({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: prompt }] }),
   })
   const { content, stop_reason }: any = await messages.json()

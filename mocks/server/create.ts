@@ -5,9 +5,9 @@ import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { createControlServer } from './control-server.ts'
 import { createWorld, type Stage, type WorldOptions } from './core.ts'
-import { createWitnessServer } from './http-server.ts'
+import { createMockServer } from './http-server.ts'
 
-export interface WitnessOptions extends WorldOptions {
+export interface MockOptions extends WorldOptions {
   /** Host on which the providers listen; default 127.0.0.1. */
   readonly host?: string
   /** Name or address by which clients reach it, if it differs from `host`. */
@@ -20,7 +20,7 @@ export interface WitnessOptions extends WorldOptions {
   readonly controlPort?: number
 }
 
-export interface Witness extends Stage {
+export interface MockProviders extends Stage {
   /** `http://127.0.0.1:PORT`, for a gateway that takes an origin only. */
   readonly url: string
   readonly controlUrl: string
@@ -40,23 +40,23 @@ export interface Witness extends Stage {
  * Starts a mock server. Rejects if recordings cannot be read or a port is taken.
  *
  * @example
- * const witness = await createWitness()
- * const client = new OpenAI({ baseURL: witness.baseUrl('openai'), apiKey: witness.key('openai') })
+ * const mock = await createMockProviders()
+ * const client = new OpenAI({ baseURL: mock.baseUrl('openai'), apiKey: mock.key('openai') })
  * await client.chat.completions.create({ model: 'scenario-tools', messages })
- * console.log(witness.entries()[0].problems)
- * await witness.close()
+ * console.log(mock.entries()[0].problems)
+ * await mock.close()
  */
-export async function createWitness({
+export async function createMockProviders({
   host = '127.0.0.1',
   name,
   tls,
   port = 0,
   controlPort = 0,
   ...options
-}: WitnessOptions = {}): Promise<Witness> {
+}: MockOptions = {}): Promise<MockProviders> {
   const world = createWorld(options)
   let connections = 0
-  const server = createWitnessServer(world, () => connections++, tls)
+  const server = createMockServer(world, () => connections++, tls)
   const setReachable = async (reachable: boolean) => {
     if (reachable === server.listening) return
     if (reachable) await listen(server, bound, host)

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { bytesOf } from '../answer.ts'
 import { writeNonce } from '../ledger.ts'
 import { withOwnId } from './fresh-ids.ts'
-import { ask, chatBody, witnessFor } from './test-mock.ts'
+import { ask, chatBody, mockFor } from './test-mock.ts'
 
 const answer = (...texts: string[]) => ({ from: 'x', status: 200, headers: {}, parts: texts.map(bytesOf) })
 const told = ({ parts }: { parts: readonly unknown[] }) =>
@@ -26,10 +26,10 @@ test('ids of tool calls, short ids of scripts and answers without one stay', () 
     assert.deepEqual(told(withOwnId(answer(text), 'abcdef0123456789')), [text])
 })
 
-test('the witness gives each call that carries a nonce an id of its own, and what it sent is in the ledger', async (t) => {
-  const witness = await witnessFor(t)
+test('the mock gives each call that carries a nonce an id of its own, and what it sent is in the ledger', async (t) => {
+  const mock = await mockFor(t)
   const call = async (prompt: string) => {
-    const answer = await ask(witness, chatBody('gpt-5-mini', {}, prompt))
+    const answer = await ask(mock, chatBody('gpt-5-mini', {}, prompt))
     return ((await answer.json()) as { id: string }).id
   }
   const [one, two] = [await call(writeNonce('1'.repeat(16))), await call(writeNonce('2'.repeat(16)))]
@@ -37,7 +37,7 @@ test('the witness gives each call that carries a nonce an id of its own, and wha
   const recorded = await call('no nonce')
   assert.match(recorded, /^chatcmpl-authored-/)
   assert.deepEqual(
-    witness.entries().map(({ answer: { body } }) => JSON.parse(body!).id),
+    mock.entries().map(({ answer: { body } }) => JSON.parse(body!).id),
     [one, two, recorded],
   )
 })

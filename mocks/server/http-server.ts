@@ -13,14 +13,14 @@ import type { World } from './core.ts'
 export type Tls = { readonly cert: string; readonly key: string } | null
 
 /** Creates a server that is not listening yet. `onConnection` is called for every connection, used or not. */
-export function createWitnessServer(world: World, onConnection: () => void, tls: Tls = null): Server {
+export function createMockServer(world: World, onConnection: () => void, tls: Tls = null): Server {
   const options = { keepAliveTimeout: 300_000, noDelay: true }
   // Clients keep connections open for reuse; closing them first would cause races that no provider causes.
   const handle = (request: IncomingMessage, response: ServerResponse) => {
     serve(world, request, response).catch((error: unknown) => {
       response.destroy()
       process.emitWarning(
-        `the witness failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
+        `the mock failed to answer ${request.method} ${pathOf(request)}: ${String(error)}`,
       )
     })
   }

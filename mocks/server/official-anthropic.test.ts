@@ -1,14 +1,14 @@
-// The official `@anthropic-ai/sdk` client against the witness, over a real socket: it cannot tell.
+// The official `@anthropic-ai/sdk` client against the mock, over a real socket: it cannot tell.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { createWitness } from './create.ts'
+import { createMockProviders } from './create.ts'
 
-const witness = await createWitness()
-test.after(() => witness.close())
+const mock = await createMockProviders()
+test.after(() => mock.close())
 const client = new Anthropic({
-  baseURL: `${witness.url}/anthropic`,
-  apiKey: witness.key('anthropic'),
+  baseURL: `${mock.url}/anthropic`,
+  apiKey: mock.key('anthropic'),
   maxRetries: 0,
 })
 
@@ -118,7 +118,7 @@ test('what a scenario says arrives as well: cached tokens, a cut by the limit, m
 test('tokens are counted without an inference; models are listed', async () => {
   const { input_tokens } = await client.messages.countTokens({ model: ask.model, messages: ask.messages })
   assert.equal(input_tokens, 14)
-  assert.equal(witness.entries().at(-1)!.kind, 'token_count')
+  assert.equal(mock.entries().at(-1)!.kind, 'token_count')
   const ids: string[] = []
   for await (const { id } of client.models.list()) ids.push(id)
   assert.ok(ids.includes('claude-haiku-4-5-20251001'))
@@ -126,12 +126,12 @@ test('tokens are counted without an inference; models are listed', async () => {
 
 test('the key is taken from `x-api-key` too, which other clients send', async () => {
   const count = (key: string) =>
-    fetch(`${witness.baseUrl('anthropic')}/messages/count_tokens`, {
+    fetch(`${mock.baseUrl('anthropic')}/messages/count_tokens`, {
       method: 'POST',
       headers: { 'x-api-key': key, 'anthropic-version': '2023-06-01' },
       body: JSON.stringify({ model: ask.model, messages: ask.messages }),
     })
-  assert.equal((await count(witness.key('anthropic'))).status, 200)
+  assert.equal((await count(mock.key('anthropic'))).status, 200)
   assert.equal((await count('a-key-of-nobody')).status, 401)
 })
 

@@ -1,17 +1,17 @@
-// The official `@google/genai` client against the witness, over a real socket: it cannot tell.
+// The official `@google/genai` client against the mock, over a real socket: it cannot tell.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { ApiError, FunctionCallingConfigMode, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
-import { createWitness } from './create.ts'
+import { createMockProviders } from './create.ts'
 
-const witness = await createWitness()
-test.after(() => witness.close())
+const mock = await createMockProviders()
+test.after(() => mock.close())
 const clientWith = (apiKey: string) =>
   new GoogleGenAI({
     apiKey,
-    httpOptions: { baseUrl: `${witness.url}/gemini`, retryOptions: { attempts: 1 } },
+    httpOptions: { baseUrl: `${mock.url}/gemini`, retryOptions: { attempts: 1 } },
   })
-const { models } = clientWith(witness.key('gemini'))
+const { models } = clientWith(mock.key('gemini'))
 
 const ask = { model: 'gemini-2.5-flash', contents: 'Where to?' }
 const tools = [
@@ -114,7 +114,7 @@ test('what a scenario says arrives as well: cached tokens, a cut by the limit, o
 
 test('tokens are counted without an inference; models are listed', async () => {
   assert.equal((await models.countTokens(ask)).totalTokens, 9)
-  assert.equal(witness.entries().at(-1)!.kind, 'token_count')
+  assert.equal(mock.entries().at(-1)!.kind, 'token_count')
   const names: (string | undefined)[] = []
   for await (const { name } of await models.list()) names.push(name)
   assert.ok(names.includes('models/gemini-2.5-flash'))

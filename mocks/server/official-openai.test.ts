@@ -1,15 +1,15 @@
-// The official `openai` client against the witness, over a real socket: it cannot tell. Over 250 lines, because it tries
-// each endpoint with the same client and witness.
+// The official `openai` client against the mock, over a real socket: it cannot tell. Over 250 lines, because it tries
+// each endpoint with the same client and mock.
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import OpenAI, { AzureOpenAI } from 'openai'
-import { createWitness } from './create.ts'
+import { createMockProviders } from './create.ts'
 
-const witness = await createWitness()
-test.after(() => witness.close())
+const mock = await createMockProviders()
+test.after(() => mock.close())
 const client = new OpenAI({
-  baseURL: witness.baseUrl('openai'),
-  apiKey: witness.key('openai'),
+  baseURL: mock.baseUrl('openai'),
+  apiKey: mock.key('openai'),
   maxRetries: 0,
 })
 
@@ -230,17 +230,17 @@ test('what is not valid is refused with the field that is to blame, and a wrong 
 test('the client for Azure: the deployment is the model, and a stream begins with the filters', async () => {
   const azureWith = (apiKey: string) =>
     new AzureOpenAI({
-      endpoint: `${witness.url}/azure`,
+      endpoint: `${mock.url}/azure`,
       apiKey,
       apiVersion: '2024-10-21',
       maxRetries: 0,
     })
-  const azure = azureWith(witness.key('azure'))
+  const azure = azureWith(mock.key('azure'))
   const { choices } = await azure.chat.completions.create({ ...ask, model: 'gpt-5-mini' })
   assert.match(choices[0]!.message.content!, /deployment/)
   const stream = azure.chat.completions.stream({ ...ask, model: 'gpt-5-mini' })
   assert.match((await stream.finalChatCompletion()).choices[0]!.message.content!, /Viele Grüße/)
-  const last = witness.entries().at(-1)!
+  const last = mock.entries().at(-1)!
   assert.deepEqual(
     [last.provider, last.endpoint, last.model, last.credential],
     ['azure', 'deployments/gpt-5-mini/chat/completions', 'gpt-5-mini', 'match'],
@@ -252,8 +252,8 @@ test('the client for Azure: the deployment is the model, and a stream begins wit
 })
 
 test('the dialect of the others: Mistral, xAI and Ollama', async () => {
-  const of = (name: string, apiKey = witness.key(name)) =>
-    new OpenAI({ baseURL: witness.baseUrl(name), apiKey, maxRetries: 0 })
+  const of = (name: string, apiKey = mock.key(name)) =>
+    new OpenAI({ baseURL: mock.baseUrl(name), apiKey, maxRetries: 0 })
   for (const name of ['mistral', 'xai', 'ollama']) {
     const other = of(name)
     const { choices } = await other.chat.completions.create({ ...ask, model: 'm' })

@@ -1,13 +1,13 @@
-// What the witness's tests share: a witness for one test, a chat request, and a client that shows bytes as they are.
+// What the mock's tests share: a mock for one test, a chat request, and a client that shows bytes as they are.
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-import { createWitness, type Witness, type WitnessOptions } from './create.ts'
+import { createMockProviders, type MockProviders, type MockOptions } from './create.ts'
 
 /** Ended with the test. */
-export async function witnessFor(t: TestContext, options: WitnessOptions = {}): Promise<Witness> {
-  const witness = await createWitness(options)
-  t.after(() => witness.close())
-  return witness
+export async function mockFor(t: TestContext, options: MockOptions = {}): Promise<MockProviders> {
+  const mock = await createMockProviders(options)
+  t.after(() => mock.close())
+  return mock
 }
 
 /** A valid chat in OpenAI's dialect; the nonce, if any, stands in the prompt. */
@@ -18,11 +18,11 @@ export const chatBody = (model: string, more: object = {}, prompt = 'Where to?')
 })
 
 export function ask(
-  witness: Witness,
+  mock: MockProviders,
   body: unknown,
-  { provider = 'openai', key = witness.key(provider), signal = null as AbortSignal | null } = {},
+  { provider = 'openai', key = mock.key(provider), signal = null as AbortSignal | null } = {},
 ): Promise<Response> {
-  return fetch(`${witness.baseUrl(provider)}/chat/completions`, {
+  return fetch(`${mock.baseUrl(provider)}/chat/completions`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
     body: typeof body === 'string' ? body : JSON.stringify(body),
@@ -31,15 +31,15 @@ export function ask(
 }
 
 /** A connection on which a chat was asked for by hand. */
-export function askRaw(witness: Witness, body: object): Socket {
-  const { port, pathname } = new URL(`${witness.baseUrl('openai')}/chat/completions`)
+export function askRaw(mock: MockProviders, body: object): Socket {
+  const { port, pathname } = new URL(`${mock.baseUrl('openai')}/chat/completions`)
   const text = JSON.stringify(body)
   const socket = connect(Number(port), '127.0.0.1')
   socket.write(
     [
       `POST ${pathname} HTTP/1.1`,
-      'host: witness',
-      `authorization: Bearer ${witness.key('openai')}`,
+      'host: mock',
+      `authorization: Bearer ${mock.key('openai')}`,
       `content-length: ${Buffer.byteLength(text)}`,
       '',
       text,

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
-import { createWitness } from './create.ts'
+import { createMockProviders } from './create.ts'
 
-const witness = await createWitness({ keys: 'any' })
-test.after(() => witness.close())
-beforeEach(() => witness.clear())
+const mock = await createMockProviders({ keys: 'any' })
+test.after(() => mock.close())
+beforeEach(() => mock.clear())
 
 const clientOf = (apiKey: string) =>
-  new Anthropic({ baseURL: `${witness.url}/anthropic`, apiKey, maxRetries: 0 })
+  new Anthropic({ baseURL: `${mock.url}/anthropic`, apiKey, maxRetries: 0 })
 const client = clientOf('key-of-one')
 const NONCE = '00000000000000a1'
 const user = (content: string) => ({ role: 'user' as const, content })
@@ -28,7 +28,7 @@ const weather = betaTool({
 for (const stream of [false, true])
   test(`a tool runner ends its loop by continuing its thread (stream ${stream})`, async () => {
     const called = { id: 'toolu_1', name: 'get_weather', arguments: { city: 'Bern' } }
-    witness.script(NONCE, [{ say: { calls: [called] } }, { say: { text: 'Sunny in Bern.' } }])
+    mock.script(NONCE, [{ say: { calls: [called] } }, { say: { text: 'Sunny in Bern.' } }])
     const runner = client.beta.messages.toolRunner({
       ...ask,
       messages: [user(`waybill-nonce-${NONCE}: the weather in Bern?`)],
@@ -37,7 +37,7 @@ for (const stream of [false, true])
     })
     const final: any = await runner.runUntilDone()
     assert.equal(final.content[0].text, 'Sunny in Bern.')
-    const entries = witness.entries()
+    const entries = mock.entries()
     assert.deepEqual(
       entries.map(({ nonce, problems, body }: any) => [
         nonce,
@@ -80,7 +80,7 @@ test('a message is continued once, and a turn that repeats what the thread holds
 })
 
 test('a stream that is cut leaves nothing to continue', async () => {
-  const cut = await fetch(`${witness.url}/anthropic/v1/messages`, {
+  const cut = await fetch(`${mock.url}/anthropic/v1/messages`, {
     method: 'POST',
     headers: {
       'x-api-key': 'key-of-one',

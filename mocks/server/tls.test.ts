@@ -1,18 +1,18 @@
-// The witness over TLS: trusted by whoever has its authority's certificate, by each of its names, and by nobody else;
+// The mock over TLS: trusted by whoever has its authority's certificate, by each of its names, and by nobody else;
 // and its scenarios end connections there as they do over plain HTTP.
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { request } from 'node:https'
 import { test } from 'node:test'
 import { certify } from './certificate.ts'
-import { createWitness } from './create.ts'
+import { createMockProviders } from './create.ts'
 
-const NAMES = ['localhost', '127.0.0.1', '::1', 'witness.example', '2001:db8::1:0:2']
+const NAMES = ['localhost', '127.0.0.1', '::1', 'mock.example', '2001:db8::1:0:2']
 
 /** The body, or the code of what went wrong. */
 const ask = (url: string, options: object, body: object): Promise<string> =>
   new Promise((done) => {
-    const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-witness-key-of-openai' }
+    const headers = { 'content-type': 'application/json', authorization: 'Bearer sk-mock-key-of-openai' }
     request(`${url}/openai/v1/chat/completions`, { method: 'POST', headers, ...options }, (answer) => {
       let text = ''
       answer
@@ -38,7 +38,7 @@ test('the certificate holds for its names, is signed by its authority, and that 
   assert.ok(authority.verify(authority.publicKey))
   assert.equal(authority.ca, true)
   assert.equal(leaf.ca, false)
-  for (const name of ['localhost', 'witness.example']) assert.ok(leaf.checkHost(name), name)
+  for (const name of ['localhost', 'mock.example']) assert.ok(leaf.checkHost(name), name)
   for (const name of ['127.0.0.1', '::1', '2001:db8::1:0:2']) assert.ok(leaf.checkIP(name), name)
   assert.equal(leaf.checkHost('elsewhere.example'), undefined)
   assert.ok(leaf.validToDate.getTime() > Date.now() && leaf.validFromDate.getTime() < Date.now())
@@ -46,30 +46,30 @@ test('the certificate holds for its names, is signed by its authority, and that 
 
 test('who trusts the authority gets answers; who does not, does not', async (t) => {
   const tls = certify(['localhost', '127.0.0.1'])
-  const witness = await createWitness({ tls, name: 'localhost' })
-  t.after(witness.close)
-  assert.match(witness.url, /^https:\/\/localhost:\d+$/)
-  assert.match(witness.baseUrl('openai'), /^https:\/\/localhost:\d+\/openai\/v1$/)
+  const mock = await createMockProviders({ tls, name: 'localhost' })
+  t.after(mock.close)
+  assert.match(mock.url, /^https:\/\/localhost:\d+$/)
+  assert.match(mock.baseUrl('openai'), /^https:\/\/localhost:\d+\/openai\/v1$/)
   const { ca } = tls
-  assert.match(await ask(witness.url, { ca }, chat('gpt-5-mini')), /"choices"/)
+  assert.match(await ask(mock.url, { ca }, chat('gpt-5-mini')), /"choices"/)
   assert.match(
-    await ask(witness.url.replace('localhost', '127.0.0.1'), { ca }, chat('gpt-5-mini')),
+    await ask(mock.url.replace('localhost', '127.0.0.1'), { ca }, chat('gpt-5-mini')),
     /"choices"/,
   )
-  assert.match(await ask(witness.url, {}, chat('gpt-5-mini')), /CERT|SIGNED/)
+  assert.match(await ask(mock.url, {}, chat('gpt-5-mini')), /CERT|SIGNED/)
   assert.match(
-    await ask(witness.url, { ca: certify(['localhost']).ca }, chat('gpt-5-mini')),
+    await ask(mock.url, { ca: certify(['localhost']).ca }, chat('gpt-5-mini')),
     /CERT|SIGNATURE|SIGNED/,
   )
-  assert.equal(witness.entries().length, 2)
+  assert.equal(mock.entries().length, 2)
 })
 
 test('answers are cut and connections reset over TLS too', async (t) => {
   const tls = certify(['127.0.0.1'])
-  const witness = await createWitness({ tls })
-  t.after(witness.close)
+  const mock = await createMockProviders({ tls })
+  t.after(mock.close)
   const { ca } = tls
-  assert.match(await ask(witness.url, { ca }, chat('scenario-reset')), /^ECONNRESET/)
-  assert.match(await ask(witness.url, { ca }, chat('scenario-cut-after-2', true)), /^ECONNRESET after true/)
-  assert.match(await ask(witness.url, { ca }, chat('gpt-5-mini')), /"choices"/)
+  assert.match(await ask(mock.url, { ca }, chat('scenario-reset')), /^ECONNRESET/)
+  assert.match(await ask(mock.url, { ca }, chat('scenario-cut-after-2', true)), /^ECONNRESET after true/)
+  assert.match(await ask(mock.url, { ca }, chat('gpt-5-mini')), /"choices"/)
 })

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
-import { createWitness } from '../../mocks/server/create.ts'
+import { createMockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'
 
@@ -25,16 +25,16 @@ if (!existsSync(python)) {
 
 const key = `wb-${randomUUID()}`
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
-const witness = await createWitness()
+const mock = await createMockProviders()
 /** Second account at Anthropic. */
-const second = await createWitness({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
-const provider = (name: string, api: string, at = witness, standIn = name) =>
+const second = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
+const provider = (name: string, api: string, at = mock, standIn = name) =>
   `  ${name}: { api: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name} }`
 const env = {
-  gemini: witness.key('gemini'),
-  openai: witness.key('openai'),
-  responses: witness.key('openai'),
-  anthropic: witness.key('anthropic'),
+  gemini: mock.key('gemini'),
+  openai: mock.key('openai'),
+  responses: mock.key('openai'),
+  anthropic: mock.key('anthropic'),
   second: second.key('anthropic'),
 }
 
@@ -44,7 +44,7 @@ const call = (id: string, city: string) => ({ id, name: 'get_weather', arguments
 const nonces = RUNNERS.flatMap((route) =>
   [false, true].map((stream) => {
     const nonce = randomBytes(8).toString('hex')
-    for (const each of [witness, second])
+    for (const each of [mock, second])
       each.script(nonce, [
         { say: { calls: [call('toolu_1', 'Bern')] } },
         { say: { calls: [call('toolu_2', 'Rome')] } },
@@ -63,7 +63,7 @@ ${provider('gemini', 'gemini')}
 ${provider('openai', 'openai')}
 ${provider('anthropic', 'anthropic')}
 ${provider('second', 'anthropic', second, 'anthropic')}
-${provider('responses', '[responses]', witness, 'openai')}
+${provider('responses', '[responses]', mock, 'openai')}
 routes:
   google: { targets: [ { model: gemini/gemini-2.5-flash } ] }
   gpt: { targets: [ { model: openai/gpt-5-mini } ] }
@@ -85,7 +85,7 @@ const code = await new Promise<number | null>((done) => child.once('exit', done)
 const { data: calls } = (await fetch(`${gateway.url}/api/usage/request-logs?limit=200`, {
   headers: { 'x-api-key': key },
 }).then((response) => response.json())) as { data: { state: string }[] }
-const inferences = [witness, second]
+const inferences = [mock, second]
   .flatMap((each) => each.entries())
   .filter(({ kind }) => kind === 'inference').length
 const states = Object.entries(Object.groupBy(calls, ({ state }) => state)).map(
@@ -95,7 +95,7 @@ console.log(
   `${calls.length} calls on record (${states.join(', ')}), ${inferences} inferences at the providers`,
 )
 await gateway.close(100)
-await witness.close()
+await mock.close()
 await second.close()
 rmSync(data, { recursive: true })
 process.exitCode = code === 0 && calls.length === inferences ? 0 : 1

@@ -136,7 +136,7 @@ async function resultOf(
   const launched = agent.ways[task.client]!.launched === true
   const requests = stage.requests.filter((request) => !(launched && request === 'GET /v1/models'))
   const records = await Promise.all((await stage.records()).map(({ id }) => stage.record(id)))
-  const inferences = stage.witness.entries().filter(({ kind }) => kind === 'inference')
+  const inferences = stage.mock.entries().filter(({ kind }) => kind === 'inference')
   const bodies = inferences.map(({ body }) => JSON.stringify(body))
   const heard = (text: string) => bodies.some((body) => body.includes(text.split('\n').at(-1)!))
   const done =
@@ -178,7 +178,7 @@ async function resultOf(
       left: first.left,
       requests,
       records,
-      witness: inferences.map(({ headers, body, problems, answer }) => ({ headers, body, problems, answer })),
+      mock: inferences.map(({ headers, body, problems, answer }) => ({ headers, body, problems, answer })),
       output: first.output.slice(-6_000),
       second: second?.output.slice(-6_000),
     },

@@ -7,7 +7,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createWitness, type ScriptedAnswer, type Witness, writeNonce } from '../../mocks/library.ts'
+import { createMockProviders, type ScriptedAnswer, type MockProviders, writeNonce } from '../../mocks/library.ts'
 import { parseConfig } from '../../src/config/load.ts'
 import type { CallDetail, CallRecord } from '../../src/core/record.ts'
 import { createGateway } from '../../src/gateway/create-gateway.ts'
@@ -48,7 +48,7 @@ export interface StageOptions {
 
 export interface Stage {
   readonly url: string
-  readonly witness: Witness
+  readonly mock: MockProviders
   /** Nonce for the prompt: the script answers every call that contains it. */
   readonly nonce: string
   /** Requests that reached the gateway: method and path. */
@@ -72,16 +72,16 @@ export async function openStage(
   { client, upstream, tools }: StageOptions,
   script: readonly ScriptedAnswer[],
 ): Promise<Stage> {
-  const witness = await createWitness()
+  const mock = await createMockProviders()
   const own = UPSTREAMS[client]!
   const there = upstream === client ? own : THINKING[upstream]!
-  witness.script(NONCE, [
+  mock.script(NONCE, [
     ...[there, own].map(({ aside }) => ({ model: aside, scenario: 'plain', times: 1_000 })),
     ...script.map((answer) => ({ model: there.main, ...answer })),
   ])
   const data = mkdtempSync(join(tmpdir(), 'waybill-agents-'))
   const providerOf = (api: string, { provider }: Upstream) =>
-    `{ api: ${api}, base_url: "${witness.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
+    `{ api: ${api}, base_url: "${mock.baseUrl(provider)}", key: $${provider.toUpperCase()} }`
   const gateway = await createGateway(
     parseConfig(
       `server: { port: 0 }
@@ -93,7 +93,7 @@ resilience: { retries: 0, cooldown: 1ms }`,
       'agents.yaml',
       {
         env: Object.fromEntries(
-          [there, own].map(({ provider }) => [provider.toUpperCase(), witness.key(provider)]),
+          [there, own].map(({ provider }) => [provider.toUpperCase(), mock.key(provider)]),
         ),
       },
     ),
@@ -123,7 +123,7 @@ resilience: { retries: 0, cooldown: 1ms }`,
     (await (await fetch(url + path)).json()) as Answer
   return {
     url,
-    witness,
+    mock,
     nonce: writeNonce(NONCE),
     requests,
     hosts,
@@ -138,7 +138,7 @@ resilience: { retries: 0, cooldown: 1ms }`,
       proxy.closeAllConnections()
       proxy.close()
       await gateway.close(100)
-      await witness.close()
+      await mock.close()
       rmSync(data, { recursive: true, force: true })
     },
   }

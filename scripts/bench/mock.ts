@@ -19,7 +19,7 @@ const EVENTS = 10_000
 /** Request to each of the two for a stream of that many events. */
 const STREAM: Readonly<Record<string, object>> = {
   direct: { model: 'm', messages: [{ role: 'user', content: `stream ${EVENTS} events 0 ms apart` }] },
-  witness: { model: 'scenario-many-events', messages: [{ role: 'user', content: 'go' }], stream: true },
+  mock: { model: 'scenario-many-events', messages: [{ role: 'user', content: 'go' }], stream: true },
 }
 
 if (!hasWrk()) {
@@ -27,20 +27,20 @@ if (!hasWrk()) {
   process.exit(2)
 }
 const bare = await startUpstream()
-const witness = await startWitness()
+const mock = await startMock()
 try {
-  const figures = new Map<string, { bare: number[]; witness: number[] }>()
+  const figures = new Map<string, { bare: number[]; mock: number[] }>()
   const note = (figure: string, target: Target, value: number) => {
-    const both = figures.get(figure) ?? { bare: [], witness: [] }
+    const both = figures.get(figure) ?? { bare: [], mock: [] }
     figures.set(figure, both)
-    both[target === bare ? 'bare' : 'witness'].push(value)
+    both[target === bare ? 'bare' : 'mock'].push(value)
   }
-  for (const target of [bare, witness]) {
+  for (const target of [bare, mock]) {
     await wrk(target, 32, 1)
     await eventsPerSecond(target)
   }
   for (let round = 0; round < ROUNDS; round++)
-    for (const target of round % 2 === 0 ? [bare, witness] : [witness, bare]) {
+    for (const target of round % 2 === 0 ? [bare, mock] : [mock, bare]) {
       for (const connections of CONNECTIONS) {
         const { perSecond, badStatus, socketErrors } = await wrk(target, connections, SECONDS)
         if (badStatus + socketErrors > 0)
@@ -53,23 +53,23 @@ try {
     `Node ${process.versions.node}, ${ROUNDS} rounds; median (min–max); the ratio within each round`,
   )
   for (const [figure, both] of figures) {
-    const ratios = both.witness.map((value, round) => value / both.bare[round]!)
+    const ratios = both.mock.map((value, round) => value / both.bare[round]!)
     console.log(
-      `${figure}: bare ${spread(both.bare, 0)}, witness ${spread(both.witness, 0)}, ${spread(ratios, 2)}`,
+      `${figure}: bare ${spread(both.bare, 0)}, mock ${spread(both.mock, 0)}, ${spread(ratios, 2)}`,
     )
   }
 } finally {
-  await Promise.all([bare.stop(), witness.stop()])
+  await Promise.all([bare.stop(), mock.stop()])
 }
 
 /** Starts the built program in a separate process. */
-async function startWitness(): Promise<Target> {
-  const args = ['dist/cli.js', 'witness', '--port', '0', '--control-port', '0', '--json']
+async function startMock(): Promise<Target> {
+  const args = ['dist/cli.js', 'mock', '--port', '0', '--control-port', '0', '--json']
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
   const [line] = await Promise.race([
     once(createInterface(child.stdout), 'line'),
     once(child, 'exit').then(() => {
-      throw new Error('the witness did not start; run `npm run build` first')
+      throw new Error('the mock did not start; run `npm run build` first')
     }),
   ])
   const { base_url, key } = JSON.parse(line).providers.openai
@@ -79,7 +79,7 @@ async function startWitness(): Promise<Target> {
   }
   const headers = { authorization: `Bearer ${key}` }
   return {
-    name: 'witness',
+    name: 'mock',
     url: `${base_url}/chat/completions`,
     headers,
     about: 'dist',

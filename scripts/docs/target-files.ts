@@ -6,7 +6,7 @@ const HEAD = `# Target files
 
 <!-- Written by \`npm run docs\` from conformance/target/schema.ts. -->
 
-A target file tells the conformance suite how your gateway is started, how it is pointed at the witness, and what it promises. [conformance.md](conformance.md) goes through one step by step; this page lists every field. \`waybill target init\` asks for the most important ones and writes a file. \`waybill target check FILE\` names every mistake in a file with its line, starts the gateway and makes one call.
+A target file tells the conformance suite how your gateway is started, how it is pointed at the mock, and what it promises. [conformance.md](conformance.md) goes through one step by step; this page lists every field. \`waybill target init\` asks for the most important ones and writes a file. \`waybill target check FILE\` names every mistake in a file with its line, starts the gateway and makes one call.
 
 With this first line, editors that use the YAML language server complete the file and mark mistakes while you type; the path is that of [target.schema.json](target.schema.json), which is in the package:
 
@@ -20,9 +20,9 @@ Every text may contain placeholders, which are filled in for each run:
 
 | placeholder | what it is |
 |---|---|
-| \`{{witness.NAME.base_url}}\` | the witness as this provider, with \`/v1\`: \`{{witness.openai.base_url}}\` |
-| \`{{witness.NAME.root}}\` | the same without \`/v1\` |
-| \`{{witness.NAME.key}}\` | the key that the witness accepts as this provider |
+| \`{{mock.NAME.base_url}}\` | the mock as this provider, with \`/v1\`: \`{{mock.openai.base_url}}\` |
+| \`{{mock.NAME.root}}\` | the same without \`/v1\` |
+| \`{{mock.NAME.key}}\` | the key that the mock accepts as this provider |
 | \`{{port}}\`, \`{{dir}}\` | a free port, and the directory of this instance |
 | \`{{key.client}}\`, \`{{key.other}}\`, \`{{key.admin}}\` | gateway keys, made for this run |
 | \`{{digest.client}}\` and so on | \`sha256:\` and the digest of such a key |

@@ -8,7 +8,7 @@ import type { MustFailResults, MustPassResults } from './results.ts'
 /** Findings that no gateway can make fail, each with the reason why it exists. */
 export const GUARDS: Readonly<Record<string, string>> = {
   'FAIL-06/hostile-requests-were-made': 'counts what the suite itself did',
-  'PURE-08/calls-reach-the-witness': 'a run whose calls do not arrive ends earlier (SUITE-01)',
+  'PURE-08/calls-reach-the-mock': 'a run whose calls do not arrive ends earlier (SUITE-01)',
 }
 
 export function mustFailPage({ whole_run, gateways }: MustFailResults): string {

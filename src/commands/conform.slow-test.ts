@@ -50,7 +50,7 @@ const program = (onCall: string) => ({
   ],
 })
 
-/** One that hands calls on to the witness; `first` is its code for any request. */
+/** One that hands calls on to the mock; `first` is its code for any request. */
 const relay = (first: string) => ({
   command: [
     '{{node}}',
@@ -59,8 +59,8 @@ const relay = (first: string) => ({
     require('http').createServer((q, r) => {
       ${first}
       if (q.method !== 'POST') return r.end('{}')
-      const headers = { ...q.headers, authorization: 'Bearer {{witness.openai.key}}' }
-      q.pipe(request('{{witness.openai.root}}' + q.url, { method: 'POST', headers }, (answer) => {
+      const headers = { ...q.headers, authorization: 'Bearer {{mock.openai.key}}' }
+      q.pipe(request('{{mock.openai.root}}' + q.url, { method: 'POST', headers }, (answer) => {
         r.writeHead(answer.statusCode, answer.headers)
         answer.pipe(r)
       }))
@@ -117,17 +117,17 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     [
       'it dies of the first call',
       () => program('process.exit(1)'),
-      /the witness did not see the call, so no second/,
+      /the mock did not see the call, so no second/,
     ],
     [
       'it answers the first call with garbage',
       () => program('q.socket.end("!!")'),
-      /the witness did not see the call/,
+      /the mock did not see the call/,
     ],
     [
       'it never answers the first call',
       () => program(''),
-      /the witness did not see the call.+no end within/s,
+      /the mock did not see the call.+no end within/s,
     ],
   ]
   for (const [what, begin, says] of CASES)
@@ -196,11 +196,11 @@ describe('a target in trouble is exit code 3 and a sentence', { concurrency: 4 }
     assert.equal(code, 3)
   })
 
-  test('somebody else listens where the witness should', async (t) => {
+  test('somebody else listens where the mock should', async (t) => {
     const { url } = await serve(t, () => {})
     const { port } = new URL(url)
-    const { code, err } = await waybill('conform', url, '--model', 'x', '--witness-port', port)
-    assert.match(err, new RegExp(`the witness cannot start: .+ port ${port}: the port is already in use`))
+    const { code, err } = await waybill('conform', url, '--model', 'x', '--mock-port', port)
+    assert.match(err, new RegExp(`the mock cannot start: .+ port ${port}: the port is already in use`))
     assertSentence(err)
     assert.equal(code, 3)
   })
@@ -303,7 +303,7 @@ describe('a wrong call is exit code 2 and a sentence', { concurrency: 4 }, () =>
     ['a base that is not there', () => [write('extends: nowhere.yaml')], /nowhere\.yaml: no such file/],
     ['an address without a model', () => ['http://127.0.0.1:1'], /--model/],
     ['no address', () => ['http://', '--model', 'x'], /http:\/\/ is not an address/],
-    ['no port', () => ['http://127.0.0.1:1', '--model', 'x', '--witness-port', 'a'], /--witness-port/],
+    ['no port', () => ['http://127.0.0.1:1', '--model', 'x', '--mock-port', 'a'], /--mock-port/],
     [
       'a profile that does not exist',
       () => [targetFile(url), '--profile', 'gold'],

@@ -22,11 +22,11 @@ import { conform as run } from '../../conformance/run.ts'
 import { inTime, type TimeLeft, timeLeft } from '../../conformance/runner/eta.ts'
 import { bareTarget, ownTargets, readTarget, TargetError } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
-import type { Witness } from '../../mocks/server/create.ts'
+import type { MockProviders } from '../../mocks/server/create.ts'
 import { fileReason } from '../terminal/file-error.ts'
 import { complain as complainLine } from './output.ts'
 import { UsageError } from './usage-error.ts'
-import { type WitnessOptions, withWitness, written } from './witness-options.ts'
+import { type MockOptions, withMock, written } from './mock-options.ts'
 
 /** Exit codes, contract "Exit codes of conform". */
 const CONFORMANT = 0
@@ -35,7 +35,7 @@ const USAGE = 2
 const TROUBLE = 3
 const STALE = 4
 
-export interface ConformCommand extends WitnessOptions {
+export interface ConformCommand extends MockOptions {
   readonly target: string
   readonly profile: string
   readonly only?: readonly string[]
@@ -45,7 +45,7 @@ export interface ConformCommand extends WitnessOptions {
   readonly compare?: string
   readonly model?: string
   readonly keyEnv?: string
-  readonly witnessPort?: string
+  readonly mockPort?: string
   readonly timeLimit?: string
 }
 
@@ -53,7 +53,7 @@ export interface ConformCommand extends WitnessOptions {
 export async function conform(options: ConformCommand): Promise<number> {
   try {
     const profile = profileOf(options.profile)
-    const target = withWitness(targetOf(options), options)
+    const target = withMock(targetOf(options), options)
     const baseline = options.baseline === undefined ? [] : readBaseline(options.baseline)
     const timeLimit = minutesIn(options.timeLimit)
     const earlier = options.compare === undefined ? null : rejudge(options.compare).results
@@ -72,7 +72,7 @@ export async function conform(options: ConformCommand): Promise<number> {
       ...(timeLimit !== undefined && { timeLimit }),
       reproduce: reproduce(options),
       ...(options.report !== undefined && { directory: options.report }),
-      onWitness: isUrl(options.target) ? (witness) => explain(witness, options.target) : () => {},
+      onMock: isUrl(options.target) ? (mock) => explain(mock, options.target) : () => {},
       ...progress(options.quick ?? false, earlier),
     })
     const comparison = earlier && compare(earlier, results)
@@ -190,24 +190,24 @@ function prepare(directory: string): void {
 const NAMED_IN_FILE: Readonly<Record<string, string>> = {
   '--model': 'models',
   '--key-env': 'key',
-  '--witness-port': 'port',
+  '--mock-port': 'port',
 }
 
 /** Reads a file, the name of one in the package, or a URL. */
-function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Target {
+function targetOf({ target, model, keyEnv, mockPort }: ConformCommand): Target {
   if (isUrl(target)) {
     if (model === undefined)
-      throw new UsageError('an address needs --model ID: a model that the gateway sends to the witness')
-    const port = witnessPort === undefined ? undefined : Number(witnessPort)
+      throw new UsageError('an address needs --model ID: a model that the gateway sends to the mock')
+    const port = mockPort === undefined ? undefined : Number(mockPort)
     if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535))
-      throw new UsageError('--witness-port must be a number from 0 to 65535')
+      throw new UsageError('--mock-port must be a number from 0 to 65535')
     if (!URL.canParse(target)) throw new UsageError(`${target} is not an address`)
     return bareTarget(target, model, {
       ...(keyEnv && { keyEnv }),
-      ...(port !== undefined && { witnessPort: port }),
+      ...(port !== undefined && { mockPort: port }),
     })
   }
-  const lone = Object.entries({ '--model': model, '--key-env': keyEnv, '--witness-port': witnessPort })
+  const lone = Object.entries({ '--model': model, '--key-env': keyEnv, '--mock-port': mockPort })
   for (const [option, value] of lone)
     if (value !== undefined)
       throw new UsageError(
@@ -218,9 +218,9 @@ function targetOf({ target, model, keyEnv, witnessPort }: ConformCommand): Targe
 }
 
 /** For a gateway that is already running: prints its settings, and waits for the user to apply them. */
-export async function explain(witness: Witness, url: string): Promise<void> {
+export async function explain(mock: MockProviders, url: string): Promise<void> {
   process.stdout.write(
-    `The witness is listening. Configure ${url} with an OpenAI-compatible provider:\n  base URL  ${witness.baseUrl('openai')}\n  API key   ${witness.key('openai')}\n`,
+    `The mock is listening. Configure ${url} with an OpenAI-compatible provider:\n  base URL  ${mock.baseUrl('openai')}\n  API key   ${mock.key('openai')}\n`,
   )
   if (!process.stdin.isTTY) return
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -284,9 +284,9 @@ const reproduce = ({
   quick,
   model,
   keyEnv,
-  witnessPort,
+  mockPort,
   timeLimit,
-  ...witness
+  ...mock
 }: ConformCommand): string =>
   [
     'waybill conform',
@@ -296,9 +296,9 @@ const reproduce = ({
     quick && '--quick',
     model && `--model ${model}`,
     keyEnv && `--key-env ${keyEnv}`,
-    witnessPort && `--witness-port ${witnessPort}`,
+    mockPort && `--mock-port ${mockPort}`,
     timeLimit && `--time-limit ${timeLimit}`,
-    ...written(witness),
+    ...written(mock),
   ]
     .filter(Boolean)
     .join(' ')

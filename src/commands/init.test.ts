@@ -35,7 +35,7 @@ test('what it writes is a valid configuration, for every preset and preference, 
   }
 })
 
-test('every preset has a price; those that the witness knows are where it has them', () => {
+test('every preset has a price; those that the mock knows are where it has them', () => {
   for (const { name, baseUrl, models } of PRESETS)
     for (const model of models) {
       const price = calcPrice({ input_tokens: 1_000, output_tokens: 1_000 }, model, {

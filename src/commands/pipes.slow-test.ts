@@ -36,7 +36,7 @@ const COMMANDS: readonly [readonly string[], number][] = [
   [['recordings', 'list', '--json'], 0],
   [['recordings', 'verify'], 0],
   [['routes', '-c', EXAMPLE], 0],
-  [['witness', '--list'], 0],
+  [['mock', '--list'], 0],
   [['doctor', '-c', 'nowhere.yaml'], 1],
   [['config', 'check', '-c', 'nowhere.yaml'], 2],
   [['statusline', 'doctor', '--url', 'http://127.0.0.1:9'], 1],
@@ -63,7 +63,7 @@ test('a list that is cut by `head` in a shell is no failure', () => {
 test('output that cannot be written for another reason is one line and exit code 1', {
   skip: process.platform !== 'linux' && 'only Linux has /dev/full',
 }, () => {
-  for (const args of [['recordings', 'list'], ['--help'], ['witness', '--list']]) {
+  for (const args of [['recordings', 'list'], ['--help'], ['mock', '--list']]) {
     const { status, stderr } = spawnSync(process.execPath, [CLI, ...args], {
       env,
       encoding: 'utf8',
@@ -74,11 +74,11 @@ test('output that cannot be written for another reason is one line and exit code
   }
 })
 
-test('a gateway and a witness go on when nobody reads what they print', async (t) => {
+test('a gateway and a mock go on when nobody reads what they print', async (t) => {
   const [port, control] = [await freePort(), await freePort()]
   for (const args of [
     ['serve', '--replay', '-c', EXAMPLE, '--port', port],
-    ['witness', '--port', port, '--control-port', control],
+    ['mock', '--port', port, '--control-port', control],
   ]) {
     const child = spawn(process.execPath, [CLI, ...args], {
       env: { ...env, WAYBILL_DATA: temporaryDirectory(t) },

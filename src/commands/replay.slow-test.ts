@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
-import { createWitness } from '../../mocks/server/create.ts'
+import { createMockProviders } from '../../mocks/server/create.ts'
 import {
   answer,
   chunk,
@@ -287,25 +287,25 @@ async function asked(url: string) {
 }
 
 test('the official client gets from the replay what it got from the provider, but for the words', async (t) => {
-  const witness = await createWitness()
-  t.after(() => witness.close())
+  const mock = await createMockProviders()
+  t.after(() => mock.close())
   const directory = temporaryDirectory(t)
   const config = join(directory, 'waybill.yaml')
   const out = join(directory, 'kept')
-  const base = witness.baseUrl('openai')
+  const base = mock.baseUrl('openai')
   writeFileSync(
     config,
-    `providers: { alpha: { api: openai, base_url: "${base}", key: $WITNESS_KEY } }\n` +
+    `providers: { alpha: { api: openai, base_url: "${base}", key: $MOCK_KEY } }\n` +
       'routes: { auto: { targets: [ { model: alpha/gpt-5-mini } ] } }\n',
   )
-  const env = { WITNESS_KEY: witness.key('openai') }
+  const env = { MOCK_KEY: mock.key('openai') }
   const recording = await startedWith(t, env, 'record', '--provider', 'alpha', '-c', config, '--out', out)
   const live = await asked(recording.url)
   await recording.stop()
-  const before = witness.entries().length
+  const before = mock.entries().length
   const replay = await started(t, 'serve', '--replay', out, '-c', config)
   assert.deepEqual(await asked(replay.url), live)
-  assert.equal(witness.entries().length, before, 'replay reached the provider')
+  assert.equal(mock.entries().length, before, 'replay reached the provider')
   await replay.stop()
 })
 

@@ -7,13 +7,13 @@ import { readTarget } from '../../conformance/target/read.ts'
 import type { Target } from '../../conformance/target/schema.ts'
 import { complain, endOnSignal, explain, profileOf } from './conform.ts'
 import { print } from './output.ts'
-import { type WitnessOptions, withWitness } from './witness-options.ts'
+import { type MockOptions, withMock } from './mock-options.ts'
 
 /** Returns the exit code: 0 as the file says, 1 not so, 2 the file is wrong, 3 there was no call. */
-export async function check(file: string, options: { profile: string } & WitnessOptions): Promise<number> {
+export async function check(file: string, options: { profile: string } & MockOptions): Promise<number> {
   try {
     const profile = profileOf(options.profile)
-    const target = withWitness(readTarget(file), options)
+    const target = withMock(readTarget(file), options)
     print(`${file}: no mistakes found. Starting ${target.name} …`)
     endOnSignal()
     const { sights } = await look(target)
@@ -29,8 +29,8 @@ export async function check(file: string, options: { profile: string } & Witness
 
 /** Makes one call; first waits until a running gateway is configured to use the mock providers. */
 export const look = (target: Target): Promise<Look> =>
-  lookAt(target, async (witness) => {
-    if ('url' in target.start && target.witness_port === 0) await explain(witness, target.start.url)
+  lookAt(target, async (mock) => {
+    if ('url' in target.start && target.mock_port === 0) await explain(mock, target.start.url)
   })
 
 function tellRequirements(target: Target, profile: Profile): void {

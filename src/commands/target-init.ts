@@ -30,7 +30,7 @@ export interface Answers {
 const QUESTIONS: readonly { name: Exclude<keyof Answers, 'header'>; ask: string; must?: string }[] = [
   {
     name: 'start',
-    ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{witness.openai.base_url}} OPENAI_API_KEY={{witness.openai.key}} my-gateway --port {{port}}`, or an address',
+    ask: 'How is it started, or where does it run? A command such as `OPENAI_BASE_URL={{mock.openai.base_url}} OPENAI_API_KEY={{mock.openai.key}} my-gateway --port {{port}}`, or an address',
     must: '--start',
   },
   { name: 'call', ask: 'Which model should be called?', must: '--call' },

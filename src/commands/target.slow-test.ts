@@ -45,7 +45,7 @@ createServer((q, r) => {
 }).listen(Number(process.argv[2]), '127.0.0.1')
 `,
 )
-const START = `UPSTREAM={{witness.openai.base_url}} KEY={{witness.openai.key}} {{node}} ${GATEWAY} {{port}}`
+const START = `UPSTREAM={{mock.openai.base_url}} KEY={{mock.openai.key}} {{node}} ${GATEWAY} {{port}}`
 
 test('init tries the answers, finds out where the log has what, and check agrees with the file', async () => {
   const file = join(root, 'mine.yaml')
@@ -55,7 +55,7 @@ test('init tries the answers, finds out where the log has what, and check agrees
   )
   assert.equal(err, '')
   assert.equal(code, 0)
-  assert.match(out, /✓ a call for "gpt-5-mini" reached the witness as openai\/gpt-5-mini/)
+  assert.match(out, /✓ a call for "gpt-5-mini" reached the mock as openai\/gpt-5-mini/)
   assert.match(out, /✓ the log: records at "\/result\/rows"/)
   const text = readFileSync(file, 'utf8')
   const [first = ''] = text.split('\n')
@@ -182,20 +182,20 @@ describe('what cannot be done is a sentence', { concurrency: 2 }, () => {
     ['a file that is not there', ['check', join(root, 'nowhere.yaml')], 2, /nowhere\.yaml: no such file/],
     ['a profile that does not exist', ['check', 'x', '--profile', 'gold'], 2, /core, observable/],
     [
-      'a witness on every address, of which nobody knows the name',
-      ['check', nobody, '--witness-host', '0.0.0.0'],
+      'a mock on every address, of which nobody knows the name',
+      ['check', nobody, '--mock-host', '0.0.0.0'],
       2,
-      /^waybill: --witness-name: is missing/,
+      /^waybill: --mock-name: is missing/,
     ],
     [
-      'a witness that others may reach, on an address that this machine does not have',
-      ['check', nobody, '--witness-host', '192.0.2.1'],
+      'a mock that others may reach, on an address that this machine does not have',
+      ['check', nobody, '--mock-host', '192.0.2.1'],
       3,
-      /^waybill: warning: the witness listens on 192\.0\.2\.1, so other machines .*\nwaybill: the witness cannot start: /,
+      /^waybill: warning: the mock listens on 192\.0\.2\.1, so other machines .*\nwaybill: the mock cannot start: /,
     ],
     [
-      'a witness on another address of this machine',
-      ['check', nobody, '--witness-host', '127.0.0.1', '--witness-name', 'localhost', '--witness-tls'],
+      'a mock on another address of this machine',
+      ['check', nobody, '--mock-host', '127.0.0.1', '--mock-name', 'localhost', '--mock-tls'],
       3,
       /^waybill: x is not ready .*ECONNREFUSED/,
     ],

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const COMMANDS: Record<string, string> = {
   serve: `serve --replay -c ${root}examples/waybill.yaml --port 0`,
-  witness: 'witness --port 0 --control-port 0',
+  mock: 'mock --port 0 --control-port 0',
 }
 
 /** What npm's shell does with the command; `$run` is the command. */

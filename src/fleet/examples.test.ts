@@ -58,5 +58,5 @@ test('compose.fleet.yaml: three gateways with names and journals of their own, t
     assert.equal(mounts[0], `${name}:/data`)
     assert.ok(name in volumes)
   }
-  assert.deepEqual(Object.keys(services).slice(3), ['balancer', 'postgres', 'witness'])
+  assert.deepEqual(Object.keys(services).slice(3), ['balancer', 'postgres', 'mock'])
 })

@@ -1,4 +1,4 @@
-// Two gateways from the image and PostgreSQL from its own, on one network, with the witness as their provider.
+// Two gateways from the image and PostgreSQL from its own, on one network, with the mock as their provider.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -8,7 +8,7 @@ import {
   networkAndVolume,
   noEngine,
   startGateway,
-  startWitness,
+  startMock,
 } from '../test/test-image.ts'
 
 /** `scripts/release/postgres-image.sh` prints it, and makes it where it cannot be pulled. */
@@ -22,7 +22,7 @@ const skip =
 const CONFIG = `
 durability: full
 fleet: { url: $WAYBILL_FLEET_URL, tls: off }
-providers: { openai: { api: openai, base_url: "http://witness:4950/openai/v1", key: $OPENAI_API_KEY } }
+providers: { openai: { api: openai, base_url: "http://mock:4950/openai/v1", key: $OPENAI_API_KEY } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
@@ -50,7 +50,7 @@ test('the image in a fleet: two gateways, one record, through an outage and the 
       postgresImage,
     ],
   )
-  const witness = await startWitness(place)
+  const mock = await startMock(place)
   const start = async (name: string) => {
     const volume = `${place}-${name}`
     t.after(() => docker('volume', 'rm', volume))
@@ -89,7 +89,7 @@ test('the image in a fleet: two gateways, one record, through an outage and the 
 
   await docker('rm', '--force', two.id)
   await allThere(one)
-  const { entries } = await witness.ledger()
+  const { entries } = await mock.ledger()
   assert.equal(entries.filter(({ kind }) => kind === 'inference').length, made)
   assert.doesNotMatch(await docker('logs', one.id), new RegExp(password))
 })

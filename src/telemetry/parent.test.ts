@@ -1,7 +1,7 @@
 // The trace of a caller over real sockets: continued, linked to, or not looked at; and which provider is told of it.
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createWitness } from '../../mocks/server/create.ts'
+import { createMockProviders } from '../../mocks/server/create.ts'
 import { answer, fail } from '../../mocks/test-upstream.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway } from '../gateway/create-gateway.ts'
@@ -97,10 +97,10 @@ test('a caller whose trace is not sampled is followed; with follow_caller: false
 
 test('a provider is told of the trace where it is marked, by each attempt of its own; no other is, in any dialect (TRACE-05)', async (t) => {
   const { url, spans } = await collector(t)
-  const witness = await createWitness()
-  t.after(() => witness.close())
+  const mock = await createMockProviders()
+  t.after(() => mock.close())
   const provider = (name: string, api: string, id = name, more = '') =>
-    `  ${id}: { api: ${api}, base_url: "${witness.baseUrl(name)}", key: $KEY_${name}, ${more} }`
+    `  ${id}: { api: ${api}, base_url: "${mock.baseUrl(name)}", key: $KEY_${name}, ${more} }`
   const text = (telemetry: string, mark: string) =>
     [
       'server: { port: 0 }',
@@ -114,7 +114,7 @@ test('a provider is told of the trace where it is marked, by each attempt of its
       provider('gemini', 'gemini'),
       'routes: { auto: { targets: [ { model: groq/scenario-503 }, { model: marked/gpt-5-mini } ] } }',
     ].join('\n')
-  const env = Object.fromEntries(witness.providers.map((name) => [`KEY_${name}`, witness.key(name)]))
+  const env = Object.fromEntries(mock.providers.map((name) => [`KEY_${name}`, mock.key(name)]))
   const start = async (config: string) => {
     const gateway = await createGateway(parseConfig(config, 'test.yaml', { env }))
     t.after(() => gateway.close(100))
@@ -140,8 +140,8 @@ test('a provider is told of the trace where it is marked, by each attempt of its
   const gateway = await start(text(TELEMETRY, 'trace: true'))
   assert.equal(await post(`${gateway}/v1/chat/completions`, ask('auto')), 200)
   await everyDialect(gateway)
-  await witness.settled()
-  const told = witness.entries().filter(({ headers }) => headers.traceparent !== undefined)
+  await mock.settled()
+  const told = mock.entries().filter(({ headers }) => headers.traceparent !== undefined)
   assert.deepEqual(
     told.map(({ provider, model }) => [provider, model]),
     [['openai', 'gpt-5-mini']],
@@ -150,12 +150,12 @@ test('a provider is told of the trace where it is marked, by each attempt of its
   assert.equal(told[0]!.headers.traceparent, `00-${TRACE}-${attempt.id}-01`)
   assert.equal(told[0]!.headers.tracestate, SAMPLED.tracestate)
   assert.deepEqual(told[0]!.problems, [])
-  assert.ok(new Set(witness.entries().map(({ endpoint }) => endpoint)).size >= 5, 'every dialect was spoken')
+  assert.ok(new Set(mock.entries().map(({ endpoint }) => endpoint)).size >= 5, 'every dialect was spoken')
 
   // The caller's list belongs to its trace.
   const linked = await start(text(`telemetry: { endpoint: "${url}", parent: link }`, 'trace: true'))
   await post(`${linked}/v1/chat/completions`, ask('marked/gpt-5-mini'))
-  const [own] = witness.entries().slice(-1)
+  const [own] = mock.entries().slice(-1)
   assert.match(own!.headers.traceparent!, /^00-0[0-9a-f]{31}-[0-9a-f]{16}-01$/)
   assert.equal(own!.headers.tracestate, undefined)
 
@@ -164,9 +164,9 @@ test('a provider is told of the trace where it is marked, by each attempt of its
     await post(`${address}/v1/chat/completions`, ask('auto'))
     await everyDialect(address)
   }
-  await witness.settled()
+  await mock.settled()
   const names = ['traceparent', 'tracestate', 'baggage']
-  const all = witness.entries().filter(({ headers }) => names.some((name) => name in headers))
+  const all = mock.entries().filter(({ headers }) => names.some((name) => name in headers))
   assert.deepEqual(
     all.map(({ n }) => n),
     [told[0]!.n, own!.n],

@@ -1,4 +1,4 @@
-// The official Anthropic client, pointed at a gateway whose provider is the witness: it must not be able to tell.
+// The official Anthropic client, pointed at a gateway whose provider is the mock: it must not be able to tell.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,38 +7,38 @@ import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Anthropic from '@anthropic-ai/sdk'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 
 const KEY = 'wb-key-of-the-test'
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
-let witness: Witness
+let mock: MockProviders
 let gateway: Gateway
 let client: Anthropic
 
 before(async () => {
-  witness = await createWitness()
+  mock = await createMockProviders()
   const digest = createHash('sha256').update(KEY).digest('hex')
   const config = `
 server: { port: 0 }
 data: ${data}
-providers: { anthropic: { api: anthropic, base_url: "${witness.baseUrl('anthropic')}", key: $KEY } }
+providers: { anthropic: { api: anthropic, base_url: "${mock.baseUrl('anthropic')}", key: $KEY } }
 models: { anthropic/claude-sonnet-5: { price: { input: 3, output: 15, cached_input: 0.3, cache_write: 3.75 } } }
 routes: { auto: { targets: [ { model: anthropic/claude-sonnet-5 } ] } }
 defaults: { messages: auto }
 resilience: { cooldown: 0s, idle: 2s }
 keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
-  const env = { KEY: witness.key('anthropic') }
+  const env = { KEY: mock.key('anthropic') }
   gateway = await createGateway(parseConfig(config, 'w.yaml', { env }))
   client = new Anthropic({ baseURL: gateway.url, apiKey: KEY, maxRetries: 0 })
 })
 after(async () => {
   await gateway.close(100)
-  await witness.close()
+  await mock.close()
   rmSync(data, { recursive: true })
 })
-beforeEach(() => witness.clear())
+beforeEach(() => mock.clear())
 
 const messages = [{ role: 'user' as const, content: 'where to?' }]
 const asked = { model: 'auto', max_tokens: 256, messages }
@@ -75,7 +75,7 @@ test('messages.create: the answer, its usage on record, and one inference that t
     ['/v1/messages', 'claude-sonnet-5', input_tokens + (read ?? 0), output_tokens, 'test'],
   )
   assert.ok(record.cost_usd > 0)
-  const [entry, ...more] = witness.entries()
+  const [entry, ...more] = mock.entries()
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
@@ -189,7 +189,7 @@ test('system turns among the messages, as Claude Code sends them, reach the prov
   ]
   const { stop_reason } = await client.messages.create({ ...asked, messages: turns })
   assert.equal(stop_reason, 'end_turn')
-  const [entry] = witness.entries()
+  const [entry] = mock.entries()
   assert.deepEqual(entry!.problems, [])
 })
 
@@ -197,7 +197,7 @@ test('countTokens is relayed, and for the provider no inference (CNT-01, CNT-02)
   const { input_tokens } = await client.messages.countTokens({ model: 'claude-of-tomorrow', messages, tools })
   assert.ok(input_tokens > 0)
   assert.deepEqual(
-    witness.entries().map(({ kind, problems }) => [kind, problems]),
+    mock.entries().map(({ kind, problems }) => [kind, problems]),
     [['token_count', []]],
   )
 })

@@ -9,15 +9,15 @@ import { after, before, beforeEach, test } from 'node:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { betaTool } from '@anthropic-ai/sdk/helpers/beta/json-schema'
 import { writeNonce } from '../../mocks/ledger.ts'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { SILENT } from '../core/process-log.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
 /** Two accounts at Anthropic; the first also stands for all other providers. */
-let one: Witness
-let two: Witness
+let one: MockProviders
+let two: MockProviders
 let gateway: Gateway
 
 const SONNET = 'claude-sonnet-5'
@@ -35,9 +35,9 @@ const ROUTES: Record<string, [strategy: string, ...targets: string[]]> = {
 }
 
 before(async () => {
-  one = await createWitness()
-  two = await createWitness({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
-  const provider = (name: string, api: string, at: Witness, standIn = name) =>
+  one = await createMockProviders()
+  two = await createMockProviders({ keys: { anthropic: 'sk-ant-of-the-second-account' } })
+  const provider = (name: string, api: string, at: MockProviders, standIn = name) =>
     `  ${name}: { api: ${api}, base_url: "${at.baseUrl(standIn)}", key: $${name.replace('-', '_')} }`
   const routes = Object.entries(ROUTES).map(
     ([name, [strategy, ...targets]]) =>
@@ -78,11 +78,11 @@ beforeEach(() => {
 const client = () => new Anthropic({ baseURL: gateway.url, apiKey: 'none', maxRetries: 0 })
 const inferences = () =>
   [one, two]
-    .flatMap((witness) =>
-      witness
+    .flatMap((mock) =>
+      mock
         .entries()
         .filter(({ kind }) => kind === 'inference')
-        .map((entry) => ({ ...entry, witness })),
+        .map((entry) => ({ ...entry, mock })),
     )
     .sort((a, b) => a.at - b.at)
 
@@ -90,8 +90,8 @@ const call = (id: string, city: string) => ({ id, name: 'get_weather', arguments
 /** Two turns with tools and an answer, said by whoever is asked. */
 function scriptLoop(): string {
   const nonce = randomBytes(8).toString('hex')
-  for (const witness of [one, two])
-    witness.script(nonce, [
+  for (const mock of [one, two])
+    mock.script(nonce, [
       { say: { calls: [call('toolu_1', 'Bern')] } },
       { say: { calls: [call('toolu_2', 'Rome')] } },
       { say: { text: 'Rome is warmer.' } },
@@ -133,7 +133,7 @@ for (const [model, [, ...targets]] of Object.entries(ROUTES))
         assert.equal(made.length, 3, 'none was made in vain')
         const threaded = targets.every((target) => /^(one|two)\//.test(target))
         assert.equal(
-          new Set(made.map(({ witness, model }) => `${witness.url} ${model}`)).size,
+          new Set(made.map(({ mock, model }) => `${mock.url} ${model}`)).size,
           threaded ? 1 : Math.min(targets.length, 2),
         )
       }

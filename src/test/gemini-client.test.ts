@@ -1,4 +1,4 @@
-// Google's official client, pointed at a gateway whose provider is the witness: it must not be able to tell.
+// Google's official client, pointed at a gateway whose provider is the mock: it must not be able to tell.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -7,13 +7,13 @@ import { join } from 'node:path'
 import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 
 const KEY = 'wb-key-of-the-test'
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
-let witness: Witness
+let mock: MockProviders
 let gateway: Gateway
 let models: GoogleGenAI['models']
 
@@ -21,26 +21,26 @@ const clientWith = (apiKey: string) =>
   new GoogleGenAI({ apiKey, httpOptions: { baseUrl: gateway.url, retryOptions: { attempts: 1 } } })
 
 before(async () => {
-  witness = await createWitness()
+  mock = await createMockProviders()
   const digest = createHash('sha256').update(KEY).digest('hex')
   const config = `
 server: { port: 0 }
 data: ${data}
-providers: { gemini: { api: gemini, base_url: "${witness.baseUrl('gemini')}", key: $KEY } }
+providers: { gemini: { api: gemini, base_url: "${mock.baseUrl('gemini')}", key: $KEY } }
 models: { gemini/gemini-2.5-flash: { price: { input: 0.3, output: 2.5, cached_input: 0.03 } } }
 routes: { auto: { targets: [ { model: gemini/gemini-2.5-flash } ] } }
 defaults: { gemini: auto }
 resilience: { cooldown: 0s, idle: 2s }
 keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
-  gateway = await createGateway(parseConfig(config, 'w.yaml', { env: { KEY: witness.key('gemini') } }))
+  gateway = await createGateway(parseConfig(config, 'w.yaml', { env: { KEY: mock.key('gemini') } }))
   models = clientWith(KEY).models
 })
 after(async () => {
   await gateway.close(100)
-  await witness.close()
+  await mock.close()
   rmSync(data, { recursive: true })
 })
-beforeEach(() => witness.clear())
+beforeEach(() => mock.clear())
 
 const ask = { model: 'auto', contents: 'where to?' }
 const config = {
@@ -87,7 +87,7 @@ test('generateContent: the answer, its usage on record, and one inference that t
     ['gemini-2.5-flash', promptTokenCount, candidatesTokenCount! + thoughtsTokenCount, 'test', false],
   )
   assert.ok(record.cost_usd > 0)
-  const [entry, ...more] = witness.entries()
+  const [entry, ...more] = mock.entries()
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
@@ -122,7 +122,7 @@ test('generateContentStream: texts, parallel calls, thoughts told apart, signatu
     ],
   })
   assert.match(text!, /recorded answer/)
-  assert.deepEqual(witness.entries().at(-1)!.problems, [])
+  assert.deepEqual(mock.entries().at(-1)!.problems, [])
 })
 
 test('errors arrive as the client’s own class, with status and words, whole and before a stream', async () => {
@@ -199,7 +199,7 @@ test('countTokens is relayed, and for the provider no inference (GEM-08)', async
   const { totalTokens } = await models.countTokens({ ...ask, model: 'gemini-of-tomorrow' })
   assert.ok(totalTokens! > 0)
   assert.deepEqual(
-    witness.entries().map(({ kind, problems }) => [kind, problems]),
+    mock.entries().map(({ kind, problems }) => [kind, problems]),
     [['token_count', []]],
   )
 })

@@ -1,5 +1,5 @@
 // The conformance suite out of the image: it has all that it needs in there, and it tests a gateway in another
-// container, which reaches the witness by the name of the suite's.
+// container, which reaches the mock by the name of the suite's.
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
       start: { url: `http://${address}:4949` },
       ready: { path: '/readyz' },
       key_env: 'GATEWAY_KEY',
-      witness_port: 4950,
+      mock_port: 4950,
       providers: { openai: {} },
       models: { logical: [{ id: 'auto', targets: [{ provider: 'openai', model: 'gpt-5-mini' }] }] },
       observability: { headers: { provider: 'x-gateway-provider', model: 'x-gateway-model' } },
@@ -52,7 +52,7 @@ routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
   const suite = await docker(
     ...['create', '--network', place, '--network-alias', 'suite', '--no-healthcheck'],
     ...['--env', `GATEWAY_KEY=${key}`, image, 'conform', '/target.yaml', '--profile', 'observable'],
-    ...['--witness-host', '0.0.0.0', '--witness-name', 'suite', '--report', '/tmp/report', '--only', ...only],
+    ...['--mock-host', '0.0.0.0', '--mock-name', 'suite', '--report', '/tmp/report', '--only', ...only],
   )
   await docker('cp', file, `${suite}:/target.yaml`)
   const out = await docker('start', '--attach', suite)

@@ -10,11 +10,11 @@ import {
   networkAndVolume,
   noEngine,
   startGateway,
-  startWitness,
+  startMock,
 } from './test-image.ts'
 
 const LIVE = `
-providers: { openai: { api: openai, base_url: "http://witness:4950/openai/v1", key: $OPENAI_API_KEY } }
+providers: { openai: { api: openai, base_url: "http://mock:4950/openai/v1", key: $OPENAI_API_KEY } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 `
 
@@ -66,17 +66,17 @@ test('docker stop lets an open stream end, within the grace time, and with exit 
   skip: noEngine,
 }, async (t) => {
   const place = await networkAndVolume(t)
-  const witness = await startWitness(place)
+  const mock = await startMock(place)
   const gateway = await startGateway(t, { place, config: LIVE })
   const nonce = nonceOf(1)
-  await witness.script(nonce, [
+  await mock.script(nonce, [
     { events: [{ data: said('one') }, { gate: 'go' }, { data: said('two', 'stop') }, { data: '[DONE]' }] },
   ])
   const response = await gateway.ask(nonce, { stream: true })
   assert.equal(response.status, 200)
   const stopped = docker('stop', '--time', '30', gateway.id)
   await eventually(() => assert.rejects(gateway.records(), 'no new connection is taken'))
-  await witness.release('go')
+  await mock.release('go')
   assert.match(await response.text(), /"one".*"two".*data: \[DONE\]\n\n$/s)
   await stopped
   assert.equal(await docker('inspect', '--format', '{{.State.ExitCode}}', gateway.id), '0')
@@ -89,7 +89,7 @@ test('docker stop lets an open stream end, within the grace time, and with exit 
 test('a killed container loses nothing that the provider saw (LIFE-01)', { skip: noEngine }, async (t) => {
   const [ANSWERS, KILLS, WORKERS] = [120, 4, 24]
   const place = await networkAndVolume(t)
-  const witness = await startWitness(place)
+  const mock = await startMock(place)
   const gateway = await startGateway(t, { place, config: LIVE })
   const whole = new Set<string>()
   let begun = 0
@@ -119,7 +119,7 @@ test('a killed container loses nothing that the provider saw (LIFE-01)', { skip:
     assert.ok(all.every(({ completed_at }) => completed_at !== null))
     return all
   })
-  const received = (await witness.ledger()).entries.filter(({ kind }) => kind === 'inference')
+  const received = (await mock.ledger()).entries.filter(({ kind }) => kind === 'inference')
   const bySession = Map.groupBy(records, ({ session_id }) => session_id)
   for (const { nonce, provider, model } of received) {
     const found = bySession.get(nonce) ?? []

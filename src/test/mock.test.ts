@@ -1,10 +1,10 @@
-// Our own gateway with the witness behind it: what it forwards is valid, what it records is what the ledger saw.
+// Our own gateway with the mock behind it: what it forwards is valid, what it records is what the ledger saw.
 import assert from 'node:assert/strict'
 import test, { type TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import { writeNonce } from '../../mocks/ledger.ts'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 import { temporaryDirectory } from './test-gateway.ts'
@@ -13,25 +13,25 @@ const NONCE = '00c0ffee00c0ffee'
 
 async function gatewayBefore(
   t: TestContext,
-): Promise<{ gateway: Gateway; witness: Witness; client: OpenAI }> {
-  const witness = await createWitness()
+): Promise<{ gateway: Gateway; mock: MockProviders; client: OpenAI }> {
+  const mock = await createMockProviders()
   const config = [
     'server: { port: 0 }',
     `data: ${temporaryDirectory(t)}`,
     'providers:',
     ...['openai', 'groq'].map(
-      (name) => `  ${name}: { api: openai, base_url: "${witness.baseUrl(name)}", key: $${name} }`,
+      (name) => `  ${name}: { api: openai, base_url: "${mock.baseUrl(name)}", key: $${name} }`,
     ),
     'routes: { auto: { targets: [ { model: openai/gpt-5-mini, tier: balanced }, { model: groq/llama, tier: cheap } ] } }',
   ].join('\n')
-  const env = { openai: witness.key('openai'), groq: witness.key('groq') }
+  const env = { openai: mock.key('openai'), groq: mock.key('groq') }
   const gateway = await createGateway(parseConfig(config, 'test.yaml', { env }))
   t.after(async () => {
     await gateway.close(100)
-    await witness.close()
+    await mock.close()
   })
   const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'none', maxRetries: 0 })
-  return { gateway, witness, client }
+  return { gateway, mock, client }
 }
 
 const messages = [{ role: 'user' as const, content: `Hello. ${writeNonce(NONCE)}` }]
@@ -48,17 +48,17 @@ async function record(gateway: Gateway): Promise<any> {
 }
 
 test('a fallback is two inferences in the ledger and two attempts on record (ROUTE-05, LOG-07)', async (t) => {
-  const { gateway, witness, client } = await gatewayBefore(t)
-  witness.script(NONCE, [{ provider: 'openai', scenario: '503' }, { scenario: 'tools-parallel' }])
+  const { gateway, mock, client } = await gatewayBefore(t)
+  mock.script(NONCE, [{ provider: 'openai', scenario: '503' }, { scenario: 'tools-parallel' }])
   const stream = await client.chat.completions.create({ model: 'auto', messages, stream: true })
   const calls = new Map<number, string>()
   for await (const { choices } of stream)
     for (const { index, function: called } of choices[0]?.delta.tool_calls ?? [])
       calls.set(index, (calls.get(index) ?? '') + (called?.arguments ?? ''))
   assert.equal(calls.size, 3)
-  await witness.settled()
+  await mock.settled()
 
-  const entries = witness.entries()
+  const entries = mock.entries()
   const { attempt_log } = await record(gateway)
   assert.deepEqual(
     entries.map(({ provider, model, kind }) => [provider, model, kind]),
@@ -74,8 +74,8 @@ test('a fallback is two inferences in the ledger and two attempts on record (ROU
   for (const { problems, credential } of entries) assert.deepEqual([problems, credential], [[], 'match'])
 })
 
-test('reading reaches the witness with no request at all (PURE-01, PURE-03)', async (t) => {
-  const { gateway, witness } = await gatewayBefore(t)
+test('reading reaches the mock with no request at all (PURE-01, PURE-03)', async (t) => {
+  const { gateway, mock } = await gatewayBefore(t)
   for (const path of [
     '/v1/models',
     '/api/usage/request-logs',
@@ -83,22 +83,22 @@ test('reading reaches the witness with no request at all (PURE-01, PURE-03)', as
     '/readyz',
   ])
     assert.equal((await fetch(gateway.url + path)).status, 200, path)
-  assert.deepEqual([witness.entries(), witness.connections], [[], 0])
+  assert.deepEqual([mock.entries(), mock.connections], [[], 0])
 })
 
-test('when the client leaves, the witness sees it go (FLOW-05)', async (t) => {
-  const { witness, client } = await gatewayBefore(t)
-  witness.script(NONCE, [{ scenario: 'silent-midway' }])
+test('when the client leaves, the mock sees it go (FLOW-05)', async (t) => {
+  const { mock, client } = await gatewayBefore(t)
+  mock.script(NONCE, [{ scenario: 'silent-midway' }])
   const stream = await client.chat.completions.create({ model: 'auto', messages, stream: true })
   for await (const _ of stream) break
-  await witness.settled()
-  const [entry] = witness.entries()
+  await mock.settled()
+  const [entry] = mock.entries()
   assert.ok(entry!.peer_left_at)
   assert.equal(entry!.answer.complete, false)
 })
 
 test('each scenario through the gateway leaves it standing (FAIL-06)', async (t) => {
-  const { witness, client } = await gatewayBefore(t)
+  const { mock, client } = await gatewayBefore(t)
   for (const scenario of [
     'garbage',
     'reset-at-once',
@@ -108,7 +108,7 @@ test('each scenario through the gateway leaves it standing (FAIL-06)', async (t)
     'error-in-stream',
     'split-utf8',
   ]) {
-    witness.script(NONCE, [{ scenario }])
+    mock.script(NONCE, [{ scenario }])
     const asked = client.chat.completions.create({ model: 'openai/gpt-5-mini', messages, stream: true })
     await asked
       .then(async (stream) => {
@@ -116,7 +116,7 @@ test('each scenario through the gateway leaves it standing (FAIL-06)', async (t)
       })
       .catch(() => {})
   }
-  witness.clear()
+  mock.clear()
   const { choices } = await client.chat.completions.create({ model: 'auto', messages })
   assert.match(choices[0]!.message.content!, /recorded/i)
 })

@@ -1,4 +1,4 @@
-// The official OpenAI client speaks responses to a gateway whose provider is the witness: it must not be able to tell.
+// The official OpenAI client speaks responses to a gateway whose provider is the mock: it must not be able to tell.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -8,38 +8,38 @@ import { after, before, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import OpenAI from 'openai'
 import type { FunctionTool } from 'openai/resources/responses/responses'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { parseConfig } from '../config/load.ts'
 import { createGateway, type Gateway } from '../gateway/create-gateway.ts'
 
 const KEY = 'wb-key-of-the-test'
 const data = mkdtempSync(join(tmpdir(), 'waybill-'))
-let witness: Witness
+let mock: MockProviders
 let gateway: Gateway
 let client: OpenAI
 
 before(async () => {
-  witness = await createWitness()
+  mock = await createMockProviders()
   const digest = createHash('sha256').update(KEY).digest('hex')
   const config = `
 server: { port: 0 }
 data: ${data}
-providers: { openai: { api: [openai, responses], base_url: "${witness.baseUrl('openai')}", key: $KEY } }
+providers: { openai: { api: [openai, responses], base_url: "${mock.baseUrl('openai')}", key: $KEY } }
 models: { openai/gpt-5-mini: { price: { input: 3, output: 15, cached_input: 0.3 } } }
 routes: { auto: { targets: [ { model: openai/gpt-5-mini } ] } }
 defaults: { responses: auto }
 resilience: { cooldown: 0s, idle: 2s }
 keys: [ { name: test, role: admin, digest: "sha256:${digest}" } ]`
-  const env = { KEY: witness.key('openai') }
+  const env = { KEY: mock.key('openai') }
   gateway = await createGateway(parseConfig(config, 'w.yaml', { env }))
   client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 })
 })
 after(async () => {
   await gateway.close(100)
-  await witness.close()
+  await mock.close()
   rmSync(data, { recursive: true })
 })
-beforeEach(() => witness.clear())
+beforeEach(() => mock.clear())
 
 const input = 'where to?'
 const tools: FunctionTool[] = [
@@ -82,7 +82,7 @@ test('responses.create: the answer, its usage on record, and one inference that 
     ],
   )
   assert.ok(cost_usd > 0)
-  const [entry, ...more] = witness.entries()
+  const [entry, ...more] = mock.entries()
   assert.deepEqual([more.length, entry!.kind, entry!.problems], [0, 'inference', []])
 })
 
@@ -138,7 +138,7 @@ test('a second turn goes on from the first; one that nobody keeps is the clientâ
     assert.deepEqual([error.code, error.param], ['previous_response_not_found', 'previous_response_id'])
     return true
   })
-  assert.equal(witness.entries().length, 2)
+  assert.equal(mock.entries().length, 2)
 })
 
 test('errors arrive as the clientâ€™s own classes, with their request id', async () => {

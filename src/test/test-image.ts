@@ -1,5 +1,5 @@
 // The image under test and the engine to run it on, for the container tests; all through the docker command, as a
-// user would, but for the witness. Gateways run as tightly as the documentation advises. Knows no test.
+// user would, but for the mock. Gateways run as tightly as the documentation advises. Knows no test.
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { writeNonce } from '../../mocks/ledger.ts'
 import manifest from '../../package.json' with { type: 'json' }
-import { type StartedWitnessContainer, WitnessContainer } from '../testcontainers/witness-container.ts'
+import { type StartedMockContainer, MockContainer } from '../testcontainers/mock-container.ts'
 import { temporaryDirectory } from './test-gateway.ts'
 
 /** WAYBILL_IMAGE, or the one that `npm run release -- image` makes. */
@@ -54,12 +54,12 @@ export async function networkAndVolume(t: TestContext): Promise<string> {
   return name
 }
 
-/** The witness there, under the name `witness`; as slow as providers are, so that something can happen meanwhile. */
-export function startWitness(place: string): Promise<StartedWitnessContainer> {
-  return new WitnessContainer(image)
+/** The mock there, under the name `mock`; as slow as providers are, so that something can happen meanwhile. */
+export function startMock(place: string): Promise<StartedMockContainer> {
+  return new MockContainer(image)
     .withRecordedPace()
     .withNetworkMode(place)
-    .withNetworkAliases('witness')
+    .withNetworkAliases('mock')
     .start()
 }
 
@@ -89,7 +89,7 @@ export async function startGateway(
       '--env',
       `WAYBILL_KEY_DIGESTS=test:admin=sha256:${digest}`,
       '--env',
-      'OPENAI_API_KEY=sk-witness-key-of-openai',
+      'OPENAI_API_KEY=sk-mock-key-of-openai',
     ],
     ...Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]),
     ...[image, ...command],
@@ -125,7 +125,7 @@ export class GatewayContainer {
     )
   }
 
-  /** A call of this session, which the witness's ledger and scripts know by the same nonce, 16 hex digits. */
+  /** A call of this session, which the mock's ledger and scripts know by the same nonce, 16 hex digits. */
   ask(nonce: string, more: object = {}): Promise<Response> {
     return fetch(`${this.#url}/v1/chat/completions`, {
       method: 'POST',

@@ -11,7 +11,7 @@ import { ownRecordings } from '../../mocks/recording/format.ts'
 import { temporaryDirectory } from '../test/test-gateway.ts'
 import { docker, image, noEngine } from '../test/test-image.ts'
 import { WaybillContainer } from './waybill-container.ts'
-import { WitnessContainer } from './witness-container.ts'
+import { MockContainer } from './mock-container.ts'
 
 const question = { model: 'auto', messages: [{ role: 'user' as const, content: 'where to?' }] }
 
@@ -68,27 +68,27 @@ test('a container that cannot start says what the gateway printed, and is not le
   assert.equal(await docker('ps', '--all', '--quiet', '--filter', `label=${name}=${value}`), '')
 })
 
-test('a gateway and a witness on one network: what arrived is what is on record (LOG-07)', {
+test('a gateway and a mock on one network: what arrived is what is on record (LOG-07)', {
   skip: noEngine,
 }, async () => {
   await using network = await new Network().start()
-  await using witness = await new WitnessContainer(image)
+  await using mock = await new MockContainer(image)
     .withNetwork(network)
-    .withNetworkAliases('witness')
+    .withNetworkAliases('mock')
     .start()
   await using waybill = await new WaybillContainer(image)
     .withNetwork(network)
-    .withLiveProviders({ OPENAI_API_KEY: witness.key('openai') })
+    .withLiveProviders({ OPENAI_API_KEY: mock.key('openai') })
     .withConfig({
       providers: {
-        openai: { api: 'openai', base_url: witness.networkUrl('openai'), key: '$OPENAI_API_KEY' },
+        openai: { api: 'openai', base_url: mock.networkUrl('openai'), key: '$OPENAI_API_KEY' },
       },
       routes: { auto: { targets: [{ model: 'openai/gpt-5-mini' }] } },
     })
     .start()
   const client = new OpenAI({ baseURL: waybill.baseUrl, apiKey: waybill.apiKey })
   const nonce = '0123456789abcdef'
-  await witness.script(nonce, [
+  await mock.script(nonce, [
     { events: [{ data: spoken('first') }, { gate: 'go' }, { data: spoken('second') }, { data: '[DONE]' }] },
   ])
 
@@ -97,11 +97,11 @@ test('a gateway and a witness on one network: what arrived is what is on record 
   const words: unknown[] = []
   for await (const { choices } of stream) {
     words.push(choices[0]?.delta.content)
-    if (words.length === 1) await witness.release('go')
+    if (words.length === 1) await mock.release('go')
   }
 
   assert.deepEqual(words, ['first', 'second'])
-  const { entries } = await witness.ledger()
+  const { entries } = await mock.ledger()
   assert.deepEqual(
     entries.map(({ nonce, provider, model, credential }) => ({ nonce, provider, model, credential })),
     [{ nonce, provider: 'openai', model: 'gpt-5-mini', credential: 'match' }],
@@ -115,10 +115,10 @@ test('a gateway and a witness on one network: what arrived is what is on record 
     ]),
     [['openai', 'gpt-5-mini', 1]],
   )
-  assert.deepEqual((await witness.ledger(entries[0]!.n)).entries, [])
-  await assert.rejects(witness.script('no nonce', []), /The witness refused PUT /)
-  assert.throws(() => witness.key('nobody'), /The witness has no provider "nobody", only openai, /)
-  const direct = new OpenAI({ baseURL: witness.baseUrl('groq'), apiKey: witness.key('groq') })
+  assert.deepEqual((await mock.ledger(entries[0]!.n)).entries, [])
+  await assert.rejects(mock.script('no nonce', []), /The mock refused PUT /)
+  assert.throws(() => mock.key('nobody'), /The mock has no provider "nobody", only openai, /)
+  const direct = new OpenAI({ baseURL: mock.baseUrl('groq'), apiKey: mock.key('groq') })
   assert.equal((await direct.chat.completions.create({ ...question, model: 'x' })).object, 'chat.completion')
 })
 

@@ -144,7 +144,7 @@ export const innocents = {
     target: (target) => ({
       ...target,
       env: { ...target.env, CLIENT_KEY: '{{key.client}}' },
-      keys: { client: '{{witness.openai.key}}' },
+      keys: { client: '{{mock.openai.key}}' },
     }),
     hooks: {
       request({ headers }, { env }) {

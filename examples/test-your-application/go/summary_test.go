@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-var witness struct {
+var mock struct {
 	ControlURL string `json:"control_url"`
 	Providers  map[string]struct {
 		BaseURL string `json:"base_url"`
@@ -19,13 +19,13 @@ var witness struct {
 }
 
 func TestMain(m *testing.M) {
-	command := exec.Command("waybill", "witness", "--json", "--port", "0", "--control-port", "0")
+	command := exec.Command("waybill", "mock", "--json", "--port", "0", "--control-port", "0")
 	stdout, err := command.StdoutPipe()
 	if err == nil {
 		err = command.Start()
 	}
 	if err == nil {
-		err = json.NewDecoder(stdout).Decode(&witness) // it prints one line when it is ready
+		err = json.NewDecoder(stdout).Decode(&mock) // it prints one line when it is ready
 	}
 	if err != nil {
 		panic(err)
@@ -37,12 +37,12 @@ func TestMain(m *testing.M) {
 }
 
 func TestATextIsSummarizedByOneValidCall(t *testing.T) {
-	openai := witness.Providers["openai"]
+	openai := mock.Providers["openai"]
 	summary, err := Summarize("A waybill lists goods.", openai.BaseURL, openai.Key, "gpt-5.4")
 	if err != nil || !strings.Contains(summary, "recorded answer") {
 		t.Fatal(summary, err)
 	}
-	response, err := http.Get(witness.ControlURL + "/ledger")
+	response, err := http.Get(mock.ControlURL + "/ledger")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestATextIsSummarizedByOneValidCall(t *testing.T) {
 }
 
 func TestABusyProviderIsSaidInPlainWords(t *testing.T) {
-	openai := witness.Providers["openai"]
+	openai := mock.Providers["openai"]
 	_, err := Summarize("Anything.", openai.BaseURL, openai.Key, "scenario-429")
 	if !errors.Is(err, ErrBusy) {
 		t.Fatal(err)

@@ -3,15 +3,15 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
 
-/** A plain program, so that it needs no library; in JUnit, the witness is started in @BeforeAll. */
+/** A plain program, so that it needs no library; in JUnit, the mock is started in @BeforeAll. */
 final class SummaryTest {
   public static void main(String[] args) throws Exception {
-    var witness =
-        new ProcessBuilder("waybill", "witness", "--port", "4950", "--control-port", "4951").start();
+    var mock =
+        new ProcessBuilder("waybill", "mock", "--port", "4950", "--control-port", "4951").start();
     try {
-      witness.inputReader().readLine(); // it prints its first line when it is ready
+      mock.inputReader().readLine(); // it prints its first line when it is ready
       var url = "http://127.0.0.1:4950/openai/v1";
-      var key = "sk-witness-key-of-openai";
+      var key = "sk-mock-key-of-openai";
 
       var summary = Summary.summarize("A waybill lists goods.", url, key, "gpt-5.4");
       check(summary.contains("recorded answer"), summary);
@@ -25,7 +25,7 @@ final class SummaryTest {
         System.out.println("2 tests passed");
       }
     } finally {
-      witness.destroy();
+      mock.destroy();
     }
   }
 

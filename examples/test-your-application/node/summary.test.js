@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { createWitness } from 'waybill/mocks'
+import { createMockProviders } from 'waybill/mocks'
 import { summarize } from './summary.js'
 
-let witness
+let mock
 before(async () => {
-  witness = await createWitness() // on a free port of this machine
+  mock = await createMockProviders() // on a free port of this machine
 })
-after(() => witness.close())
-beforeEach(() => witness.clear())
+after(() => mock.close())
+beforeEach(() => mock.clear())
 
-const at = (model) => ({ url: witness.baseUrl('openai'), key: witness.key('openai'), model })
+const at = (model) => ({ url: mock.baseUrl('openai'), key: mock.key('openai'), model })
 
 test('a text is summarized by one valid call', async () => {
   const summary = await summarize('A waybill lists the goods of a consignment.', at('gpt-5.4'))
 
   assert.match(summary, /recorded answer/)
-  const [call, ...more] = witness.entries()
+  const [call, ...more] = mock.entries()
   assert.deepEqual(call.problems, []) // the provider would have taken this request
   assert.equal(call.model, 'gpt-5.4')
   assert.equal(more.length, 0)

@@ -33,7 +33,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'docs/conformance.md': 'Conformance guide',
     'docs/target-files.md': 'Target files',
     'recordings/README.md': 'Recordings',
-    'mocks/README.md': 'The witness',
+    'mocks/README.md': 'The mock',
     'docs/scoreboard/README.md': 'Scoreboard',
   },
   'Running it': {
@@ -64,7 +64,7 @@ export const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> =
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'README.md': 'index',
   'SECURITY.md': 'reporting',
-  'mocks/README.md': 'witness',
+  'mocks/README.md': 'mock',
   'recordings/README.md': 'recordings',
   'docs/scoreboard/README.md': 'scoreboard',
   'scripts/docs/requirements.ts': 'requirements',

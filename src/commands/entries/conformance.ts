@@ -13,12 +13,12 @@ export const addConform: Entry = (program, { finish }) => {
     .option('--time-limit <minutes>', 'end the run after this time (60)')
     .option('--baseline <file>', 'file with known failures')
     .option('--compare <dir>', 'report of an earlier run; print what got better and what got worse')
-    .option('--model <id>', 'with an address: a model that the gateway sends to the witness')
+    .option('--model <id>', 'with an address: a model that the gateway sends to the mock')
     .option('--key-env <name>', 'with an address: environment variable with its key')
-    .option('--witness-port <port>', 'with an address: port of the witness')
-    .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
-    .option('--witness-name <name>', 'name by which the gateway reaches the witness')
-    .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
+    .option('--mock-port <port>', 'with an address: port of the mock')
+    .option('--mock-host <address>', 'address of this machine that the mock listens on (127.0.0.1)')
+    .option('--mock-name <name>', 'name by which the gateway reaches the mock')
+    .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill conform my-gateway.yaml --profile core --report report'))
     .addHelpText(
       'after',
@@ -46,9 +46,9 @@ export const addTarget: Entry = (program, { finish }) => {
       'check a target file; if it has no mistake, start the gateway, make one call, and print what was seen and which requirements apply',
     )
     .option('--profile <name>', 'core, observable or waybill', 'observable')
-    .option('--witness-host <address>', 'address of this machine that the witness listens on (127.0.0.1)')
-    .option('--witness-name <name>', 'name by which the gateway reaches the witness')
-    .option('--witness-tls', 'the witness speaks TLS; {{witness.ca}} is the certificate to trust')
+    .option('--mock-host <address>', 'address of this machine that the mock listens on (127.0.0.1)')
+    .option('--mock-name <name>', 'name by which the gateway reaches the mock')
+    .option('--mock-tls', 'the mock speaks TLS; {{mock.ca}} is the certificate to trust')
     .addHelpText('after', example('waybill target check my-gateway.yaml'))
     .addHelpText(
       'after',
@@ -58,7 +58,7 @@ export const addTarget: Entry = (program, { finish }) => {
   target
     .command('init [file]')
     .description('ask how a gateway is started and what it reports, try it, and write a target file')
-    .option('--start <command>', 'a command, with {{port}} and {{witness.openai.base_url}}, or an address')
+    .option('--start <command>', 'a command, with {{port}} and {{mock.openai.base_url}}, or an address')
     .option('--call <model>', 'the model to call')
     .option('--key-env <name>', 'environment variable that holds its key')
     .option('--name <name>', 'what it is called in reports (after its program or address)')

@@ -44,9 +44,9 @@ export const addRecordings: Entry = (program) => {
     .action(async (files, options) => (await import('../recordings.ts')).importFiles({ files, ...options }))
 }
 
-export const addWitness: Entry = (program) => {
+export const addMock: Entry = (program) => {
   program
-    .command('witness')
+    .command('mock')
     .description('run a stand-in for the providers on a local port, with a ledger of what arrives')
     .option('-p, --port <number>', 'port to listen on; 0 picks a free one', portNumber, 4950)
     .option(
@@ -63,6 +63,6 @@ export const addWitness: Entry = (program) => {
     )
     .option('--json', 'print addresses and keys as one line of JSON')
     .option('--list', 'print the scenarios and exit')
-    .addHelpText('after', example('waybill witness --port 4950 --pace recorded'))
-    .action(async (options) => (await import('../witness.ts')).witness(options))
+    .addHelpText('after', example('waybill mock --port 4950 --pace recorded'))
+    .action(async (options) => (await import('../mock.ts')).mock(options))
 }

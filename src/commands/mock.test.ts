@@ -1,4 +1,4 @@
-// `waybill witness` as a process of its own, as anybody would run it.
+// `waybill mock` as a process of its own, as anybody would run it.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import test, { type TestContext } from 'node:test'
 import { CLI, ENVIRONMENT } from '../test/test-cli.ts'
 
 function run(t: TestContext, ...args: string[]) {
-  const child = spawn(process.execPath, [CLI, 'witness', ...args], { env: ENVIRONMENT })
+  const child = spawn(process.execPath, [CLI, 'mock', ...args], { env: ENVIRONMENT })
   t.after(() => child.kill('SIGKILL'))
   return child
 }

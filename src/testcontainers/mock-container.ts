@@ -9,7 +9,7 @@ const PORT = 4950
 const CONTROL_PORT = 4951
 
 const COMMAND = [
-  'witness',
+  'mock',
   '--host',
   '0.0.0.0',
   '--port',
@@ -28,17 +28,17 @@ const TOLD = /\{"url".*\}/
  *
  * @example
  * const network = await new Network().start()
- * const witness = await new WitnessContainer().withNetwork(network).withNetworkAliases('witness').start()
+ * const mock = await new MockContainer().withNetwork(network).withNetworkAliases('mock').start()
  * const waybill = await new WaybillContainer()
  *   .withNetwork(network)
- *   .withLiveProviders({ OPENAI_API_KEY: witness.key('openai') })
+ *   .withLiveProviders({ OPENAI_API_KEY: mock.key('openai') })
  *   .withConfig({
- *     providers: { openai: { api: 'openai', base_url: witness.networkUrl('openai'), key: '$OPENAI_API_KEY' } },
+ *     providers: { openai: { api: 'openai', base_url: mock.networkUrl('openai'), key: '$OPENAI_API_KEY' } },
  *     routes: { auto: { targets: [{ model: 'openai/gpt-5-mini' }] } },
  *   })
  *   .start()
  */
-export class WitnessContainer extends OwnContainer {
+export class MockContainer extends OwnContainer {
   readonly #options: string[] = []
 
   constructor(image = IMAGE) {
@@ -63,21 +63,21 @@ export class WitnessContainer extends OwnContainer {
   }
 
   /** Rejects with the container's output if it does not start. */
-  override async start(): Promise<StartedWitnessContainer> {
+  override async start(): Promise<StartedMockContainer> {
     const container = await this.startOrTell()
     let printed = ''
     for await (const part of await container.logs()) {
       printed += part
       const told = TOLD.exec(printed)?.[0]
-      if (told) return new StartedWitnessContainer(container, JSON.parse(told).providers, this.networkAliases)
+      if (told) return new StartedMockContainer(container, JSON.parse(told).providers, this.networkAliases)
     }
-    throw new Error(`The witness named no providers; it printed:\n${printed}`)
+    throw new Error(`The mock named no providers; it printed:\n${printed}`)
   }
 }
 
 type Providers = Readonly<Record<string, { readonly base_url: string; readonly key: string }>>
 
-export class StartedWitnessContainer extends AbstractStartedContainer {
+export class StartedMockContainer extends AbstractStartedContainer {
   readonly #providers: Providers
   readonly #aliases: readonly string[]
 
@@ -96,7 +96,7 @@ export class StartedWitnessContainer extends AbstractStartedContainer {
   networkUrl(provider: string): string {
     const [alias] = this.#aliases
     if (alias === undefined)
-      throw new Error("The witness has no name on a network; give it one: .withNetworkAliases('witness')")
+      throw new Error("The mock has no name on a network; give it one: .withNetworkAliases('mock')")
     return this.#at(`${alias}:${PORT}`, provider)
   }
 
@@ -129,7 +129,7 @@ export class StartedWitnessContainer extends AbstractStartedContainer {
       process.exitCode = response.ok ? 0 : 1`
     const command = ['node', '--input-type=module', '--eval', request, method, path]
     const { exitCode, stdout, output } = await this.exec(body === undefined ? command : [...command, body])
-    if (exitCode !== 0) throw new Error(`The witness refused ${method} ${path}: ${output}`)
+    if (exitCode !== 0) throw new Error(`The mock refused ${method} ${path}: ${output}`)
     return stdout
   }
 
@@ -141,7 +141,7 @@ export class StartedWitnessContainer extends AbstractStartedContainer {
     const found = this.#providers[provider]
     if (!found)
       throw new Error(
-        `The witness has no provider "${provider}", only ${Object.keys(this.#providers).join(', ')}.`,
+        `The mock has no provider "${provider}", only ${Object.keys(this.#providers).join(', ')}.`,
       )
     return found
   }

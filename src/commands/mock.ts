@@ -1,9 +1,9 @@
-// `waybill witness`: mock providers on one port, until it is stopped.
+// `waybill mock`: mock providers on one port, until it is stopped.
 import { scenarios } from '../../mocks/scenarios/registry.ts'
-import { createWitness, type Witness } from '../../mocks/server/create.ts'
+import { createMockProviders, type MockProviders } from '../../mocks/server/create.ts'
 import { table } from '../terminal/table.ts'
 
-export interface WitnessCommand {
+export interface MockCommand {
   readonly port: number
   readonly controlPort: number
   readonly host: string
@@ -17,12 +17,12 @@ export interface WitnessCommand {
 }
 
 /** Resolves when the mock providers have stopped. Rejects if they cannot start. */
-export async function witness({ json = false, list = false, ...options }: WitnessCommand): Promise<void> {
+export async function mock({ json = false, list = false, ...options }: MockCommand): Promise<void> {
   if (list) {
     process.stdout.write(json ? `${JSON.stringify(listed(), null, 2)}\n` : listTable())
     return
   }
-  const running = await createWitness(options)
+  const running = await createMockProviders(options)
   process.stdout.write(json ? `${JSON.stringify(told(running))}\n` : greeting(running))
   await new Promise<void>((resolve) => {
     for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => resolve())
@@ -31,7 +31,7 @@ export async function witness({ json = false, list = false, ...options }: Witnes
 }
 
 /** Returns the line that `--json` prints. */
-const told = (running: Witness) => ({
+const told = (running: MockProviders) => ({
   url: running.url,
   control_url: running.controlUrl,
   providers: Object.fromEntries(
@@ -39,15 +39,15 @@ const told = (running: Witness) => ({
   ),
 })
 
-function greeting(running: Witness): string {
+function greeting(running: MockProviders): string {
   const { url, controlUrl, providers } = running
   const width = Math.max(...providers.map((name) => running.baseUrl(name).length))
   return [
-    `The witness listens on ${url}: no network, no cost; the keys are for tests only.`,
+    `The mock listens on ${url}: no network, no cost; the keys are for tests only.`,
     '',
     ...providers.map((name) => `  ${running.baseUrl(name).padEnd(width)}  ${running.key(name)}`),
     '',
-    'Ask for a scenario by the model id, for example scenario-tools (`waybill witness --list` lists them all).',
+    'Ask for a scenario by the model id, for example scenario-tools (`waybill mock --list` lists them all).',
     'See what arrived:',
     `  curl -s ${controlUrl}/ledger`,
     '',
